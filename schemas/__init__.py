@@ -1,0 +1,1 @@
+"""The types that travel, and the protocols that parts meet through."""

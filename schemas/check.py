@@ -1,0 +1,69 @@
+"""A check is data, never code: predicates over the world's facts, facts to be told, refusals; and what evaluating it gave."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+Scalar = str | int | float | bool | None
+Facts = Mapping[str, Scalar]
+"""Logical state: path -> scalar. A path is `table/key/column`."""
+
+
+class RowPredicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Exactly `count` rows of `table` have all the column values of `where` (column "id" is the row's key)."""
+
+    table: str
+    where: Mapping[str, Scalar]
+    count: int = 1
+
+
+class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A value that the agent must tell the user after having observed it; `type` is money, date, id, status, number or enum."""
+
+    type: str
+    value: Scalar
+    about: str = ""
+
+
+class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request that must be denied for a rule, after the evidence was looked up (`evidence` = entity that must have been read)."""
+
+    request: str
+    rule: str
+    evidence: str | None = None
+
+
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Three zones of the state, and what must be said.
+
+    `required` predicates hold at the end; `free` path patterns may change (`*` stands for one segment); every other
+    change that no required row covers breaks `protected`. `process` names the rules whose order constraints are checked.
+    """
+
+    required: tuple[RowPredicate, ...] = ()
+    free: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ("*/*/*",)
+    told: tuple[ToldFact, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    process: tuple[str, ...] = ()
+
+
+class SubVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One part of a check (state, told, refusals, ...): passed or not, and why."""
+
+    name: str
+    passed: bool
+    evidence: tuple[str, ...] = ()
+
+
+class CheckResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the world's own check said; `facts` = paths that changed since the start, with their final value (None = gone).
+
+    `version` is the check's, so that a corrected one can be told from the one that gave this verdict.
+    """
+
+    passed: bool
+    parts: tuple[SubVerdict, ...] = ()
+    facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    version: str = ""

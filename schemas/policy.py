@@ -1,0 +1,59 @@
+"""Who decides the next turn, from what the agent may see."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from schemas.environment import AgentTurn, Env, Opening
+from schemas.model import ChatModel
+from schemas.trajectory import Authorship, SampledBy, Turn, Usage
+
+
+class View(msgspec.Struct, frozen=True):
+    """All that the agent may see: the opening and its turns so far."""
+
+    opening: Opening
+    turns: tuple[Turn, ...]
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """A decided turn, with the record of how it came about."""
+
+    turn: AgentTurn
+    sampled_by: SampledBy = SampledBy.POLICY
+    usage: Usage | None = None
+    latency_ms: float | None = None
+    weights_id: str | None = None
+    prompt_token_ids: tuple[int, ...] | None = None
+    completion_token_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+    repairs: tuple[str, ...] = ()
+    finish_reason: str | None = None
+    raw: str | None = None
+
+
+class Policy(Protocol):
+    """One episode's decisions."""
+
+    async def act(self, view: View) -> Act: ...
+
+
+class Episode(msgspec.Struct, frozen=True):
+    """What a policy may know about the episode it is opened for; `env` serves planners and affordances, never gold."""
+
+    env: Env
+    model: ChatModel | None
+    trial: int
+    seed: int
+
+
+class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy by name: what identifies its work (part of the slot), and how one episode's policy is opened."""
+
+    name: str
+    authorship: Authorship
+    identity: Mapping[str, Any]
+    open: Callable[[Episode], Policy]
+    model: str | None = None
+    sampling: Mapping[str, Any] = msgspec.field(default_factory=dict)
