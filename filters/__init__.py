@@ -1,0 +1,1 @@
+"""What is worth keeping: one metric or filter per file."""

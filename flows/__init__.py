@@ -1,0 +1,1 @@
+"""Thin recipes, and the binding of a flow.yaml's names to parts."""

@@ -1,0 +1,1 @@
+"""The engine room: ledger, rollout, branching, models, policies, importers, exporters, command line."""

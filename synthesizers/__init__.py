@@ -1,0 +1,1 @@
+"""How new trajectories come to be: one method per file."""

@@ -1,0 +1,31 @@
+# Every target sets itself up: a virtual environment in .venv, pinned by constraints.txt.
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: quickstart test test-slow lint bench clean
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+quickstart: .venv/.ready  ## storefront, 40 tasks x 8 trials, verified SFT rows: under a minute, no GPU, key or server
+	$(BIN)/synth run configs/quickstart.yaml
+
+test: .venv/.ready  ## unit tests, under two minutes
+	$(BIN)/python -m pytest
+
+test-slow: .venv/.ready  ## kill tests, a real Prefect server: some minutes
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/.ready  ## ruff, mypy --strict, architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+bench: .venv/.ready  ## every measured claim of docs/performance.md
+	$(BIN)/python -m benchmarks
+
+clean:  ## the environment and the runs of this checkout
+	rm -rf .venv runs

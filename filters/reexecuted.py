@@ -1,0 +1,48 @@
+"""Keeps what can be done again: the trajectory executed a second time gives the same observations and the same verdict."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.filter import Case, Filter
+from schemas.outcome import Fault
+from schemas.verdict import Verdict
+from synth.boundary import FaultError, crossing
+from synth.branching import Replayed, replay
+
+
+class ReexecutedConfig(BaseModel):
+    """Seconds that one re-execution may take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    timeout_s: float = Field(default=300, gt=0)
+
+
+async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
+    """Drop where the world answers otherwise or its check decides otherwise; undefined where there is no world to ask.
+
+    A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the detail.
+    """
+    trajectory, task = case.trajectory, case.task
+    if task is None or trajectory.synthesizer == "import":
+        return Verdict(None, "no_world")
+    try:
+        env = case.open_env(task.env, task.env_config)
+        try:
+            replayed = await crossing(Fault.ENVIRONMENT, "re-execution", replay(env, task, trajectory), config.timeout_s)
+        finally:
+            await crossing(Fault.ENVIRONMENT, "close", env.close(), config.timeout_s)
+    except FaultError as error:
+        return Verdict(None, "fault", detail={"fault": error.fault, "message": error.detail})
+    return _verdict(replayed)
+
+
+def _verdict(replayed: Replayed) -> Verdict:
+    if replayed.matched:
+        return Verdict(True, "same")
+    difference = replayed.first_difference
+    assert difference is not None
+    reason = "verdict_differs" if difference.what in ("verdict", "final facts") else "observation_differs"
+    return Verdict(False, reason, detail={"turn": difference.turn, "what": difference.what})
+
+
+FILTER = Filter(ReexecutedConfig, reexecuted)

@@ -1,0 +1,24 @@
+"""Keeps what the environment's own check accepted."""
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.filter import Case, Filter
+from schemas.outcome import Outcome
+from schemas.verdict import Verdict
+
+
+class SolvedConfig(BaseModel):
+    """No settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+async def solved(case: Case, config: SolvedConfig) -> Verdict:
+    """Keep successes, drop failures and truncated runs; undefined where no verdict is known."""
+    outcome = case.trajectory.outcome
+    if outcome is Outcome.UNKNOWN:
+        return Verdict(None, "no_verdict")
+    return Verdict(outcome is Outcome.SUCCESS, outcome.value, case.trajectory.reward)
+
+
+FILTER = Filter(SolvedConfig, solved)

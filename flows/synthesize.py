@@ -1,0 +1,34 @@
+"""The recipe: one flow.yaml from an empty run directory to datasets; run as it stands, or under Prefect (flows/prefect_run)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import yaml
+
+from flows.resolve import make_tasks, open_env, resolve, spec_of
+from schemas.flow import Flow
+from synth.ledger.ledger import Ledger
+from synth.run.budget import Budget
+from synth.run.context import Run
+from synth.run.cost import cost
+from synth.run.engine import WorkShard, run_stages
+from synth.run.progress import Progress
+from synth.run.report_files import write_report_file
+
+Wrap = Callable[[Run], WorkShard]
+
+
+async def synthesize(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None) -> tuple[Run, Mapping[str, Mapping[str, Any]]]:
+    """Runs or resumes a flow; the stages' reports by name. Raises `SynthError`; what was committed stays."""
+    roles, stages = resolve(flow)  # before anything is created: a typo leaves no run directory behind
+    ledger = Ledger(run_url, create=True)
+    run = Run(
+        ledger, flow, roles, open_env, make_tasks, spec_of, progress, Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd)
+    )
+    write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(flow.model_dump(mode="json"), sort_keys=False))
+    try:
+        reports = await run_stages(run, stages, wrap(run) if wrap is not None else None)
+    finally:
+        await run.close()
+        write_report_file(ledger.storage, "cost.json", cost(ledger))
+    return run, reports

@@ -1,0 +1,37 @@
+"""A stage of a flow: what it is made of, which shards of work it plans, and how one shard is done."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+Context = TypeVar("Context", contravariant=True)
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """The unit of scheduling and commit; `name` is a hash of what it holds."""
+
+    name: str
+    items: Sequence[Any]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is still to do; `adopted` are trajectories that other settings of the stage had made for the same slots."""
+
+    shards: Sequence[Shard]
+    adopted: tuple[str, ...] = ()
+    units: int = 0
+    unit: str = "episodes"
+
+
+class Stage(Protocol[Context]):
+    """One stage, bound to its settings. `name` is unique within the flow; `settings` hold all that determines its rows."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+    def inputs(self, run: Context) -> str: ...
+    def plan(self, run: Context, stage_key: str) -> Plan: ...
+    async def work(self, run: Context, stage_key: str, shard: Shard) -> None: ...
+    def report(self, run: Context, stage_key: str) -> Mapping[str, Any]: ...

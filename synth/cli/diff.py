@@ -1,0 +1,33 @@
+"""`synth diff`: two trajectories, what they share folded, the divergence marked."""
+
+import click
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.argument("first", metavar="ID")
+@click.argument("second", metavar="ID")
+def diff(run: str, first: str, second: str) -> None:
+    """Compare two trajectories: the first turn in which they differ, and both from there on.
+
+    \b
+    Example:  synth diff runs/quickstart 3f2a 91bc
+    """
+    from synth.cli.show import turn_lines
+    from synth.divergence import first_divergence
+    from synth.ledger.ledger import Ledger
+
+    ledger = Ledger(run)
+    left, right = ledger.trajectory(first), ledger.trajectory(second)
+    found = first_divergence(left, right)
+    if found is None:
+        click.echo(f"the same to the last observation ({len(left.turns)} turns)")
+        return
+    place = "the opening" if found.turn is None else f"turn {found.turn}"
+    click.echo(click.style(f"{place}: the {found.what} differs; what comes before is the same", bold=True))
+    for trajectory, colour in ((left, "red"), (right, "green")):
+        click.echo()
+        click.echo(click.style(f"{trajectory.trajectory_id}  {trajectory.outcome}", fg=colour, bold=True))
+        for turn in trajectory.turns[found.turn or 0 :]:
+            for line in turn_lines(turn):
+                click.echo(line)

@@ -1,0 +1,107 @@
+"""`synth`: finds the command, and turns what goes wrong into one line and an exit code (0 done, 1 failed, 2 the user must mend it)."""
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from schemas.errors import ConfigError, SynthError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
+    "import": ("synth.cli.import_runs:import_runs", "Read trajectories of other tools into a ledger."),
+    "sql": ("synth.cli.sql:sql", "Ask the ledger in SQL."),
+    "show": ("synth.cli.show:show", "Read one trajectory."),
+    "diff": ("synth.cli.diff:diff", "Compare two trajectories, the divergence marked."),
+    "replay": ("synth.cli.replay:replay", "Execute trajectories again and compare."),
+    "recheck": ("synth.cli.recheck:recheck", "Give new verdicts from stored facts, without executing anything."),
+    "export": ("synth.cli.export:export", "Write a dataset for a trainer."),
+    "envs": ("synth.cli.envs:envs", "List the worlds."),
+    "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, and how to get the rest."),
+}
+
+OURS = ("schemas", "envs", "filters", "synthesizers", "flows")
+"""Our packages have plain names: another distribution may have brought its own."""
+
+
+class Commands(click.Group):
+    """Imports a command's module only when that command is called: `synth --help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of a user's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported; on the help page only its name and line."""
+        if cmd_name not in COMMANDS:
+            return None
+        target, line = COMMANDS[cmd_name]
+        if ctx.obj == "help":
+            return click.Command(cmd_name, short_help=line, help=line)
+        module, _, attribute = target.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="synth-trajectories", prog_name="synth")
+def cli() -> None:
+    """Synthesizes agent trajectories and curates them into training data.
+
+    \b
+    Example:  synth run configs/quickstart.yaml
+              synth import results.json --into runs/mine && synth export runs/mine --kind sft --out data/sft
+    """
+
+
+def collision() -> str | None:
+    """One line if `envs`, `filters`, ... come from a stranger's package, else None."""
+    root = Path(__file__).resolve().parents[2]
+    for name in OURS:
+        spec = find_spec(name)
+        found = Path(spec.origin).resolve() if spec is not None and spec.origin is not None else None
+        if found is None or found.parent.parent != root:
+            place = found.parent if found is not None else "nowhere"
+            return f"the package {name!r} is not synth's own but found at {place}; run synth from a virtual environment of its own"
+    return None
+
+
+def main() -> None:
+    """The entry point."""
+    stranger = collision()
+    if stranger is not None:
+        _leave(stranger, 2)
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
+    except click.UsageError as error:
+        hint = f" (see: {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        _leave(error.format_message() + hint, 2)
+    except click.ClickException as error:
+        _leave(error.format_message(), 2)
+    except ConfigError as error:
+        _leave(str(error), 2)
+    except SynthError as error:
+        _leave(str(error), 1)
+    except (click.Abort, KeyboardInterrupt):
+        _leave("interrupted; the same command goes on where this one stopped", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(line: str, code: int) -> None:
+    print("synth: " + " ".join(line.splitlines()), file=sys.stderr)
+    sys.exit(code)

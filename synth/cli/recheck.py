@@ -1,0 +1,27 @@
+"""`synth recheck`: verdicts given again by today's check, from the facts that were stored."""
+
+import asyncio
+
+import click
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def recheck(run: str, quiet: bool) -> None:
+    """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports honour the new ones.
+
+    \b
+    Example:  synth recheck runs/quickstart
+    """
+    from flows.resolve import open_env
+    from synth.ledger.ledger import Ledger
+    from synth.run.progress import progress_for
+    from synth.run.replaying import recheck_all
+
+    tally = asyncio.run(recheck_all(Ledger(run), open_env, progress_for(quiet=quiet)))
+    for line in tally.changed:
+        click.echo(line)
+    for reason, count in sorted(tally.left_out.items()):
+        click.echo(f"{count} not rechecked: {reason}")
+    click.echo(f"{tally.stayed} verdicts stay, {len(tally.changed)} change")

@@ -1,0 +1,52 @@
+"""`synth run`: a flow from start to end, or from where it was interrupted."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("flow_file", metavar="FLOW.yaml", type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="A.B=VALUE",
+    help="Override a setting, e.g. --set env.tasks=5 or --set stages.rollout.trials=2.",
+)
+@click.option(
+    "--run-dir", metavar="DIR", help="Where the ledger lies: a path or a URL such as s3://bucket/run [default: runs/<flow name>]."
+)
+@click.option("--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set).")
+@click.option("--dry-run", is_flag=True, help="Only check the flow and say what it would do.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
+def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefect: bool, dry_run: bool, quiet: bool) -> None:
+    """Run a flow, or go on with one that was interrupted: what is committed is not done again.
+
+    \b
+    Example:  synth run configs/quickstart.yaml --set env.tasks=10
+    """
+    from flows.resolve import resolve
+    from flows.synthesize import synthesize
+    from flows.yaml_file import read_flow
+    from synth.cli.outcome import announce, say_result
+    from synth.run.progress import progress_for
+
+    flow = read_flow(flow_file, overrides)
+    url = run_dir or f"runs/{flow.name}"
+    progress = progress_for(quiet=quiet)
+    for line in announce(flow):
+        progress.say(line)
+    if dry_run:
+        _, stages = resolve(flow)
+        click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
+        return
+    if prefect or os.environ.get("PREFECT_API_URL"):
+        from flows.prefect_run import run_under_prefect
+
+        done, reports = asyncio.run(run_under_prefect(flow, url, progress))
+    else:
+        done, reports = asyncio.run(synthesize(flow, url, progress))
+    say_result(done, reports)

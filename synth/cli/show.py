@@ -1,0 +1,78 @@
+"""`synth show`: one trajectory, readable."""
+
+from collections.abc import Iterator
+
+import click
+
+from schemas.trajectory import Observation, Trajectory, Turn
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.argument("identity", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="The whole record as one JSON object.")
+def show(run: str, identity: str, as_json: bool) -> None:
+    """Read one trajectory; ID may be the beginning of an id.
+
+    \b
+    Example:  synth show runs/quickstart 3f2a
+    """
+    import msgspec
+
+    from synth.ledger.ledger import Ledger
+
+    trajectory = Ledger(run).trajectory(identity)
+    if as_json:
+        click.echo(msgspec.json.encode(trajectory).decode())
+        return
+    for line in readable(trajectory):
+        click.echo(line)
+
+
+def readable(trajectory: Trajectory) -> Iterator[str]:
+    """Lines for a person: who it is, what was said and done, how it ended and why."""
+    t = trajectory
+    yield click.style(f"trajectory {t.trajectory_id}", bold=True)
+    yield f"task {t.task_id}  env {t.env}  trial {t.trial}  attempt {t.attempt}  {t.synthesizer} by {t.policy}" + (
+        f" ({t.model})" if t.model else ""
+    )
+    for observation in t.opening:
+        yield from _observation(observation)
+    for turn in t.turns:
+        yield from turn_lines(turn)
+    yield ""
+    verdict = f"{t.outcome}, ended by {t.termination}" + (f", reward {t.reward:g}" if t.reward is not None else "")
+    yield click.style(verdict, bold=True, fg={"success": "green", "failure": "red"}.get(t.outcome, "yellow"))
+    if t.fault is not None:
+        yield f"fault at the {t.fault} boundary: {t.fault_detail}"
+    for part in t.check_result.parts if t.check_result is not None else ():
+        yield f"  {'passed' if part.passed else 'FAILED'}  {part.name}" + "".join(f"\n          {line}" for line in part.evidence)
+
+
+def turn_lines(turn: Turn) -> Iterator[str]:
+    """One turn: the agent's part, then what the world answered."""
+    notes = [
+        note
+        for note in (turn.agent, turn.sampled_by if turn.sampled_by != "policy" else None, f"masked: {turn.mask}" if turn.mask else None)
+        if note
+    ]
+    yield ""
+    yield click.style(f"[{turn.index}]", bold=True) + (f" ({', '.join(notes)})" if notes else "")
+    if turn.thought:
+        yield click.style(_indented("thinks", turn.thought), dim=True)
+    if turn.content:
+        yield _indented("agent", turn.content)
+    for call in turn.tool_calls:
+        yield _indented("calls", f"{call.name} {call.arguments}") + (f"   <- {call.parse_error}" if call.parse_error else "")
+    for observation in turn.observations:
+        yield from _observation(observation)
+
+
+def _observation(observation: Observation) -> Iterator[str]:
+    label = {"tool": "tool", "user": "user", "environment": "world"}[observation.source]
+    yield click.style(_indented(label, observation.content), fg="red" if observation.error else "cyan" if label == "user" else None)
+
+
+def _indented(label: str, text: str) -> str:
+    first, *rest = text.splitlines() or [""]
+    return "\n".join([f"  {label:<7} {first}", *(f"          {line}" for line in rest)])

@@ -1,0 +1,147 @@
+"""The journal: what an episode has paid for, on disk before it is used.
+
+Local and append-only, one file per shard under work; a line is a CRC-32, a space, one JSON object, written by a single
+`write` to a file opened for appending: it survives the death of the process. A finished shard's journal is removed after
+its commit. The file is locked (flock) while its shard is worked on; the lock dies with the process.
+"""
+
+import fcntl
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from schemas.model import Completion
+from schemas.outcome import Fault
+from synth.ledger.storage import write_error
+
+
+class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
+    """A model's reply: `ordinal` counts the calls of the attempt, `request` is the hash of what was asked."""
+
+    slot_id: str
+    attempt: int
+    ordinal: int
+    request: str
+    completion: Completion
+
+
+class Step(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
+    """What the world answered in one turn (-1 = the opening): digest of its observations and state key."""
+
+    slot_id: str
+    attempt: int
+    turn: int
+    observed: str
+
+
+class Faulted(msgspec.Struct, frozen=True, tag="fault", omit_defaults=True):
+    """The attempt ended by a fault in this turn and phase; a resumed slot goes on with its next attempt."""
+
+    slot_id: str
+    attempt: int
+    turn: int
+    phase: str
+    fault: Fault
+    detail: str
+
+
+Event = Reply | Step | Faulted
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_encode = msgspec.json.Encoder().encode
+
+
+class BusyError(Exception):
+    """Another process works on this shard."""
+
+
+class Journal:
+    """One shard's journal, open for appending. Raises `BusyError` where another process has it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _locked(path)
+        size = os.lseek(self._file, 0, os.SEEK_END)
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.write(self._file, b"\n")
+
+    def append(self, event: Event) -> None:
+        """Writes one line. Raises `SynthError` when the disk is full."""
+        payload = _encode(event)
+        line = b"%08x %s\n" % (zlib.crc32(payload), payload)
+        try:
+            written = os.write(self._file, line)
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+        except OSError as error:
+            raise write_error(str(self.path), error) from error
+
+    def close(self, *, discard: bool = False) -> None:
+        """Gives the shard free; `discard` after its commit."""
+        if discard:
+            self.path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+def _locked(path: Path) -> int:
+    """A file descriptor that holds the lock of the file that lies at `path` now (not of one removed while we waited)."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise write_error(str(path), error) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(file)
+            raise BusyError(str(path)) from error
+        if path.exists() and os.fstat(file).st_ino == path.stat().st_ino:
+            return file
+        os.close(file)
+
+
+def recorded(folder: Path, slots: set[str] | None = None) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
+    """All events under a folder by (slot, attempt), of the given slots or of all; and one line per damaged place."""
+    events: dict[tuple[str, int], list[Event]] = {}
+    damage: list[str] = []
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
+        try:
+            blob = path.read_bytes()
+        except FileNotFoundError:  # committed and removed by another process meanwhile
+            continue
+        for number, line in enumerate(blob.splitlines(keepends=True), start=1):
+            if line == b"\n":
+                continue
+            event = _event(line)
+            if event is None:
+                torn = number == blob.count(b"\n") + 1
+                what = "ends in a half-written line" if torn else f"line {number} is damaged"
+                damage.append(f"{path}: {what}; the call that it held is made again")
+                continue
+            if slots is None or event.slot_id in slots:
+                events.setdefault((event.slot_id, event.attempt), []).append(event)
+    return events, damage
+
+
+def _event(line: bytes) -> Event | None:
+    if not line.endswith(b"\n") or len(line) < 10:
+        return None
+    checksum, payload = line[:8], line[9:-1]
+    if checksum != b"%08x" % zlib.crc32(payload):
+        return None
+    try:
+        return _DECODER.decode(payload)
+    except msgspec.MsgspecError:
+        return None
+
+
+def state_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Where journals lie: $SYNTH_STATE_DIR, else $XDG_STATE_HOME/synth, else ~/.local/state/synth."""
+    variables = os.environ if environment is None else environment
+    if variables.get("SYNTH_STATE_DIR"):
+        return Path(variables["SYNTH_STATE_DIR"])
+    base = variables.get("XDG_STATE_HOME")
+    return Path(base, "synth") if base else Path.home() / ".local" / "state" / "synth"

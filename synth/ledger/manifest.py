@@ -1,0 +1,102 @@
+"""The manifest: a log of numbered lines, each created if absent; what it does not name does not exist.
+
+Line n is the file `manifest/<n>`: its own digest, a space, one JSON object. Numbering orders all writers, on a disk
+as on an object store, and no listing is ever read.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import canonical_json, digest
+from schemas.errors import DamagedError
+from synth.ledger.storage import Storage
+
+
+class StoredFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One parquet file of a shard, as it was written."""
+
+    path: str
+    rows: int
+    bytes: int
+    digest: str
+
+
+class SlotRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What a shard holds of a slot: `fault` None = a valid attempt."""
+
+    slot_id: str
+    attempt: int
+    trajectory_id: str
+    fault: str | None
+
+
+class RunLine(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=True):
+    """The first line: the run's own id (its journal is kept under it)."""
+
+    run_id: str
+    format: int = 1
+
+
+class FlowLine(msgspec.Struct, frozen=True, tag="flow", forbid_unknown_fields=True):
+    """A flow was started that differs from the one before; its stages' lines follow."""
+
+    flow: Mapping[str, Any]
+
+
+class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=True, omit_defaults=True):
+    """A stage of the current flow has this key from here on; `adopted` are valid trajectories of equal slots under other keys."""
+
+    stage: str
+    stage_key: str
+    settings: Mapping[str, Any]
+    inputs: str = ""
+    adopted: tuple[str, ...] = ()
+
+
+class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True):
+    """A shard is committed; `superseded` are its valid attempts at slots that another commit had settled first."""
+
+    stage: str
+    stage_key: str
+    files: Mapping[str, StoredFile]
+    slots: tuple[SlotRecord, ...] = ()
+    superseded: tuple[str, ...] = ()
+
+
+class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True):
+    """A stage has run to its end under this key; `report` is what it printed."""
+
+    stage: str
+    stage_key: str
+    report: Mapping[str, Any]
+
+
+Line = RunLine | FlowLine | StageLine | ShardLine | DoneLine
+_DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+
+
+def _name(number: int) -> str:
+    return f"manifest/{number:08d}"
+
+
+def append(storage: Storage, number: int, line: Line) -> bool:
+    """Writes line `number`; False where another writer was first."""
+    payload = canonical_json(line)
+    return storage.create(_name(number), digest(payload).encode() + b" " + payload + b"\n")
+
+
+def read(storage: Storage, number: int) -> Line | None:
+    """Line `number`, None past the end. Raises `DamagedError` where its bytes are not those that were written."""
+    try:
+        blob = storage.read(_name(number))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    stored, _, payload = blob.rstrip(b"\n").partition(b" ")
+    if digest(payload).encode() != stored:
+        raise DamagedError(f"{storage.path(_name(number))}: damaged manifest line (its digest differs); restore it from a backup")
+    try:
+        return _DECODER.decode(payload)
+    except msgspec.MsgspecError as error:
+        raise DamagedError(f"{storage.path(_name(number))}: written by another version of synth: {error}") from error

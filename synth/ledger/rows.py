@@ -1,0 +1,149 @@
+"""Trajectories and tasks as columns, and back; what is written is what is read."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from schemas.check import Check, CheckResult
+from schemas.outcome import Fault, Outcome, Termination
+from schemas.task import Origin, Task
+from schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, ToolSchema, Trajectory, Turn, Usage
+from synth.ledger.tables import TABLES
+
+_CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
+_OBSERVATIONS = msgspec.json.Decoder(tuple[Observation, ...])
+_USAGE = msgspec.json.Decoder(Usage)
+_TOOLS = msgspec.json.Decoder(tuple[ToolSchema, ...])
+_CHECK_RESULT = msgspec.json.Decoder(CheckResult)
+_encoder = msgspec.json.Encoder()
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else _encoder.encode(value).decode()
+
+
+def _table(name: str, columns: dict[str, list[Any]], stage: str, stage_key: str) -> pa.Table:
+    rows = len(next(iter(columns.values())))
+    columns |= {"stage": [stage] * rows, "stage_key": [stage_key] * rows}
+    schema = TABLES[name]
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
+    """One row per trajectory, without its turns."""
+    ts = trajectories
+    same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
+    same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
+    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key"]
+    columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
+    columns |= {
+        "n_turns": [len(t.turns) for t in ts],
+        "n_tool_calls": [sum(len(turn.tool_calls) for turn in t.turns) for t in ts],
+        "prompt_tokens": [t.totals.prompt_tokens for t in ts],
+        "completion_tokens": [t.totals.completion_tokens for t in ts],
+        "cached_tokens": [t.totals.cached_tokens for t in ts],
+        "cost_usd": [t.totals.cost_usd for t in ts],
+        "model_calls": [t.totals.calls for t in ts],
+        "sampling": [_json(t.sampling) for t in ts],
+        "tools": [_json(t.tools) for t in ts],
+        "opening": [_json(t.opening) for t in ts],
+        "check_result": [_json(t.check_result) for t in ts],
+    }
+    return _table("trajectories", columns, stage, stage_key)
+
+
+def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
+    """One row per turn, in the order of the trajectories."""
+    pairs = [(t.trajectory_id, turn) for t in trajectories for turn in t.turns]
+    turns = [turn for _, turn in pairs]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(turn, name) for turn in turns]
+        for name in ("agent", "thought", "content", "state_key", "reward", "sampled_by", "injected", "latency_ms")
+    }
+    columns |= {name: [getattr(turn, name) for turn in turns] for name in ("prompt_token_ids", "completion_token_ids", "logprobs", "raw")}
+    columns |= {
+        "trajectory_id": [identity for identity, _ in pairs],
+        "turn": [turn.index for turn in turns],
+        "masked": [turn.mask for turn in turns],
+        "repairs": [turn.repairs for turn in turns],
+        "tool_calls": [_json(turn.tool_calls) for turn in turns],
+        "observations": [_json(turn.observations) for turn in turns],
+        "usage": [_json(turn.usage) for turn in turns],
+    }
+    return _table("turns", columns, stage, stage_key)
+
+
+def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
+    """One row per task."""
+    same = ("task_id", "env", "goal", "origin", "seed", "split", "benchmark", "parent")
+    columns: dict[str, list[Any]] = {name: [getattr(task, name) for task in tasks] for name in same}
+    columns |= {name: [_json(getattr(t, name)) for t in tasks] for name in ("check", "gold", "env_config", "script", "difficulty")}
+    return _table("tasks", columns, stage, stage_key)
+
+
+def record_table(name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str) -> pa.Table:
+    """Scores or decisions, one row each; their `detail` as JSON."""
+    columns = {
+        field.name: [getattr(record, field.name) for record in records]
+        for field in TABLES[name]
+        if field.name not in ("stage", "stage_key", "detail")
+    }
+    columns["detail"] = [_json(getattr(record, "detail", None)) for record in records]
+    return _table(name, columns, stage, stage_key)
+
+
+def turn_of(row: dict[str, Any]) -> Turn:
+    """A turn from its row."""
+    tuples = {
+        name: tuple(row[name]) if row[name] is not None else None for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
+    }
+    return Turn(
+        index=row["turn"],
+        content=row["content"],
+        tool_calls=_CALLS.decode(row["tool_calls"]),
+        observations=_OBSERVATIONS.decode(row["observations"]),
+        thought=row["thought"],
+        agent=row["agent"],
+        state_key=row["state_key"],
+        reward=row["reward"],
+        sampled_by=SampledBy(row["sampled_by"]),
+        mask=row["masked"],
+        injected=row["injected"],
+        usage=_USAGE.decode(row["usage"]) if row["usage"] is not None else None,
+        latency_ms=row["latency_ms"],
+        repairs=tuple(row["repairs"] or ()),
+        raw=row["raw"],
+        **tuples,
+    )
+
+
+def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
+    """A trajectory from its row and its turns."""
+    same = ("trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model")
+    more = ("weights_id", "seed", "reward", "gold_informed", "source", "created_at", "fault_detail", "benchmark", "system_prompt")
+    return Trajectory(
+        **{name: row[name] for name in (*same, *more, "opening_state_key")},
+        outcome=Outcome(row["outcome"]),
+        termination=Termination(row["termination"]),
+        fault=Fault(row["fault"]) if row["fault"] is not None else None,
+        authorship=Authorship(row["authorship"]),
+        sampling=msgspec.json.decode(row["sampling"]),
+        tools=_TOOLS.decode(row["tools"]),
+        opening=_OBSERVATIONS.decode(row["opening"]),
+        check_result=_CHECK_RESULT.decode(row["check_result"]) if row["check_result"] is not None else None,
+        totals=Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"], row["model_calls"], row["cost_usd"]),
+        turns=tuple(turns),
+    )
+
+
+def task_of(row: dict[str, Any]) -> Task:
+    """A task from its row."""
+    return Task(
+        **{name: row[name] for name in ("task_id", "env", "goal", "seed", "split", "benchmark", "parent")},
+        origin=Origin(row["origin"]),
+        check=msgspec.json.decode(row["check"], type=Check) if row["check"] is not None else None,
+        gold=_CALLS.decode(row["gold"]) if row["gold"] is not None else None,
+        **{name: msgspec.json.decode(row[name]) for name in ("env_config", "script", "difficulty")},
+    )

@@ -1,0 +1,112 @@
+"""A run directory on a local disk or an object store: read, and create if absent; nothing is ever overwritten."""
+
+import contextlib
+import errno
+import os
+import uuid
+from pathlib import Path
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from schemas.errors import ConfigError, SynthError
+
+TEMPORARY = ".tmp-"
+
+
+class Storage:
+    """Named byte strings under one root; `url` is a path or anything that fsspec opens (s3://, memory://, ...)."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self.fs, self.root = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise ConfigError(f"{url}: cannot be opened as a run directory: {error}") from error
+        self.local = isinstance(self.fs, LocalFileSystem)
+        self.url = str(Path(self.root)) if self.local else url.rstrip("/")
+
+    def path(self, name: str) -> str:
+        """Where a name lies, as fsspec and (with the file system registered) DuckDB read it."""
+        return f"{self.root}/{name}" if self.local else str(self.fs.unstrip_protocol(f"{self.root}/{name}"))
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a name. Raises `FileNotFoundError`."""
+        return bytes(self.fs.cat_file(f"{self.root}/{name}"))
+
+    def size(self, name: str) -> int | None:
+        """Bytes stored under a name, None where there is nothing."""
+        try:
+            return int(self.fs.size(f"{self.root}/{name}"))
+        except FileNotFoundError:
+            return None
+
+    def create(self, name: str, blob: bytes) -> bool:
+        """Stores bytes under a new name, whole or not at all; False where the name is taken.
+
+        Local: temporary file, fsync, hard link. Object stores: conditional put. Raises `SynthError` when the disk is full.
+        """
+        try:
+            return self._link(name, blob) if self.local else self._put(name, blob)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise write_error(self.path(name), error) from error
+
+    def discard(self, name: str) -> None:
+        """Removes a file that no manifest line names (our own, never committed)."""
+        with contextlib.suppress(FileNotFoundError):
+            self.fs.rm_file(f"{self.root}/{name}")
+
+    def leftovers(self, folder: str) -> list[str]:
+        """Temporary files of writers that died half-way; they are part of nothing."""
+        if not self.local or not self.fs.isdir(f"{self.root}/{folder}"):
+            return []
+        return sorted(p.name for p in Path(self.root, folder).iterdir() if p.name.startswith(TEMPORARY) and not _alive(p.name))
+
+    def _link(self, name: str, blob: bytes) -> bool:
+        target = Path(self.root, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.parent / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
+        try:
+            with temporary.open("xb") as file:
+                file.write(blob)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return True
+
+    def _put(self, name: str, blob: bytes) -> bool:
+        path = f"{self.root}/{name}"
+        self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        self.fs.pipe_file(path, blob, mode="create")
+        return True
+
+
+def write_error(path: str, error: OSError) -> SynthError:
+    """One line for a write that failed: what, where, what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return SynthError(f"{path}: the disk is full; free some space and run again: nothing that was committed is lost")
+    if error.errno == errno.EFBIG:
+        return SynthError(f"{path}: the file-size limit of this process is reached; raise it (ulimit -f) and run again")
+    return SynthError(f"{path}: cannot be written: {error.strerror or error}; nothing that was committed is lost")
+
+
+def _alive(temporary: str) -> bool:
+    """Whether the process that a temporary file is named after still runs."""
+    pid = temporary.removeprefix(TEMPORARY).split("-", 1)[0]
+    if not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

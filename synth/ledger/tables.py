@@ -1,0 +1,42 @@
+"""The ledger's tables and their columns; those that design.md names as stable stand first."""
+
+import pyarrow as pa
+
+_LINEAGE = [pa.field("stage", pa.string()), pa.field("stage_key", pa.string())]
+_S, _I, _F, _B = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+
+
+def _schema(*columns: tuple[str, pa.DataType]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind) for name, kind in columns] + _LINEAGE)
+
+
+# fmt: off
+TABLES: dict[str, pa.Schema] = {
+    "tasks": _schema(
+        ("task_id", _S), ("env", _S), ("goal", _S), ("origin", _S), ("seed", _I), ("check", _S), ("gold", _S), ("split", _S),
+        ("benchmark", _S), ("env_config", _S), ("script", _S), ("parent", _S), ("difficulty", _S),
+    ),
+    "trajectories": _schema(
+        ("trajectory_id", _S), ("slot_id", _S), ("attempt", _I), ("task_id", _S), ("env", _S), ("trial", _I), ("synthesizer", _S),
+        ("parent_id", _S), ("pivot_turn", _I), ("policy", _S), ("model", _S), ("weights_id", _S), ("seed", _I), ("outcome", _S),
+        ("reward", _F), ("fault", _S), ("termination", _S), ("authorship", _S), ("gold_informed", _B), ("n_turns", _I),
+        ("n_tool_calls", _I), ("prompt_tokens", _I), ("completion_tokens", _I), ("cached_tokens", _I), ("cost_usd", _F), ("source", _S),
+        ("created_at", _S), ("fault_detail", _S), ("benchmark", _S), ("sampling", _S), ("system_prompt", _S), ("tools", _S),
+        ("opening", _S), ("opening_state_key", _S), ("check_result", _S), ("model_calls", _I),
+    ),
+    "turns": _schema(
+        ("trajectory_id", _S), ("turn", _I), ("agent", _S), ("thought", _S), ("content", _S), ("tool_calls", _S), ("observations", _S),
+        ("state_key", _S), ("reward", _F), ("sampled_by", _S), ("masked", _S), ("injected", _S), ("usage", _S), ("latency_ms", _F),
+        ("prompt_token_ids", pa.list_(pa.int32())), ("completion_token_ids", pa.list_(pa.int32())), ("logprobs", pa.list_(_F)),
+        ("repairs", pa.list_(_S)), ("raw", _S),
+    ),
+    "scores": _schema(("subject_id", _S), ("turn", _I), ("metric", _S), ("value", _F), ("detail", _S)),
+    "decisions": _schema(("trajectory_id", _S), ("filter", _S), ("keep", _B), ("reason", _S), ("score", _F), ("detail", _S)),
+    "nodes": _schema(("task_id", _S), ("node", _S)),
+    "edges": _schema(("task_id", _S), ("source_node", _S), ("target_node", _S)),
+}
+# fmt: on
+"""Arrow schema by table; JSON at rest is a string column, never an inferred struct (its keys would be null-filled)."""
+
+COMMIT_ORDER = ("tasks", "turns", "scores", "decisions", "nodes", "edges", "trajectories")
+"""`trajectories` last: a shard whose trajectories file exists is whole."""

@@ -1,0 +1,74 @@
+"""Admission: a bound on the calls in flight, first come first served, per call and not per episode."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+
+from schemas.model import ChatModel, Completion, Message, Sampling
+from schemas.trajectory import ToolSchema
+
+
+class Admission:
+    """A gate that lets at most `limit` callers through at a time, in the order in which they came.
+
+    A caller that is cancelled while it waits, or in the moment of its admission, loses nobody's place. `async with gate: ...`
+    """
+
+    def __init__(self, limit: int) -> None:
+        if limit < 1:
+            raise ValueError(f"admission of {limit} calls: at least one must be let through")
+        self.limit = limit
+        self.in_flight = 0
+        self.waiting = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        if self.in_flight < self.limit:
+            self.in_flight += 1
+            return
+        place = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
+        self.waiting += 1
+        try:
+            await place
+        except asyncio.CancelledError:
+            if not place.cancelled():
+                self._leave()
+            raise
+        finally:
+            self.waiting -= 1
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        """Gives the place to the first who still waits: it is handed over, never free in between, so nobody jumps the queue."""
+        while self._queue:
+            place = self._queue.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        self.in_flight -= 1
+
+
+class AdmittedChat:
+    """A chat model behind a gate. A call that backs off keeps its place: an overloaded server is asked by fewer."""
+
+    def __init__(self, model: ChatModel, admission: Admission) -> None:
+        self._model = model
+        self.admission = admission
+
+    @property
+    def name(self) -> str:
+        """The model's own name."""
+        return self._model.name
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
+        """Waits for admission, then asks the model. Raises `ModelError`."""
+        async with self.admission:
+            return await self._model.complete(messages, tools, sampling)
+
+    async def close(self) -> None:
+        """Closes the model."""
+        await self._model.close()

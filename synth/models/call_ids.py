@@ -1,0 +1,44 @@
+"""Every tool call of a conversation has its own id."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from schemas.model import Message
+from schemas.trajectory import ToolCall
+
+MISSING = "call_id_missing"
+DUPLICATE = "call_id_duplicate"
+
+
+def ids_in_use(messages: Iterable[Message]) -> tuple[int, set[str]]:
+    """How many assistant messages there are (the index of the next turn), and the ids of their calls."""
+    turn = 0
+    seen: set[str] = set()
+    for message in messages:
+        if message.get("role") == "assistant":
+            turn += 1
+            seen.update(call["id"] for call in message.get("tool_calls") or ())
+    return turn, seen
+
+
+def identified(calls: Sequence[ToolCall], turn: int, seen: set[str]) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+    """The calls with an id each that nothing else in the conversation has, and the names of what had to be mended.
+
+    Ids are kept as received where they can be; an empty one, or one that an earlier call has, becomes `call_{turn}_{i}`. Servers
+    that number from zero in every reply would else tie a tool's answer to the wrong turn's call.
+    """
+    seen = set(seen)
+    kept: list[ToolCall] = []
+    repairs: list[str] = []
+    for i, call in enumerate(calls):
+        call_id = call.call_id
+        if not call_id or call_id in seen:
+            repairs.append(DUPLICATE if call_id else MISSING)
+            call_id = f"call_{turn}_{i}"
+            while call_id in seen:
+                call_id += "_"
+            call = replace(call, call_id=call_id)
+        seen.add(call_id)
+        kept.append(call)
+    return tuple(kept), tuple(dict.fromkeys(repairs))

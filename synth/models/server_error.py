@@ -1,0 +1,32 @@
+"""What a model's server answered instead of a reply."""
+
+from schemas.model import ModelError
+
+
+class ServerError(ModelError):
+    """A failed try at a server: the HTTP `status` (None where there was none), and how long it asks to be left alone."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        timeout: bool = False,
+        context_overflow: bool = False,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, retryable=retryable, timeout=timeout, context_overflow=context_overflow)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+    def after(self, tries: int) -> "ServerError":
+        """The same failure, saying how often it was tried."""
+        return ServerError(
+            f"{self}; gave up after {tries} {'try' if tries == 1 else 'tries'}",
+            retryable=self.retryable,
+            timeout=self.timeout,
+            context_overflow=self.context_overflow,
+            status=self.status,
+            retry_after_s=self.retry_after_s,
+        )

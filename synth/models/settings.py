@@ -1,0 +1,118 @@
+"""How a model is reached and sampled, as a flow.yaml says it; the API key is never part of it."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from schemas.errors import ConfigError
+from schemas.model import Sampling
+from schemas.trajectory import Usage
+
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""Sent to servers that ask for no key: the openai package refuses to send nothing."""
+_OURS = frozenset({"model", "messages", "tools", "n", "stream"})
+
+
+class Price(BaseModel):
+    """USD per million tokens; cached prompt tokens cost as much as others where `cached` is not given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    input: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    output: float = Field(ge=0)
+
+    def cost_usd(self, usage: Usage) -> float:
+        """(prompt - cached) x input + cached x cached + completion x output, per million."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = max(usage.prompt_tokens - usage.cached_tokens, 0)
+        return (fresh * self.input + usage.cached_tokens * cached + usage.completion_tokens * self.output) / 1e6
+
+
+class ModelSettings(BaseModel):
+    """One model behind an OpenAI-compatible server.
+
+    `api_key_env` names the environment variable that holds the key; it is read when the model is opened. Without `base_url` it
+    is OPENAI_API_KEY; with a `base_url` and no `api_key_env` the server is sent the key "none". OPENAI_BASE_URL is not read: where
+    the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all its tries and waits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    engine: str = "openai"
+    base_url: str | None = None
+    model: str = Field(min_length=1)
+    max_in_flight: int = Field(default=32, ge=1)
+    api_key_env: str | None = None
+    timeout_s: float = Field(default=120.0, gt=0)
+    connect_timeout_s: float = Field(default=10.0, gt=0)
+    total_timeout_s: float = Field(default=600.0, gt=0)
+    max_retries: int = Field(default=4, ge=0)
+    price: Price | None = None
+    temperature: float | None = Field(default=None, ge=0)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_literal_key(cls, value: Any) -> Any:
+        """Raises `ConfigError` itself, because pydantic's own errors carry the input, and so the key."""
+        if isinstance(value, Mapping) and "api_key" in value:
+            raise ConfigError("api_key: a key is not written into a flow; put it into an environment variable and name that as api_key_env")
+        return value
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, value: str | None) -> str | None:
+        if value is not None and not (value.isidentifier() and value.isascii()):
+            raise ConfigError("api_key_env: this is the name of an environment variable (such as OPENAI_API_KEY), not the key itself")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_plain_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if "@" in parts.netloc:
+            raise ConfigError("base_url: it holds a user name or password; put the key into an environment variable (api_key_env)")
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ConfigError(f"base_url: {value} is no URL; it looks like http://127.0.0.1:8000/v1")
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _leaves_the_request_alone(self) -> Self:
+        taken = sorted(_OURS & self.extra_body.keys())
+        if taken:
+            raise ConfigError(f"extra_body: {', '.join(taken)} is set by synth itself; remove it")
+        return self
+
+    def sampling(self) -> Sampling:
+        """How replies are drawn: the part of the settings that is part of the work's identity."""
+        return Sampling(self.temperature, self.top_p, self.max_tokens, self.seed, self.stop, self.extra_body)
+
+    def key_variable(self) -> str | None:
+        """The environment variable that holds the key; None where the server is asked without one."""
+        if self.api_key_env is not None or self.base_url is not None:
+            return self.api_key_env
+        return "OPENAI_API_KEY"
+
+
+def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) -> str:
+    """The key from the environment, or "none" where none is asked for. Raises `ConfigError` where the variable is not set."""
+    variable = settings.key_variable()
+    if variable is None:
+        return NO_KEY
+    key = environ.get(variable, "").strip()
+    if not key:
+        raise ConfigError(
+            f"model {settings.model}: the environment variable {variable} is not set; export it, or name another as api_key_env"
+        )
+    return key

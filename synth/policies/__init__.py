@@ -1,0 +1,1 @@
+"""Who decides the next turn: one policy per file."""

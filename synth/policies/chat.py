@@ -1,0 +1,82 @@
+"""Asks a chat model for the next turn."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel, ConfigDict
+
+from schemas.canonical import content_hash
+from schemas.environment import AgentTurn
+from schemas.errors import ConfigError
+from schemas.messages import view_messages
+from schemas.model import ChatModel, Sampling
+from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.trajectory import Authorship
+from synth.policies.chance import trial_seed
+
+
+class ChatConfig(BaseModel):
+    """`send_thoughts`: show the model its past thoughts again; templates of reasoning models drop them, so it is off."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    send_thoughts: bool = False
+
+
+class ChatPolicy:
+    """One episode of a model that is shown the view as chat messages; calls with broken arguments go on to the world as they are."""
+
+    def __init__(self, model: ChatModel, sampling: Sampling, config: ChatConfig) -> None:
+        self._model = model
+        self._sampling = sampling
+        self._config = config
+
+    async def act(self, view: View) -> Act:
+        """The model's next turn. Raises `ModelError`."""
+        messages = view_messages(view.opening, view.turns, thoughts=self._config.send_thoughts)
+        completion = await self._model.complete(messages, view.opening.tools, self._sampling)
+        return Act(
+            turn=AgentTurn(completion.content, completion.tool_calls, completion.thought),
+            usage=completion.usage,
+            latency_ms=completion.latency_ms,
+            weights_id=completion.weights_id,
+            prompt_token_ids=completion.prompt_token_ids,
+            completion_token_ids=completion.completion_token_ids,
+            logprobs=completion.logprobs,
+            repairs=completion.repairs,
+            finish_reason=completion.finish_reason,
+            raw=completion.raw,
+        )
+
+
+def chat_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+    """The policy that asks the episode's chat model; `model_name` is the name by which its work is identified.
+
+    A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of a task alike. Opening it raises
+    `ConfigError` where the episode has no model.
+    """
+    config = ChatConfig.model_validate(dict(settings))
+    drawn = msgspec.convert(dict(sampling), Sampling)
+
+    def open_chat(episode: Episode) -> Policy:
+        if episode.model is None:
+            raise ConfigError("policy chat: it asks a model, and its role has none; name one as `model`")
+        return ChatPolicy(episode.model, episode_sampling(drawn, episode), config)
+
+    return PolicySpec(
+        name="chat",
+        authorship=Authorship.MODEL,
+        identity={"policy": "chat", **config.model_dump()},
+        open=open_chat,
+        model=model_name,
+        sampling=msgspec.to_builtins(drawn),
+    )
+
+
+def episode_sampling(sampling: Sampling, episode: Episode) -> Sampling:
+    """The sampling with a seed of the trial's own (31 bits: all that some servers take), or as it is where it has none."""
+    if sampling.seed is None:
+        return sampling
+    mixed = int(content_hash([sampling.seed, trial_seed(episode)], size=4), 16) & 0x7FFFFFFF
+    return msgspec.structs.replace(sampling, seed=mixed)

@@ -1,0 +1,52 @@
+"""The world's own planner as a policy: it knows only what was observed, and errs by a persistent misconception."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel, ConfigDict
+
+from schemas.errors import ConfigError
+from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.trajectory import Authorship
+from synth.policies.capability import require
+from synth.policies.chance import trial_seed
+
+
+class ExpertConfig(BaseModel):
+    """`profiles`: `correct`, the name of one of the world's misconceptions, or `mixed` (each trial draws one and keeps it)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    profiles: str = "correct"
+
+
+class _Expert:
+    def __init__(self, episode: Episode, config: ExpertConfig) -> None:
+        self._env = episode.env
+        self._profile = config.profiles
+        self._seed = trial_seed(episode)
+
+    async def act(self, view: View) -> Act:
+        """What the planner does next; its thoughts, if any, are not the agent's."""
+        turn = await self._env.expert(self._profile, self._seed)
+        return Act(turn=msgspec.structs.replace(turn, thought=None))
+
+
+def expert_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+    """The expert with one profile for every trial, or `mixed`.
+
+    Opening it raises `ConfigError` for a world without an expert, or one that does not know the profile.
+    """
+    config = ExpertConfig.model_validate(dict(settings))
+
+    def open_expert(episode: Episode) -> Policy:
+        require(episode, "expert", "expert")
+        known = ("correct", "mixed", *episode.env.spec.profiles)
+        if config.profiles not in known:
+            raise ConfigError(f"policy expert: world {episode.env.spec.name} has no profile {config.profiles!r}; it has {', '.join(known)}")
+        return _Expert(episode, config)
+
+    return PolicySpec(
+        name="expert", authorship=Authorship.SCRIPTED, identity={"policy": "expert", "profiles": config.profiles}, open=open_expert
+    )

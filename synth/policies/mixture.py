@@ -1,0 +1,90 @@
+"""Several policies taking turns: who decides a turn is drawn by weight."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from schemas.errors import ConfigError
+from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.trajectory import Authorship
+from synth.policies.chance import turn_draws
+from synth.policies.registry import POLICIES
+
+MakePolicy = Callable[..., PolicySpec]
+
+
+class Share(BaseModel):
+    """One policy by name and its weight; every other key is the policy's own setting."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    policy: str
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+
+class MixtureConfig(BaseModel):
+    """Two policies or more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    of: Annotated[tuple[Share, ...], Field(min_length=2)]
+
+
+class _Mixture:
+    def __init__(self, episode: Episode, policies: Sequence[Policy], weights: Sequence[float]) -> None:
+        self._episode = episode
+        self._policies = policies
+        self._weights = weights
+
+    async def act(self, view: View) -> Act:
+        """What the policy drawn for this turn does."""
+        (policy,) = turn_draws(self._episode, view).choices(self._policies, self._weights)
+        return await policy.act(view)
+
+
+def mixture_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+    """A seeded choice per turn. Raises `ConfigError` for a policy that is not known or does not take its settings."""
+    config = MixtureConfig.model_validate(dict(settings))
+    parts = [_part(place, share, model_name, sampling) for place, share in enumerate(config.of)]
+    weights = [share.weight for share in config.of]
+    asked = next((part for part in parts if part.model is not None), None)
+
+    def open_mixture(episode: Episode) -> Policy:
+        return _Mixture(episode, [part.open(episode) for part in parts], weights)
+
+    return PolicySpec(
+        name="mixture",
+        authorship=_authorship([part.authorship for part in parts]),
+        identity={
+            "policy": "mixture",
+            "of": [{"weight": weight, "policy": dict(part.identity)} for weight, part in zip(weights, parts, strict=True)],
+        },
+        open=open_mixture,
+        model=asked.model if asked else None,
+        sampling=asked.sampling if asked else {},
+    )
+
+
+def _part(place: int, share: Share, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+    """One share as a policy."""
+    where = f"policy mixture: of[{place}]"
+    module_name, _, attribute = POLICIES.get(share.policy, share.policy).partition(":")
+    if not attribute:
+        known = ", ".join(sorted(POLICIES))
+        raise ConfigError(f"{where}.policy {share.policy!r} is not known; known: {known}, or package.module:attribute")
+    try:
+        make = cast(MakePolicy, getattr(import_module(module_name), attribute))
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{where}.policy {share.policy!r} cannot be imported: {error}") from error
+    try:
+        return make(dict(share.model_extra or {}), model_name=model_name, sampling=sampling)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(f"{where}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _authorship(parts: Sequence[Authorship]) -> Authorship:
+    """What all parts are, else mixed."""
+    return parts[0] if len(set(parts)) == 1 else Authorship.MIXED

@@ -1,0 +1,86 @@
+"""Slots filled side by side: every episode on its own, faults retried by class in the same slot."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from schemas.environment import Env
+from schemas.model import ChatModel
+from schemas.outcome import Fault
+from schemas.trajectory import Trajectory
+from synth.boundary import first_error
+from synth.ledger.journal import Event, Journal
+from synth.rollout.episode import Work, run_attempt
+from synth.rollout.resumption import Resumption
+
+RETRIES: Mapping[Fault, int] = {
+    Fault.MODEL: 2,
+    Fault.INFRASTRUCTURE: 2,
+    Fault.TIMEOUT: 1,
+    Fault.ENVIRONMENT: 1,
+    Fault.USER_SIMULATOR: 1,
+    Fault.PARSER: 1,
+    Fault.DRIFT: 1,
+    Fault.JUDGE: 1,
+    Fault.BUDGET: 0,
+}
+"""Further attempts at a slot within one run, by the fault of the last attempt."""
+
+RETRIED_BY_A_RERUN = frozenset({Fault.MODEL, Fault.INFRASTRUCTURE, Fault.TIMEOUT, Fault.BUDGET})
+"""Faults whose cause may be gone when the user runs again; the others would only repeat themselves."""
+
+OpenWorld = Callable[[Work], Env]
+
+
+async def fill_slot(
+    work: Work, open_world: OpenWorld, model: ChatModel | None, journal: Journal, events: Mapping[tuple[str, int], Sequence[Event]]
+) -> list[Trajectory]:
+    """All attempts made at one slot; the last is valid, or its class allows no more of them."""
+    attempts: list[Trajectory] = []
+    faults: dict[Fault, int] = {}
+    while True:
+        attempt = work.first_attempt + len(attempts)
+        resumption = Resumption(work.slot_id, attempt, events.get((work.slot_id, attempt), ()), journal)
+        trajectory = await run_attempt(work, attempt, lambda: open_world(work), model, resumption)
+        attempts.append(trajectory)
+        if trajectory.fault is None:
+            return attempts
+        faults[trajectory.fault] = faults.get(trajectory.fault, 0) + 1
+        if faults[trajectory.fault] > RETRIES[trajectory.fault]:
+            return attempts
+
+
+async def fill_slots(
+    works: Sequence[Work],
+    open_world: OpenWorld,
+    model: ChatModel | None,
+    journal: Journal,
+    events: Mapping[tuple[str, int], Sequence[Event]],
+    *,
+    live_episodes: int,
+    may_start: Callable[[], bool],
+    finished: Callable[[Sequence[Trajectory]], None],
+) -> list[Trajectory]:
+    """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever order they end in.
+
+    `may_start` is asked before each episode: ceilings stop new work and let running episodes finish. Slots that were not
+    started are not in the result.
+    """
+    done: dict[int, list[Trajectory]] = {}
+    waiting = iter(enumerate(works))
+
+    async def worker() -> None:
+        for index, work in waiting:
+            if not may_start():
+                return
+            done[index] = await fill_slot(work, open_world, model, journal, events)
+            finished(done[index])
+            await asyncio.sleep(0)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(live_episodes, len(works))):
+                group.create_task(worker())
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None
+    return [trajectory for index in sorted(done) for trajectory in done[index]]
+

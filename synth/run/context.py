@@ -1,0 +1,66 @@
+"""What a stage works with: the ledger, the worlds and models that the flow names, ceilings, progress."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
+from schemas.flow import Flow
+from schemas.model import ChatModel
+from schemas.policy import PolicySpec
+from schemas.stage import Stage
+from synth.ledger.journal import Journal
+from synth.ledger.ledger import Ledger
+from synth.rollout.threads import ThreadedEnv, Threads
+from synth.run.budget import Budget
+from synth.run.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who plays a role: a policy, and the model that it asks, if any."""
+
+    policy: PolicySpec
+    model: ChatModel | None
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesizer:
+    """What the registry of collection stages names: the settings that a flow may give, and the stage bound to them."""
+
+    config: type[BaseModel]
+    bind: Callable[[str, Any, Flow, Mapping[str, Role]], "Stage[Run]"]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a flow on one ledger."""
+
+    ledger: Ledger
+    flow: Flow
+    roles: Mapping[str, Role]
+    open_env: OpenEnv
+    make_tasks: MakeTasks
+    spec_of: Callable[[str, Mapping[str, Any]], EnvSpec]
+    progress: Progress
+    budget: Budget = field(default_factory=Budget)
+    journals: dict[str, Journal] = field(default_factory=dict)
+    exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    stopped: str | None = None
+    _threads: Threads | None = None
+
+    def world(self, name: str, config: Mapping[str, Any]) -> Env:
+        """A fresh world; one that blocks steps on threads."""
+        env = self.open_env(name, config)
+        if not env.spec.blocking:
+            return env
+        self._threads = self._threads or Threads()
+        return ThreadedEnv(env, self._threads)
+
+    async def close(self) -> None:
+        """Closes the models' connections."""
+        for role in self.roles.values():
+            if role.model is not None:
+                await role.model.close()

@@ -1,0 +1,35 @@
+"""Trajectories beside the verdicts that stand on them, a few hundred in memory at a time."""
+
+from collections.abc import Iterator, Mapping
+
+import duckdb
+
+from schemas.trajectory import Trajectory
+from schemas.verdict import Verdict
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+
+CHUNK = 500
+
+
+def decided(ledger: Ledger) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
+    """The current flow's valid trajectories in ledger order, each with its verdicts by filter."""
+    identities = ledger.state.current_valid()
+    wanted = set(identities)
+    with connect(ledger) as connection:
+        chunk: list[Trajectory] = []
+        for trajectory in ledger.trajectories(wanted):
+            chunk.append(trajectory)
+            if len(chunk) == CHUNK:
+                yield from _with_verdicts(connection, chunk)
+                chunk = []
+        yield from _with_verdicts(connection, chunk)
+
+
+def _with_verdicts(connection: duckdb.DuckDBPyConnection, chunk: list[Trajectory]) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
+    found: dict[str, dict[str, Verdict]] = {}
+    sql = "SELECT trajectory_id, filter, keep, reason, score FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    for identity, name, keep, reason, score in connection.execute(sql, [[t.trajectory_id for t in chunk]]).fetchall():
+        found.setdefault(identity, {})[name] = Verdict(keep, reason, score)
+    for trajectory in chunk:
+        yield trajectory, found.get(trajectory.trajectory_id, {})

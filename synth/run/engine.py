@@ -1,0 +1,129 @@
+"""Runs stages in their order: says which are reused, which are redone and why, does the pending shards, survives being killed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import canonical_json, content_hash
+from schemas.stage import Plan, Shard, Stage
+from synth.boundary import first_error
+from synth.ledger.journal import BusyError, Journal
+from synth.ledger.ledger import StageRef
+from synth.ledger.manifest import StageLine
+from synth.ledger.state import LedgerState
+from synth.run.context import Run
+
+WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
+"""How a shard is done: in this process, or as a task of an orchestrator."""
+
+LIVE_SHARDS = 2
+WAIT_S = 0.5
+
+
+async def run_stages(run: Run, stages: Sequence[Stage[Run]], work: WorkShard | None = None) -> dict[str, Mapping[str, Any]]:
+    """Runs all stages; their reports by stage name. Raises `SynthError` for what stops the run."""
+    run.ledger.begin_flow(plain(run.flow.model_dump(mode="json")))
+    for line in run.ledger.state.lost:
+        run.progress.say(line)
+    reports: dict[str, Mapping[str, Any]] = {}
+    for stage in stages:
+        reports[stage.name] = await _run_stage(run, stage, work or _in_process(run))
+    return reports
+
+
+def plain(value: Any) -> Any:
+    """A value as it looks when read back from JSON, so that both compare equal."""
+    return msgspec.json.decode(canonical_json(value))
+
+
+def _in_process(run: Run) -> WorkShard:
+    async def work(stage: Stage[Run], stage_key: str, shard: Shard) -> None:
+        await stage.work(run, stage_key, shard)
+
+    return work
+
+
+async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[str, Any]:
+    ledger = run.ledger
+    ledger.refresh()
+    settings, inputs = plain(stage.settings), stage.inputs(run)
+    ref = StageRef(stage.name, content_hash([stage.name, settings, inputs]))
+    plan = stage.plan(run, ref.stage_key)
+    done = ledger.state.done.get((ref.stage, ref.stage_key))
+    if done is not None and not plan.shards:
+        run.progress.say(f"{stage.name}: nothing to do")
+    else:
+        _say_why(run, stage.name, settings, inputs, plan, ledger.state)
+    ledger.begin_stage(StageLine(ref.stage, ref.stage_key, settings, inputs, plan.adopted))
+    if plan.shards:
+        run.progress.start(stage.name, plan.units, plan.unit)
+        try:
+            await _do(run, stage, ref, plan.shards, work)
+        finally:
+            run.progress.stop()
+    elif done is not None:
+        return done
+    ledger.refresh()
+    report: Mapping[str, Any] = plain(stage.report(run, ref.stage_key))
+    if run.stopped is None:
+        ledger.finish_stage(ref, report)
+    return report
+
+
+def _say_why(run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan: Plan, state: LedgerState) -> None:
+    """Says in one line what a stage will do that was run here before, and for which reason."""
+    before = state.stages.get(name) or state.former_stages.get(name)
+    if before is None:
+        return
+    reasons = []
+    for key in sorted({*settings, *before.settings}):
+        old, new = before.settings.get(key), settings.get(key)
+        if old != new:
+            reasons.append(f"{key}: {_short(old)} -> {_short(new)}")
+    if before.inputs != inputs:
+        reasons.append("its input changed")
+    reused = f", {len(plan.adopted)} reused" if plan.adopted else ""
+    what = f"{plan.units} {plan.unit} to do{reused}"
+    run.progress.say(f"{name}: {what} ({'; '.join(reasons) or 'unfinished, or its faults are tried again'})")
+
+
+def _short(value: Any) -> str:
+    text = canonical_json(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+async def _do(run: Run, stage: Stage[Run], ref: StageRef, shards: Sequence[Shard], work: WorkShard) -> None:
+    """Does the shards, a few at a time; one that another process has in hand is looked at again when that one is through."""
+    waiting = iter(shards)
+    said = False
+
+    async def worker() -> None:
+        nonlocal said
+        for shard in waiting:
+            while run.stopped is None:
+                try:
+                    journal = Journal(run.ledger.journal_folder / f"{ref.stage_key}-{shard.name}.jsonl")
+                except BusyError:
+                    if not said:
+                        run.progress.say(f"{stage.name}: another process works on this run; waiting for its shards")
+                        said = True
+                    await asyncio.sleep(WAIT_S)
+                    continue
+                run.journals[shard.name] = journal
+                committed = False
+                try:
+                    await work(stage, ref.stage_key, shard)
+                    committed = run.stopped is None
+                finally:
+                    del run.journals[shard.name]
+                    journal.close(discard=committed)
+                break
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(LIVE_SHARDS, len(shards))):
+                group.create_task(worker())
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None

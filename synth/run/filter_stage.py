@@ -1,0 +1,93 @@
+"""The stage `filter`: each named filter judges each valid trajectory; verdicts are decisions in the ledger, nothing is removed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from schemas.canonical import content_hash
+from schemas.filter import Case, Filter
+from schemas.stage import Plan, Shard
+from schemas.verdict import Verdict
+from synth.ledger.ledger import Decision, StageRef
+from synth.ledger.views import connect
+from synth.run.context import Run
+
+SHARD = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFilter:
+    """A filter under the name that its decisions carry, with its settings."""
+
+    name: str
+    filter: Filter
+    config: BaseModel
+
+
+@dataclass(frozen=True, slots=True)
+class FilterStage:
+    """Filters over the current flow's valid trajectories."""
+
+    name: str
+    filters: Sequence[NamedFilter]
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Each filter's own."""
+        return {named.name: named.config.model_dump(mode="json") for named in self.filters}
+
+    def inputs(self, run: Run) -> str:
+        """The trajectories that the flow has collected so far."""
+        return content_hash(run.ledger.state.current_valid())
+
+    def plan(self, run: Run, stage_key: str) -> Plan:
+        """The trajectories without decisions under this key."""
+        decided = _decided(run, stage_key)
+        pending = [identity for identity in run.ledger.state.current_valid() if identity not in decided]
+        shards = [Shard(content_hash(part), part) for part in (pending[i : i + SHARD] for i in range(0, len(pending), SHARD))]
+        return Plan(shards, (), len(pending), "trajectories")
+
+    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+        """Judges a shard's trajectories and commits the decisions."""
+        run.ledger.refresh()
+        wanted = set(shard.items) - _decided(run, stage_key)
+        tasks = run.ledger.tasks()
+        decisions = []
+        for trajectory in run.ledger.trajectories(wanted):
+            case = Case(trajectory, tasks.get(trajectory.task_id), run.world)
+            for named in self.filters:
+                verdict = await named.filter.judge(case, named.config)
+                decisions.append(_decision(trajectory.trajectory_id, named.name, verdict))
+            run.progress.step(1)
+        if decisions:
+            run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions)
+
+    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+        """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
+        sql = f"SELECT filter, keep, reason, count(*) FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY ALL ORDER BY ALL"
+        counts: dict[str, dict[str, Counter[str]]] = {
+            n.name: {"kept": Counter(), "dropped": Counter(), "undefined": Counter()} for n in self.filters
+        }
+        with connect(run.ledger) as connection:
+            for name, keep, reason, count in connection.execute(sql).fetchall():
+                counts[name]["undefined" if keep is None else "kept" if keep else "dropped"][reason] += count
+            whole = (
+                f"SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY trajectory_id"
+            )
+            ((kept, total),) = connection.execute(f"SELECT count(*) FILTER (kept), count(*) FROM ({whole})").fetchall()
+        return {"kind": "filter", "filters": [{"name": name, **found} for name, found in counts.items()], "kept": kept, "total": total}
+
+
+def _decision(identity: str, name: str, verdict: Verdict) -> Decision:
+    return Decision(identity, name, verdict.keep, verdict.reason, verdict.score, verdict.detail or None)
+
+
+def _decided(run: Run, stage_key: str) -> set[str]:
+    if not any(shard.stage_key == stage_key for shard in run.ledger.state.shards):
+        return set()
+    with connect(run.ledger) as connection:
+        rows = connection.execute("SELECT DISTINCT trajectory_id FROM decisions_all WHERE stage_key = ?", [stage_key]).fetchall()
+    return {identity for (identity,) in rows}

@@ -1,0 +1,81 @@
+"""The funnel: what went in at each stage, what came out, and why the rest did not."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+Reports = Mapping[str, Mapping[str, Any]]
+
+
+class FunnelRow(msgspec.Struct, frozen=True):
+    """One line: a stage, how many units came in and went on, and the reasons for the difference."""
+
+    stage: str
+    unit: str
+    came_in: int
+    went_on: int
+    reasons: str
+
+
+def funnel(reports: Reports) -> Iterator[FunnelRow]:
+    """The rows of the table, from the stages' reports in their order."""
+    for name, report in reports.items():
+        yield from _ROWS[report["kind"]](name, report)
+
+
+def _tasks(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    yield FunnelRow(name, "tasks", report["count"], report["count"], "")
+
+
+def _episodes(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    outcomes = dict(report["outcomes"])
+    total = sum(outcomes.values())
+    invalid = outcomes.pop("invalid", 0)
+    outcome = counted(outcomes)
+    faults = f"; faults: {counted(report['faults'])}" if invalid else ""
+    yield FunnelRow(name, "attempts", total, total - invalid, outcome + faults)
+
+
+def _filter(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    for counts in report["filters"]:
+        kept, dropped, undefined = (sum(counts[key].values()) for key in ("kept", "dropped", "undefined"))
+        reasons = [f"dropped: {counted(counts['dropped'])}"] if dropped else []
+        reasons += [f"undefined: {counted(counts['undefined'])}"] if undefined else []
+        yield FunnelRow(f"{name} {counts['name']}", "trajectories", kept + dropped + undefined, kept + undefined, "; ".join(reasons))
+    if len(report["filters"]) > 1:
+        yield FunnelRow(f"{name}, all together", "trajectories", report["total"], report["kept"], "")
+
+
+def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    for kind, dataset in report["datasets"].items():
+        left_out = dataset["left_out"]
+        reasons = [f"left out: {counted(left_out)}"] if left_out else []
+        reasons += [f"{dataset['trained_turns']:,} turns carry loss"]
+        yield FunnelRow(f"{name} {kind}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
+
+
+_ROWS = {"tasks": _tasks, "episodes": _episodes, "filter": _filter, "export": _export}
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """For instance: 190 failure, 3 truncated (the largest first)."""
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def funnel_table(reports: Reports) -> Table:
+    """For the terminal."""
+    table = Table(title="Funnel", title_style="bold", title_justify="left", header_style="bold", pad_edge=False)
+    for column, justify in (("stage", "left"), ("in", "right"), ("on", "right"), ("", "left"), ("reasons", "left")):
+        table.add_column(column, justify=justify, no_wrap=column != "reasons")  # type: ignore[arg-type]
+    for row in funnel(reports):
+        table.add_row(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
+    return table
+
+
+def funnel_markdown(reports: Reports) -> str:
+    """For reports and artifacts."""
+    lines = ["| stage | in | on | | reasons |", "|---|---:|---:|---|---|"]
+    lines += [f"| {row.stage} | {row.came_in:,} | {row.went_on:,} | {row.unit} | {row.reasons} |" for row in funnel(reports)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,134 @@
+"""Many trajectories executed again, and many verdicts given again from stored facts."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from schemas.canonical import content_hash
+from schemas.check import CheckResult
+from schemas.environment import OpenEnv
+from schemas.outcome import Fault
+from schemas.task import Task
+from schemas.trajectory import Trajectory
+from synth.boundary import FaultError, crossing
+from synth.branching import replay
+from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.manifest import StageLine
+from synth.run.progress import Progress
+
+TIMEOUT_S = 300.0
+
+
+@dataclass(slots=True)
+class ReplayTally:
+    """How many were the same; one line per difference; how many could not be replayed, by reason."""
+
+    same: int = 0
+    differences: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress) -> ReplayTally:
+    """Executes the named trajectories again, or all valid ones of the current flow, each in a fresh world."""
+    tally = ReplayTally()
+    tasks = ledger.tasks(every=True)
+    current = set(ledger.state.current_valid())
+    named = [ledger.trajectory(identity) for identity in identities]
+    progress.start("replay", len(named) or len(current), "trajectories")
+    try:
+        for trajectory in named or ledger.trajectories(current):
+            await _replay_one(trajectory, tasks, open_env, tally)
+            progress.step(1)
+    finally:
+        progress.stop()
+    return tally
+
+
+async def _replay_one(trajectory: Trajectory, tasks: dict[str, Task], open_env: OpenEnv, tally: ReplayTally) -> None:
+    task = tasks.get(trajectory.task_id)
+    if task is None or trajectory.synthesizer == "import":
+        tally.left_out["imported, its world is not here"] += 1
+        return
+    env = open_env(task.env, task.env_config)
+    try:
+        replayed = await crossing(Fault.ENVIRONMENT, "replay", replay(env, task, trajectory), TIMEOUT_S)
+    except FaultError as error:
+        tally.left_out[str(error)] += 1
+        return
+    finally:
+        await crossing(Fault.ENVIRONMENT, "close", env.close(), TIMEOUT_S)
+    found = replayed.first_difference
+    if found is None:
+        tally.same += 1
+        return
+    place = "opening" if found.turn is None else f"turn {found.turn}"
+    tally.differences.append(f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now {found.found!r}"[:600])
+
+
+@dataclass(slots=True)
+class RecheckTally:
+    """Verdicts given again: how many stayed, which changed, how many have no facts to judge by."""
+
+    stayed: int = 0
+    changed: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
+    """New verdicts from stored facts, as decisions and scores beside the old ones, which stay as they are."""
+    tally = RecheckTally()
+    tasks, wanted = ledger.tasks(every=True), set(ledger.state.current_valid())
+    decisions: list[Decision] = []
+    scores: list[Score] = []
+    progress.start("recheck", len(wanted), "trajectories")
+    try:
+        for trajectory in ledger.trajectories(wanted):
+            progress.step(1)
+            result = await _recheck_one(trajectory, tasks, open_env, tally)
+            if result is None:
+                continue
+            identity = trajectory.trajectory_id
+            detail = msgspec.to_builtins(result.parts)
+            decisions.append(Decision(identity, "recheck", result.passed, "passes" if result.passed else "fails"))
+            scores.append(Score(identity, f"recheck:{result.version}", float(result.passed), detail={"parts": detail}))
+    finally:
+        progress.stop()
+    if decisions:
+        _commit(ledger, decisions, scores)
+    return tally
+
+
+def _commit(ledger: Ledger, decisions: list[Decision], scores: list[Score]) -> None:
+    ref = StageRef("recheck", content_hash([scores, decisions]))
+    if not any(shard.stage_key == ref.stage_key for shard in ledger.refresh().shards):
+        ledger.commit(ref, decisions=decisions, scores=scores)
+    ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {}))
+
+
+async def _recheck_one(trajectory: Trajectory, tasks: dict[str, Task], open_env: OpenEnv, tally: RecheckTally) -> CheckResult | None:
+    task, stored = tasks.get(trajectory.task_id), trajectory.check_result
+    if task is None or stored is None or trajectory.synthesizer == "import":
+        tally.left_out["no stored facts"] += 1
+        return None
+    env = open_env(task.env, task.env_config)
+    if "recheck" not in env.spec.capabilities:
+        tally.left_out[f"{env.spec.name} has no check from facts"] += 1
+        return None
+    try:
+        result = await crossing(Fault.ENVIRONMENT, "recheck", env.recheck(task, trajectory), TIMEOUT_S)
+    except FaultError as error:
+        tally.left_out[str(error)] += 1
+        return None
+    if result.passed == stored.passed:
+        tally.stayed += 1
+    else:
+        tally.changed.append(
+            f"{trajectory.trajectory_id} {_word(stored.passed)} ({stored.version}) -> {_word(result.passed)} ({result.version})"
+        )
+    return result
+
+
+def _word(passed: bool) -> str:
+    return "passed" if passed else "failed"

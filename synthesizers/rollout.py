@@ -1,0 +1,160 @@
+"""Rollout: every task of the flow, `trials` times, by the policy of one role."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.canonical import content_hash
+from schemas.errors import ConfigError
+from schemas.flow import Flow
+from schemas.identity import slot_id
+from schemas.stage import Plan, Shard
+from schemas.task import Task
+from schemas.trajectory import Trajectory
+from synth.ledger.journal import recorded
+from synth.ledger.ledger import StageRef
+from synth.ledger.state import LedgerState
+from synth.rollout.episode import Work
+from synth.rollout.limits import Limits
+from synth.rollout.slots import RETRIED_BY_A_RERUN, fill_slots
+from synth.run.context import Role, Run, Synthesizer
+
+
+class RolloutSettings(BaseModel):
+    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are under way at a time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trials: int = Field(default=4, ge=1)
+    role: str = "explorer"
+    limits: Limits = Limits()
+    shard: int = Field(default=200, ge=1, le=1000)
+    live: int = Field(default=512, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """The stage `rollout`."""
+
+    name: str
+    config: RolloutSettings
+    role: Role
+    env: str
+    env_config: Mapping[str, Any]
+    seed: int
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What determines the episodes; how they are cut into shards does not."""
+        return {
+            "trials": self.config.trials,
+            "limits": self.config.limits.model_dump(),
+            "seed": self.seed,
+            "policy": self.role.policy.identity,
+            "model": self.role.policy.model,
+            "sampling": self.role.policy.sampling,
+        }
+
+    def inputs(self, run: Run) -> str:
+        """The tasks."""
+        return content_hash(sorted(task.task_id for task in self._tasks(run)))
+
+    def _tasks(self, run: Run) -> list[Task]:
+        return [task for task in run.ledger.tasks().values() if task.env == self.env]
+
+    def plan(self, run: Run, stage_key: str) -> Plan:
+        """Slots that are not settled, trials of a task side by side; slots settled under other settings are adopted."""
+        state = run.ledger.state
+        own = {record.trajectory_id for shard in state.shards if shard.stage_key == stage_key for record in shard.slots}
+        works, adopted = [], []
+        version = run.spec_of(self.env, self.env_config).version
+        for task in self._tasks(run):
+            for trial in range(self.config.trials):
+                work = self._work(task, trial, version)
+                slot = state.slots.get(work.slot_id)
+                if slot is not None and slot.valid is not None:
+                    if slot.valid.trajectory_id not in own:
+                        adopted.append(slot.valid.trajectory_id)
+                elif slot is None or slot.last_fault in RETRIED_BY_A_RERUN:
+                    works.append(work if slot is None else replace(work, first_attempt=slot.attempts))
+        cut = [works[i : i + self.config.shard] for i in range(0, len(works), self.config.shard)]
+        shards = [Shard(content_hash([work.slot_id for work in part]), part) for part in cut]
+        return Plan(shards, tuple(adopted), len(works), "episodes")
+
+    def _work(self, task: Task, trial: int, version: str) -> Work:
+        policy = self.role.policy
+        slot = slot_id(
+            task_id=task.task_id,
+            synthesizer="rollout",
+            trial=trial,
+            seed=self.seed,
+            policy=policy.identity,
+            model=policy.model,
+            sampling=policy.sampling,
+            settings={"limits": self.config.limits.model_dump(), "world": version},
+        )
+        return Work(slot_id=slot, task=task, trial=trial, seed=self.seed, synthesizer="rollout", policy=policy, limits=self.config.limits)
+
+    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+        """Fills the shard's slots and commits them."""
+        state = run.ledger.refresh()
+        works = [work for work in shard.items if _still_open(work, state)]
+        if not works:
+            return
+        events, damage = recorded(run.ledger.journal_folder, {work.slot_id for work in works})
+        for line in damage:
+            run.progress.say(line)
+
+        def may_start() -> bool:
+            run.stopped = run.stopped or run.budget.exhausted()
+            return run.stopped is None
+
+        def finished(attempts: Sequence[Trajectory]) -> None:
+            for trajectory in attempts:
+                run.budget.add(trajectory.totals)
+            run.progress.advance(attempts)
+
+        trajectories = await fill_slots(
+            works,
+            lambda work: run.world(work.task.env, work.task.env_config),
+            self.role.model,
+            run.journals[shard.name],
+            events,
+            live_episodes=self.config.live,
+            may_start=may_start,
+            finished=finished,
+        )
+        if trajectories:
+            run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories)
+
+    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+        """Attempts by outcome and by fault."""
+        outcomes: Counter[str] = Counter()
+        faults: Counter[str] = Counter()
+        for trajectory in run.ledger.records(self.name):
+            outcomes[trajectory["outcome"]] += 1
+            if trajectory["fault"] is not None:
+                faults[trajectory["fault"]] += 1
+        return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults)}
+
+
+def _still_open(work: Work, state: LedgerState) -> bool:
+    """Whether nobody else has settled the slot, or tried it again, since it was planned."""
+    slot = state.slots.get(work.slot_id)
+    return slot is None or (slot.valid is None and slot.attempts <= work.first_attempt)
+
+
+def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Role]) -> Rollout:
+    """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
+    if flow.env is None:
+        raise ConfigError("rollout needs a world: add `env: {name: ..., tasks: ...}` to the flow")
+    if config.role not in roles:
+        raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
+    return Rollout(name, config, roles[config.role], flow.env.name, flow.env.settings(), flow.seed)
+
+
+SYNTHESIZER = Synthesizer(RolloutSettings, bind)

@@ -1,0 +1,106 @@
+"""The journal: one line per paid reply, on disk before it is used, readable after any death."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.errors import SynthError
+from schemas.model import Completion
+from schemas.outcome import Fault
+from synth.ledger.journal import BusyError, Event, Faulted, Journal, Reply, Step, recorded, state_folder
+
+
+def reply(ordinal: int, text: str = "hello", slot: str = "a") -> Reply:
+    return Reply(slot, 0, ordinal, f"request{ordinal}", Completion(content=text))
+
+
+def written(path: Path, events: list[Event]) -> None:
+    journal = Journal(path)
+    for event in events:
+        journal.append(event)
+    journal.close()
+
+
+def test_events_come_back_by_slot_and_attempt(tmp_path: Path) -> None:
+    events: list[Event] = [reply(0), Step("a", 0, -1, "x"), Faulted("a", 0, 1, "act", Fault.MODEL, "gone"), reply(0, slot="b")]
+    written(tmp_path / "s.jsonl", events)
+    found, damage = recorded(tmp_path)
+    assert found == {("a", 0): events[:3], ("b", 0): events[3:]}
+    assert damage == []
+
+
+def test_only_the_wanted_slots_are_kept(tmp_path: Path) -> None:
+    written(tmp_path / "s.jsonl", [reply(0), reply(0, slot="b")])
+    assert list(recorded(tmp_path, {"b"})[0]) == [("b", 0)]
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, 400), st.text(max_size=30))
+def test_a_journal_cut_anywhere_loses_only_what_was_cut(tmp_path: Path, cut: int, text: str) -> None:
+    path = tmp_path / "cut" / "s.jsonl"
+    path.unlink(missing_ok=True)
+    events: list[Event] = [reply(i, text) for i in range(4)]
+    written(path, events)
+    blob = path.read_bytes()
+    lines = blob.splitlines(keepends=True)
+    path.write_bytes(blob[:-cut])
+    whole = sum(len(b"".join(lines[: i + 1])) <= len(blob) - cut for i in range(4))
+    found, damage = recorded(path.parent)
+    assert found.get(("a", 0), []) == events[:whole]
+    torn = not blob[:-cut].endswith(b"\n") and len(blob) > cut
+    assert len(damage) == torn
+    assert all("half-written line" in line for line in damage)
+
+
+def test_a_torn_journal_is_gone_on_with_on_a_new_line(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    written(path, [reply(0), reply(1)])
+    path.write_bytes(path.read_bytes()[:-5])
+    written(path, [reply(1, "again")])
+    found, damage = recorded(tmp_path)
+    assert found[("a", 0)] == [reply(0), reply(1, "again")]
+    assert len(damage) == 1
+    assert "line 2 is damaged" in damage[0]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_flipped_byte_spoils_its_own_line_only(tmp_path: Path, data: st.DataObject) -> None:
+    path = tmp_path / "flip" / "s.jsonl"
+    path.unlink(missing_ok=True)
+    events: list[Event] = [reply(i) for i in range(3)]
+    written(path, events)
+    blob = bytearray(path.read_bytes())
+    second = bytes(blob).index(b"\n") + 1
+    third = bytes(blob).index(b"\n", second) + 1
+    place = data.draw(st.integers(second, third - 2))
+    blob[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(blob)
+    found, damage = recorded(path.parent)
+    assert found[("a", 0)] == [events[0], events[2]]
+    assert damage
+    assert "line 2 is damaged" in damage[0]
+
+
+def test_a_shard_is_worked_on_by_one_process_at_a_time(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "s.jsonl")
+    with pytest.raises(BusyError):
+        Journal(tmp_path / "s.jsonl")
+    first.close()
+    Journal(tmp_path / "s.jsonl").close(discard=True)
+    assert not (tmp_path / "s.jsonl").exists()
+
+
+def test_a_full_disk_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").symlink_to("/dev/full")
+    journal = Journal(tmp_path / "s.jsonl")
+    with pytest.raises(SynthError, match="the disk is full; free some space and run again: nothing that was committed is lost"):
+        journal.append(reply(0))
+
+
+def test_the_state_folder_follows_the_environment() -> None:
+    assert state_folder({"SYNTH_STATE_DIR": "/x", "XDG_STATE_HOME": "/y"}) == Path("/x")
+    assert state_folder({"XDG_STATE_HOME": "/y"}) == Path("/y/synth")
+    assert state_folder({}) == Path.home() / ".local/state/synth"

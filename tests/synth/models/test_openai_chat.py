@@ -1,0 +1,235 @@
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from schemas.model import Completion, ModelError, Sampling
+from synth.models.openai_chat import open_model
+from synth.models.settings import ModelSettings
+from tests.synth.models.chat_brains import called, messages_hash
+from tests.synth.models.chat_server import ChatServer, Mishap
+
+QUESTION = [{"role": "user", "content": "hello"}]
+TOOLS = ({"type": "function", "function": {"name": "echo", "description": "", "parameters": {"type": "object", "properties": {}}}},)
+
+
+def ask(
+    server: ChatServer, *, sampling: Sampling | None = None, tools: Sequence[Any] = (), slept: list[float] | None = None, **more: Any
+) -> Completion:
+    """One call with waits that take no time."""
+
+    async def sleep(seconds: float) -> None:
+        if slept is not None:
+            slept.append(seconds)
+
+    async def scene() -> Completion:
+        model = open_model(ModelSettings(base_url=server.url, model="test-model", **more), draw=lambda: 0.0, sleep=sleep)
+        try:
+            return await model.complete(QUESTION, tools, sampling or Sampling())
+        finally:
+            await model.close()
+
+    return asyncio.run(scene())
+
+
+def test_a_reply_comes_with_its_usage_model_latency_and_raw_text() -> None:
+    with ChatServer(latency_s=0.02) as server:
+        reply = ask(server)
+    assert reply.content == f"reply {messages_hash({'messages': QUESTION})}"
+    assert (reply.model, reply.weights_id, reply.finish_reason, reply.usage.calls) == ("test-model", "fp_test", "stop", 1)
+    assert reply.usage.prompt_tokens > 0
+    assert reply.latency_ms is not None
+    assert 20 <= reply.latency_ms < 2000
+    assert reply.raw is not None
+    assert reply.content in reply.raw
+
+
+def test_the_request_holds_what_was_asked_for_and_leaves_the_rest_to_the_server() -> None:
+    with ChatServer() as server:
+        ask(server, tools=TOOLS, sampling=Sampling(0.5, None, 9, 7, ("END",), {"top_k": 3}))
+        ask(server)
+    assert server.bodies[0] == {
+        "model": "test-model", "messages": QUESTION, "tools": list(TOOLS), "temperature": 0.5, "max_tokens": 9, "seed": 7, "stop": ["END"],
+        "top_k": 3,
+    }  # fmt: skip
+    assert server.bodies[1] == {"model": "test-model", "messages": QUESTION}
+    assert server.headers[0]["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    "mishap",
+    [
+        *(Mishap("status", status=status) for status in (408, 409, 429, 500, 502, 503, 504)),
+        Mishap("disconnect"), Mishap("disconnect_before"), Mishap("truncated_json"), Mishap("malformed_json"), Mishap("wrong_content_type"),
+        Mishap("empty_choices"), Mishap("null_message"),
+    ],
+    ids=lambda mishap: f"{mishap.kind} {mishap.status}",
+)  # fmt: skip
+def test_what_may_pass_is_asked_again(mishap: Mishap) -> None:
+    with ChatServer(mishaps=[mishap, mishap]) as server:
+        reply = ask(server)
+        assert server.counts()["total"] == 3
+    assert reply.content is not None
+    assert reply.content.startswith("reply")
+
+
+@pytest.mark.parametrize(("mishap", "status"), [(Mishap("status", status=s), s) for s in (400, 401, 403, 404, 422)], ids=str)
+def test_what_is_wrong_with_the_request_is_not_asked_again(mishap: Mishap, status: int) -> None:
+    with ChatServer(mishaps=[mishap]) as server:
+        with pytest.raises(ModelError, match=f"HTTP {status}") as caught:
+            ask(server)
+        assert server.counts()["total"] == 1
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("kind", ["hang", "slow_bytes"])
+def test_a_server_that_does_not_finish_in_time_is_a_timeout(kind: str) -> None:
+    with ChatServer(mishaps=[Mishap(kind, delay_s=0.05)]) as server:
+        started = time.perf_counter()
+        with pytest.raises(ModelError, match=r"no reply within 0.3 s") as caught:
+            ask(server, timeout_s=0.3, max_retries=0)
+    assert (caught.value.timeout, caught.value.retryable) == (True, True)
+    assert time.perf_counter() - started < 3
+
+
+@pytest.mark.parametrize("kind", ["disconnect", "disconnect_before"])
+def test_a_lost_connection_is_no_timeout(kind: str) -> None:
+    with ChatServer(mishaps=[Mishap(kind)]) as server, pytest.raises(ModelError, match="connection lost") as caught:
+        ask(server, max_retries=0)
+    assert (caught.value.timeout, caught.value.retryable) == (False, True)
+
+
+def test_a_server_that_is_not_there_is_retried_and_then_said_to_be_not_there() -> None:
+    with ChatServer() as server:
+        pass
+    slept: list[float] = []
+    with pytest.raises(ModelError, match=r"connection lost: .*127\.0\.0\.1.*; gave up after 3 tries"):
+        ask(server, max_retries=2, slept=slept)
+    assert len(slept) == 2
+
+
+def test_retry_after_is_honoured() -> None:
+    slept: list[float] = []
+    with ChatServer(mishaps=[Mishap("status", status=429, retry_after="7")]) as server:
+        ask(server, slept=slept)
+    assert slept == [7.0]
+
+
+def test_all_tries_together_are_bounded_in_time() -> None:
+    with ChatServer(mishaps=[Mishap("hang")] * 9) as server:
+        started = time.perf_counter()
+        with pytest.raises(ModelError, match="gave up after 2 tries"):
+            ask(server, timeout_s=0.3, total_timeout_s=0.5, max_retries=9)
+    assert time.perf_counter() - started < 3
+
+
+def test_a_refused_key_says_which_variable_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SERVER_KEY", "sk-secret-123456")
+    with ChatServer(mishaps=[Mishap("unauthorized"), Mishap("unauthorized")]) as server:
+        with pytest.raises(ModelError, match="look at the key in MY_SERVER_KEY"):
+            ask(server, api_key_env="MY_SERVER_KEY")
+        with pytest.raises(ModelError, match="name its environment variable as api_key_env"):
+            ask(server)
+    assert server.headers[0]["Authorization"] == "Bearer sk-secret-123456"
+    assert server.headers[1]["Authorization"] == "Bearer none"
+
+
+def test_a_prompt_that_is_too_long_is_told_apart_from_other_bad_requests() -> None:
+    with ChatServer(mishaps=[Mishap("context_length"), Mishap("bad_request")]) as server:
+        with pytest.raises(ModelError) as too_long:
+            ask(server)
+        with pytest.raises(ModelError) as bad:
+            ask(server)
+    assert (too_long.value.context_overflow, too_long.value.retryable) == (True, False)
+    assert (bad.value.context_overflow, bad.value.retryable) == (False, False)
+
+
+def test_a_call_with_broken_arguments_is_the_agents_error_and_no_fault() -> None:
+    with ChatServer(mishaps=[Mishap("broken_arguments")]) as server:
+        (call,) = ask(server, tools=TOOLS).tool_calls
+    assert call.arguments == '{"text": "never closed'
+    assert call.parse_error is not None
+
+
+@pytest.mark.parametrize(("kind", "repair"), [("duplicate_ids", "call_id_duplicate"), ("missing_ids", "call_id_missing")])
+def test_ids_are_mended_and_the_mending_is_named(kind: str, repair: str) -> None:
+    with ChatServer(mishaps=[Mishap(kind)]) as server:
+        reply = ask(server, tools=TOOLS)
+    assert len({call.call_id for call in reply.tool_calls}) == 2
+    assert reply.repairs == (repair,)
+
+
+def test_a_wrong_finish_reason_is_kept_as_received() -> None:
+    with ChatServer(mishaps=[Mishap("wrong_finish_reason")]) as server:
+        reply = ask(server)
+    assert (reply.finish_reason, reply.tool_calls) == ("tool_calls", ())
+
+
+def test_calls_that_the_server_missed_are_recovered_only_where_tools_were_shown() -> None:
+    text = '<tool_call>{"name": "echo", "arguments": {"text": "hi"}}</tool_call>'
+    with ChatServer(lambda body: {"role": "assistant", "content": text}) as server:
+        with_tools, without = ask(server, tools=TOOLS), ask(server)
+    assert [(call.name, call.arguments) for call in with_tools.tool_calls] == [("echo", '{"text": "hi"}')]
+    assert "tool_call_recovered" in with_tools.repairs
+    assert with_tools.raw is not None
+    assert "<tool_call>" in with_tools.raw
+    assert (without.tool_calls, without.content) == ((), text)
+
+
+def test_a_call_cut_off_by_length_stays_text() -> None:
+    text = '<tool_call>{"name": "echo", "arguments": {"te'
+    with ChatServer(lambda body: {"role": "assistant", "content": text}) as server:
+        assert ask(server, tools=TOOLS).content == text
+
+
+def test_a_cancelled_call_frees_its_connection() -> None:
+    async def scene(server: ChatServer) -> None:
+        model = open_model(ModelSettings(base_url=server.url, model="m", max_in_flight=1, connect_timeout_s=1, timeout_s=5))
+        first = asyncio.create_task(model.complete(QUESTION, (), Sampling()))
+        await asyncio.sleep(0.1)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert (await model.complete(QUESTION, (), Sampling())).content is not None
+        await model.close()
+
+    with ChatServer(mishaps=[Mishap("hang")]) as server:
+        asyncio.run(scene(server))
+
+
+def test_hundreds_of_calls_share_the_client_through_storms() -> None:
+    storm = [Mishap("status", status=503), None, Mishap("disconnect"), None, Mishap("truncated_json")] * 40
+
+    async def scene(server: ChatServer) -> list[Completion]:
+        model = open_model(ModelSettings(base_url=server.url, model="m", max_in_flight=64, max_retries=20), draw=lambda: 0.01)
+        questions = [[{"role": "user", "content": str(number)}] for number in range(300)]
+        replies = await asyncio.gather(*(model.complete(question, (), Sampling()) for question in questions))
+        await model.close()
+        return list(replies)
+
+    with ChatServer(mishaps=storm) as server:
+        replies = asyncio.run(scene(server))
+        counts = server.counts()
+    assert len({reply.content for reply in replies}) == 300
+    assert len(counts["by_hash"]) == 300
+    assert counts["total"] == 300 + 120
+    assert counts["peak_in_flight"] <= 64
+
+
+def test_text_that_no_server_can_be_sent_is_an_error_of_that_call() -> None:
+    async def scene(server: ChatServer) -> None:
+        model = open_model(ModelSettings(base_url=server.url, model="m"))
+        with pytest.raises(ModelError, match="cannot be sent"):
+            await model.complete([{"role": "user", "content": "\ud800"}], (), Sampling())
+        await model.close()
+
+    with ChatServer() as server:
+        asyncio.run(scene(server))
+
+
+def test_a_structured_call_comes_through_as_sent() -> None:
+    with ChatServer(lambda body: called("echo", '{"text":  "a"}', "call_x")) as server:
+        (call,) = ask(server, tools=TOOLS).tool_calls
+    assert (call.call_id, call.name, call.arguments, call.parse_error) == ("call_x", "echo", '{"text":  "a"}', None)
