@@ -3,7 +3,6 @@
 import os
 import platform
 import shutil
-
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 

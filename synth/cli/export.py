@@ -13,7 +13,8 @@ import click
 @click.option("--outcome", "outcomes", multiple=True, default=("success",), show_default=True, help="Outcomes that go in (repeatable).")
 @click.option("--include-scripted", is_flag=True, help="Rows written by scripts too; said in the card's first line.")
 @click.option("--allow-benchmark", is_flag=True, help="Attempts at public benchmarks too; said in the card's first line.")
-@click.option("--allow-missing-tools", is_flag=True, help="Rows whose source did not keep the tool schemas too.")
+@click.option("--require-tools", is_flag=True, help="Leave out rows whose source did not record the tool schemas.")
+@click.option("--keep-masked", is_flag=True, help="Rows with turns that must carry no loss too (column masked_turns).")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that synth wrote to this folder before.")
 def export(
     run: str,
@@ -23,7 +24,8 @@ def export(
     outcomes: tuple[str, ...],
     include_scripted: bool,
     allow_benchmark: bool,
-    allow_missing_tools: bool,
+    require_tools: bool,
+    keep_masked: bool,
     overwrite: bool,
 ) -> None:
     """Write a dataset; every decision that the filters took is honoured, and what is left out is counted.
@@ -51,7 +53,8 @@ def export(
             outcomes=outcomes,  # type: ignore[arg-type]
             include_scripted=include_scripted,
             allow_benchmark=allow_benchmark,
-            allow_missing_tools=allow_missing_tools,
+            require_tools=require_tools,
+            keep_masked=keep_masked,
             overwrite=overwrite,
         )
     except ValidationError as error:

@@ -147,7 +147,16 @@ class Ledger:
     def records(self, stages: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         """Rows of the current flow's trajectories without the heavy columns, of all stages or of those named."""
         columns = ["trajectory_id", "task_id", "synthesizer", "model", "stage", "attempt", "outcome", "fault", "termination", "authorship"]
-        columns += ["benchmark", "prompt_tokens", "completion_tokens", "cached_tokens", "model_calls", "cost_usd", "n_turns", "n_tool_calls"]
+        columns += [
+            "benchmark",
+            "prompt_tokens",
+            "completion_tokens",
+            "cached_tokens",
+            "model_calls",
+            "cost_usd",
+            "n_turns",
+            "n_tool_calls",
+        ]
         whole, partly = self.state.visible()
         adopted = self.state.adopted()
         for shard in [*whole, *partly]:

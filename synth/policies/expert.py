@@ -7,8 +7,10 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import ConfigError
+from schemas.outcome import Fault
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
 from schemas.trajectory import Authorship
+from synth.boundary import crossing
 from synth.policies.capability import require
 from synth.policies.chance import trial_seed
 
@@ -29,7 +31,7 @@ class _Expert:
 
     async def act(self, view: View) -> Act:
         """What the planner does next; its thoughts, if any, are not the agent's."""
-        turn = await self._env.expert(self._profile, self._seed)
+        turn = await crossing(Fault.ENVIRONMENT, "expert", self._env.expert(self._profile, self._seed), None)
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 
 

@@ -21,7 +21,6 @@ from synth.boundary import FaultError, crossing
 from synth.rollout.limits import Limits, reached
 from synth.rollout.resumption import JournaledModel, Resumption
 
-
 T = TypeVar("T")
 
 

@@ -83,4 +83,3 @@ async def fill_slots(
     except BaseExceptionGroup as errors:
         raise first_error(errors) from None
     return [trajectory for index in sorted(done) for trajectory in done[index]]
-

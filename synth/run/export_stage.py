@@ -25,6 +25,8 @@ class ExportSettings(BaseModel):
     form: str = Field(default="trl", alias="as")
     include_scripted: bool = False
     allow_benchmark: bool = False
+    require_tools: bool = False
+    keep_masked: bool = False
     rows_per_shard: int = Field(default=1000, ge=1)
 
     def sft(self) -> SftSettings:

@@ -76,7 +76,7 @@ class LiveProgress:
         """A stage begins."""
         self._tally = Tally()
         self._bar.start()
-        self._task = self._bar.add_task(stage, total=total, unit=unit, tally="")
+        self._task = self._bar.add_task(stage, total=total or None, unit=unit, tally="")
 
     def advance(self, attempts: Sequence[Trajectory]) -> None:
         """One slot is done."""
@@ -132,14 +132,16 @@ class PlainProgress:
             self._said = now
             left = (now - self._began) / max(1, self._done) * (self._total - self._done)
             tally = self._tally.line()
-            self.say(f"{self._stage}: {self._done}/{self._total} {self._unit}, about {left:.0f} s left" + (f", {tally}" if tally else ""))
+            rest = f"/{self._total} {self._unit}, about {left:.0f} s left" if self._total else f" {self._unit}"
+            self.say(f"{self._stage}: {self._done}{rest}" + (f", {tally}" if tally else ""))
 
     def stop(self) -> None:
         """The stage is over."""
         if self._done:
             tally = self._tally.line()
             took = time.monotonic() - self._began
-            self.say(f"{self._stage}: {self._done}/{self._total} {self._unit} in {took:.1f} s" + (f", {tally}" if tally else ""))
+            of = f"/{self._total}" if self._total else ""
+            self.say(f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} s" + (f", {tally}" if tally else ""))
 
 
 def progress_for(stream: TextIO | None = None, *, quiet: bool = False) -> Progress:

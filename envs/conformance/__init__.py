@@ -1,0 +1,1 @@
+"""The conformance suite: what any world must do before its trajectories can be trusted."""

@@ -1,0 +1,98 @@
+"""Same seed and same actions give the same observations, state keys and verdict: here, and in another process."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+from envs.conformance.experts import players
+from envs.conformance.finding import Bench, Finding
+from envs.conformance.fresh_process import Errand, Walk, walk_all
+from envs.conformance.transcript import MAX_TURNS, Transcript, difference, perform, response_difference
+
+RANDOM_TURNS = 20
+START_S = 30.0
+"""Seconds that another interpreter may take to start and import the world, on top of the walks themselves."""
+_CHILD = "from envs.conformance.fresh_process import main; main()"
+
+
+async def determinism(bench: Bench) -> Finding:
+    """Plays with the expert and at random, then performs the same actions in fresh instances."""
+    name = "determinism"
+    if not bench.world.spec.deterministic:
+        return Finding(name, None, "the world does not claim determinism")
+    errand = _errand(bench)
+    turns = 0
+    for walk, transcript in zip(errand.walks, await walk_all(errand), strict=True):
+        bench.note(f"an episode of {walk.who} done again")
+        env = bench.open()
+        again = await perform(env, walk.task, transcript.actions)
+        await env.close()
+        what = difference(transcript, again)
+        if what is not None:
+            return Finding(name, False, f"task {walk.task.task_id} by {walk.who}: {what}")
+        turns += len(again.actions)
+    return Finding(name, True, f"{turns} turns done twice")
+
+
+async def fresh_process(bench: Bench) -> Finding:
+    """Makes the tasks and plays them in another process, where hash seeds and whatever else a process draws are others."""
+    name = "fresh_process"
+    if not bench.world.spec.deterministic:
+        return Finding(name, None, "the world does not claim determinism")
+    errand = _errand(bench)
+    expected = await walk_all(errand)
+    try:
+        asked = pickle.dumps(errand)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        return Finding(name, None, f"not tried: the world cannot be named in another process ({error})")
+    bench.note("the same episodes in another process")
+    child = _other_process(asked, START_S + bench.call_limit_s)
+    if child.returncode != 0:
+        last = (child.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+        return Finding(name, False, f"the other process failed: {last}"[:400])
+    tasks, found = pickle.loads(child.stdout)
+    if bench.claims("tasks") and tasks != list(bench.tasks):
+        return Finding(name, False, "another process makes other tasks from the same seed")
+    for walk, here, there in zip(errand.walks, expected, found, strict=True):
+        what = _acts_otherwise(here, there) or difference(here, there)
+        if what is not None:
+            return Finding(name, False, f"task {walk.task.task_id} by {walk.who}: {what}")
+    return Finding(name, True, f"{len(found)} episodes played again in another process")
+
+
+def _errand(bench: Bench) -> Errand:
+    """Each task, walked by each policy that can."""
+    walks = [
+        Walk(task, who, RANDOM_TURNS if who == "random_affordance" else MAX_TURNS)
+        for task in bench.tasks
+        for who in players(bench.world.spec)
+    ]
+    return Errand(bench.world.open, bench.world.make_tasks, dict(bench.config), bench.seed, len(bench.tasks), walks)
+
+
+def _acts_otherwise(here: Transcript, there: Transcript) -> str | None:
+    """The first turn at which the world's own expert, or its affordances, led to another action."""
+    for turn, (a, b) in enumerate(zip(here.actions, there.actions, strict=False)):
+        if a != b:
+            return f"turn {turn}: {a} here, {b} in another process"[:400]
+        if response_difference(here.responses[turn], there.responses[turn]) is not None:
+            return None
+    return None if len(here.actions) == len(there.actions) else f"{len(here.actions)} turns here, {len(there.actions)} in another process"
+
+
+def _other_process(asked: bytes, limit_s: float) -> "subprocess.CompletedProcess[bytes]":
+    """Another interpreter with this one's import path, given an errand on stdin; blocks the check's own thread."""
+    return subprocess.run(
+        [sys.executable, "-c", _CHILD],
+        input=asked,
+        capture_output=True,
+        timeout=limit_s,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": _other_hash_seed()},
+        check=False,
+    )
+
+
+def _other_hash_seed() -> str:
+    """A hash seed that this process does not have."""
+    return "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"

@@ -1,0 +1,59 @@
+"""The expert solves the world's tasks, plays every profile the same way twice, and plans from the state alone."""
+
+from envs.conformance.experts import expert
+from envs.conformance.finding import Bench, Finding
+from envs.conformance.transcript import play
+
+
+async def expert_solves(bench: Bench) -> Finding:
+    """Every task, by the expert without a misconception."""
+    name = "expert_solves"
+    if not bench.claims("expert"):
+        return Finding(name, None, "the world does not claim an expert")
+    unsolved = []
+    for task in bench.tasks:
+        env = bench.open()
+        bench.note(f"the expert on task {task.task_id}")
+        transcript = await play(env, task, expert("correct"), seed=bench.seed)
+        await env.close()
+        if not transcript.verdict.passed:
+            failed = [f"{part.name} ({'; '.join(part.evidence)})" for part in transcript.verdict.parts if not part.passed]
+            unsolved.append(f"{task.task_id}: {', '.join(failed) or 'not passed'} after {len(transcript.actions)} turns")
+    return Finding(name, not unsolved, f"{len(unsolved)} of {len(bench.tasks)} unsolved: {' | '.join(unsolved)}"[:1000] if unsolved else "")
+
+
+async def expert_profiles(bench: Bench) -> Finding:
+    """The profiles `correct`, `mixed` and all that the spec names play, and the same seed plays the same."""
+    name = "expert_profiles"
+    if not bench.claims("expert"):
+        return Finding(name, None, "the world does not claim an expert")
+    profiles = [(profile, bench.seed) for profile in ("correct", *bench.world.spec.profiles)] + [("mixed", seed) for seed in range(4)]
+    for profile, seed in profiles:
+        bench.note(f"the expert with profile {profile} and seed {seed}")
+        env = bench.open()
+        first = await play(env, bench.tasks[0], expert(profile), seed=seed)
+        again = await play(env, bench.tasks[0], expert(profile), seed=seed)
+        await env.close()
+        if first.actions != again.actions:
+            return Finding(name, False, f"profile {profile} with seed {seed} plays the same task in two ways")
+    return Finding(name, True, f"{len(profiles)} profiles and seeds")
+
+
+async def expert_plans_from_state(bench: Bench) -> Finding:
+    """Asked twice it says the same; not asked until turn k, it says at k what it said before."""
+    name = "expert_plans_from_state"
+    if not bench.claims("expert"):
+        return Finding(name, None, "the world does not claim an expert")
+    for task in bench.tasks:
+        env = bench.open()
+        transcript = await play(env, task, expert(), seed=bench.seed)
+        for turn in sorted({0, len(transcript.actions) // 2, max(len(transcript.actions) - 1, 0)}):
+            await env.reset(task)
+            for action in transcript.actions[:turn]:
+                await env.step(action)
+            bench.note(f"the expert asked at turn {turn}")
+            first, second = await env.expert(None, bench.seed), await env.expert(None, bench.seed)
+            if first != second or first != transcript.actions[turn]:
+                return Finding(name, False, f"task {task.task_id}, turn {turn}: {transcript.actions[turn]}, {first}, {second}"[:400])
+        await env.close()
+    return Finding(name, True)

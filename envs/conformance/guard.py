@@ -1,0 +1,64 @@
+"""Where a world that raises or never answers becomes a finding."""
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Generic, TypeVar
+
+from envs.conformance.finding import Bench, Finding
+
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Given]):
+    """What a world gave in time."""
+
+    given: Given
+
+
+@dataclass(frozen=True)
+class Broke:
+    """Why there is no answer, in one line."""
+
+    reason: str
+
+
+async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | Broke:
+    """The answer, or why there is none.
+
+    All exceptions are caught, here and nowhere else in `envs`: the world on the bench may be anybody's, and an audit that
+    dies with the world that it audits would report nothing.
+    """
+    try:
+        return Answer(await asyncio.wait_for(asked, limit_s))
+    except TimeoutError:
+        return Broke(f"no answer within {limit_s:g} s")
+    except asyncio.CancelledError:
+        return Broke("the world cancelled the call")
+    except Exception as error:  # noqa: BLE001
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return Broke(f"raised {type(error).__name__}: {str(error)[:200]} ({Path(last.filename).name}:{last.lineno})")
+
+
+async def on_thread(name: str, check: Callable[[Bench], Awaitable[Finding]], bench: Bench, limit_s: float) -> Finding:
+    """A check run on its own thread and event loop, so that a world which blocks for ever costs this check and not the suite.
+
+    A loop inside C code that never gives the interpreter back cannot be left this way.
+    """
+    found: list[Finding] = []
+
+    def work() -> None:
+        match asyncio.run(answered(check(bench), limit_s)):
+            case Answer(finding):
+                found.append(finding)
+            case Broke(reason):
+                found.append(Finding(name, False, f"{reason}, at: {''.join(bench.doing) or 'the start'}"))
+
+    thread = Thread(target=work, name=f"conformance-{name}", daemon=True)
+    thread.start()
+    await asyncio.to_thread(thread.join, limit_s + 1)
+    return found[0] if found else Finding(name, False, f"blocks for more than {limit_s:g} s, at: {''.join(bench.doing) or 'the start'}")

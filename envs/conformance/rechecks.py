@@ -1,0 +1,54 @@
+"""A recorded trajectory, checked again, gets the verdict that it had."""
+
+from envs.conformance.experts import players
+from envs.conformance.finding import Bench, Finding
+from envs.conformance.transcript import Transcript, play
+from schemas.outcome import Outcome, Termination
+from schemas.task import Task
+from schemas.trajectory import Trajectory, Turn
+
+
+async def recheck_repeats_the_verdict(bench: Bench) -> Finding:
+    """The verdict of `recheck` on each policy's episode is that of `check` at its end."""
+    name = "recheck_repeats_the_verdict"
+    if not bench.claims("recheck"):
+        return Finding(name, None, "the world does not claim rechecks")
+    for task in bench.tasks:
+        for who, choose in players(bench.world.spec).items():
+            env, other = bench.open(), bench.open()
+            transcript = await play(env, task, choose, seed=bench.seed, max_turns=30)
+            bench.note(f"recheck of an episode of {who}")
+            again = await other.recheck(task, _recorded(task, transcript))
+            await env.close()
+            await other.close()
+            if (again.passed, again.parts) != (transcript.verdict.passed, transcript.verdict.parts):
+                return Finding(name, False, f"task {task.task_id} by {who}: {transcript.verdict} then {again}"[:400])
+    return Finding(name, True)
+
+
+def _recorded(task: Task, transcript: Transcript) -> Trajectory:
+    """The transcript as a ledger would hold it."""
+    done = bool(transcript.responses) and transcript.responses[-1].done
+    outcome = (Outcome.SUCCESS if transcript.verdict.passed else Outcome.FAILURE) if done else Outcome.TRUNCATED
+    turns = tuple(
+        Turn(index, action.content, action.tool_calls, response.observations, state_key=response.state_key)
+        for index, (action, response) in enumerate(zip(transcript.actions, transcript.responses, strict=True))
+    )
+    return Trajectory(
+        trajectory_id="bench",
+        slot_id="bench",
+        attempt=0,
+        task_id=task.task_id,
+        env=task.env,
+        trial=0,
+        synthesizer="conformance",
+        policy="conformance",
+        outcome=outcome,
+        termination=Termination.DONE if done else Termination.TURN_LIMIT,
+        system_prompt=transcript.opening.system_prompt,
+        tools=transcript.opening.tools,
+        opening=transcript.opening.observations,
+        opening_state_key=transcript.opening.state_key,
+        turns=turns,
+        check_result=transcript.verdict,
+    )

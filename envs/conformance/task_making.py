@@ -1,0 +1,57 @@
+"""The same settings and seed make the same tasks, each with its own id and the settings of its world."""
+
+import msgspec
+
+from envs.conformance.experts import players
+from envs.conformance.finding import Bench, Finding
+from envs.conformance.transcript import difference, play
+from schemas.canonical import canonical_json
+from schemas.task import Task
+
+
+async def tasks_by_seed(bench: Bench) -> Finding:
+    """Made twice they are equal, another seed makes others, ids are unique hashes of the content that survive a file."""
+    name = "tasks_by_seed"
+    if not bench.claims("tasks"):
+        return Finding(name, None, "the world does not claim to make tasks")
+    again = bench.world.make_tasks(bench.config, bench.seed, len(bench.tasks))
+    others = bench.world.make_tasks(bench.config, bench.seed + 1, len(bench.tasks))
+    if list(again) != list(bench.tasks):
+        return Finding(name, False, "the same seed makes other tasks the second time")
+    if list(others) == list(bench.tasks):
+        return Finding(name, False, "another seed makes the same tasks")
+    if len({task.task_id for task in bench.tasks}) != len(bench.tasks):
+        return Finding(name, False, "two tasks have the same id")
+    fewer = bench.world.make_tasks(bench.config, bench.seed, 1)
+    if list(fewer) != list(bench.tasks[:1]):
+        return Finding(name, False, "the first task depends on how many are made")
+    for task in bench.tasks:
+        if task.task_id != Task.identified(**{k: v for k, v in msgspec.structs.asdict(task).items() if k != "task_id"}).task_id:
+            return Finding(name, False, f"the id {task.task_id} is not the hash of its task (use Task.identified)")
+        if canonical_json(_read_back(task)) != canonical_json(task):
+            return Finding(name, False, f"task {task.task_id} reads back from a file as another")
+        if task.env != bench.world.spec.name:
+            return Finding(name, False, f"task {task.task_id} is for {task.env}, the world is {bench.world.spec.name}")
+    return Finding(name, True, f"{len(bench.tasks)} tasks")
+
+
+async def tasks_open_their_world(bench: Bench) -> Finding:
+    """A task read back from a file, in a world opened from its own `env_config` as rollouts open it, goes like the task as made."""
+    name = "tasks_open_their_world"
+    who, choose = next(iter(players(bench.world.spec).items()))
+    for task in bench.tasks:
+        bench.note(f"{who} in a world opened from env_config {dict(task.env_config)}")
+        by_settings, by_task = bench.open(), bench.world.open(_read_back(task).env_config)
+        made = await play(by_settings, task, choose, seed=bench.seed, max_turns=60)
+        stored = await play(by_task, _read_back(task), choose, seed=bench.seed, max_turns=60)
+        await by_settings.close()
+        await by_task.close()
+        what = difference(made, stored) or ("the actions differ" if made.actions != stored.actions else None)
+        if what is not None:
+            return Finding(name, False, f"task {task.task_id}, read back and opened from its env_config: {what}")
+    return Finding(name, True)
+
+
+def _read_back(task: Task) -> Task:
+    """The task as a file gives it back."""
+    return msgspec.json.decode(canonical_json(task), type=Task)

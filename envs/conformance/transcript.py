@@ -1,0 +1,86 @@
+"""An episode on the bench: played by a policy or performed from given actions, and compared with another."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from envs.normalise import normalised
+from schemas.check import CheckResult
+from schemas.environment import AgentTurn, Env, Opening, Response
+from schemas.policy import Episode, Policy, View
+from schemas.task import Task
+from schemas.trajectory import Turn
+
+MAX_TURNS = 200
+"""Longer episodes are cut: a bot that never ends must not either."""
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """What was done, what the world answered, and its verdict at the end."""
+
+    opening: Opening
+    actions: tuple[AgentTurn, ...]
+    responses: tuple[Response, ...]
+    verdict: CheckResult
+
+
+async def play(env: Env, task: Task | None, choose: Callable[[Episode], Policy], *, seed: int, max_turns: int = MAX_TURNS) -> Transcript:
+    """An episode in which a policy acts until the world ends it, or `max_turns` are over."""
+    opening = await env.reset(task)
+    policy = choose(Episode(env, None, 0, seed))
+    actions: list[AgentTurn] = []
+    responses: list[Response] = []
+    turns: list[Turn] = []
+    while len(turns) < max_turns and not (responses and responses[-1].done):
+        action = (await policy.act(View(opening, tuple(turns)))).turn
+        response = await env.step(action)
+        turns.append(Turn(len(turns), action.content, action.tool_calls, response.observations, state_key=response.state_key))
+        actions.append(action)
+        responses.append(response)
+    return Transcript(opening, tuple(actions), tuple(responses), await env.check())
+
+
+async def perform(env: Env, task: Task | None, actions: Sequence[AgentTurn]) -> Transcript:
+    """An episode of given actions from the start."""
+    opening = await env.reset(task)
+    responses = tuple([await env.step(action) for action in actions])
+    return Transcript(opening, tuple(actions), responses, await env.check())
+
+
+def difference(expected: Transcript, found: Transcript) -> str | None:
+    """The first thing in which two transcripts of the same actions differ, or None."""
+    a, b = expected.opening, found.opening
+    if (a.system_prompt, a.tools, a.greeting) != (b.system_prompt, b.tools, b.greeting):
+        return "the opening's system prompt, tools or greeting differ"
+    opening = response_difference(Response(a.observations, a.state_key), Response(b.observations, b.state_key))
+    if opening is not None:
+        return f"opening: {opening}"
+    steps = rest_difference(expected.responses, found.responses)
+    if steps is not None:
+        return steps
+    if expected.verdict != found.verdict:
+        return f"check: {expected.verdict} then {found.verdict}"[:400]
+    return None
+
+
+def rest_difference(expected: Sequence[Response], found: Sequence[Response], *, first: int = 0) -> str | None:
+    """The first turn (numbered from `first`) at which two runs of responses differ, and in what."""
+    if len(expected) != len(found):
+        return f"{len(expected)} responses, then {len(found)}"
+    for index, (a, b) in enumerate(zip(expected, found, strict=True), first):
+        what = response_difference(a, b)
+        if what is not None:
+            return f"turn {index}: {what}"
+    return None
+
+
+def response_difference(expected: Response, found: Response) -> str | None:
+    """In what two responses differ, their observations normalised; None where in nothing."""
+    a, b = tuple(map(normalised, expected.observations)), tuple(map(normalised, found.observations))
+    if a != b:
+        return f"observations {a} then {b}"[:400]
+    if expected.state_key != found.state_key:
+        return f"state key {expected.state_key} then {found.state_key}"
+    if (expected.reward, expected.done) != (found.reward, found.done):
+        return f"reward and done {(expected.reward, expected.done)} then {(found.reward, found.done)}"
+    return None

@@ -1,0 +1,8 @@
+"""The embedded default world: a support desk with policies, a rule-based customer and gold checks."""
+
+from envs.storefront.config import StorefrontConfig
+from envs.storefront.env import SPEC, open_storefront
+from envs.storefront.goals import make_tasks
+from envs.world import World
+
+WORLD = World(spec=SPEC, open=open_storefront, make_tasks=make_tasks, config=StorefrontConfig)

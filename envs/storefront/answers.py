@@ -1,0 +1,56 @@
+"""What the expert tells the customer about a request, from belief."""
+
+from typing import Any
+
+from envs.storefront.locating import located
+from envs.storefront.plan import Plan
+from envs.storefront.script import Request
+
+
+def lines_meant(order: dict[str, Any], request: Request) -> list[dict[str, Any]]:
+    """The lines of an order that a request is about: the described item, or all."""
+    lines: list[dict[str, Any]] = order["lines"]
+    if request.noun is None:
+        return lines
+    return [line for line in lines if line["colour"] == request.colour and line["product"].endswith(f" {request.noun}")]
+
+
+def refund_amount(plan: Plan, order: dict[str, Any], lines: list[dict[str, Any]]) -> float | None:
+    """The quoted refund; `wrong_refund` takes the total of an order with several lines, or the price of one piece."""
+    if "wrong_refund" in plan.wrong and (len(order["lines"]) > 1 or lines[0]["quantity"] > 1):
+        return float(order["total"] if len(order["lines"]) > 1 else lines[0]["unit_price"])
+    return plan.belief.quotes.get((order["order_id"], tuple(line["line"] for line in lines)))
+
+
+def variant_meant(plan: Plan, noun: str | None, colour: str | None, size: str) -> dict[str, Any] | None:
+    """The variant of a product in view; `ignores_size` takes the first of the colour."""
+    product = plan.belief.products.get(noun or "")
+    for variant in product["variants"] if product is not None else ():
+        if variant["colour"] == colour and (variant["size"] == size or "ignores_size" in plan.wrong):
+            return dict(variant)
+    return None
+
+
+def answer_to(plan: Plan, customer_id: str, request: Request) -> str | None:
+    """One sentence with the fact that was asked for, or None where nothing was asked or it is not known."""
+    about = f"Request {request.number}:"
+    if request.kind == "price_query":
+        variant = variant_meant(plan, request.noun, request.colour, request.size or "one")
+        return None if variant is None else f"{about} the {request.colour} {request.noun} costs ${variant['price']:.2f} now."
+    order_id, _ = located(plan, customer_id, request)
+    if order_id is None:
+        return None
+    order = plan.belief.orders.get(order_id)
+    if request.kind == "track":
+        parcel = plan.belief.parcels.get(order_id)
+        if parcel is None:
+            return None
+        return f"{about} order {order_id} is {parcel['status'].replace('_', ' ')} and arrives on {parcel['arrives']}."
+    if request.kind == "refund_query" and order is not None:
+        lines = lines_meant(order, request)
+        amount = refund_amount(plan, order, lines) if lines else None
+        return None if amount is None else f"{about} you would get ${amount:.2f} back."
+    written = plan.belief.has_written("apply_coupon", order_id) or plan.belief.has_written("modify_lines", order_id)
+    if request.tell_total and written and order is not None:
+        return f"{about} the new total of order {order_id} is ${order['total']:.2f}."
+    return None

@@ -1,0 +1,148 @@
+"""What an agent can know: everything that was observed in the transcript, and nothing else."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from envs.storefront.customer import GOODBYE, PHRASES, UNKNOWN, YES
+from envs.storefront.tool_schemas import WRITES
+from envs.storefront.transcript import Exchange, answered, decoded, messages, utterances
+from schemas.trajectory import Source, ToolCall
+
+Shown = dict[str, Any]
+_RESULT = msgspec.json.Decoder(Shown)
+_SLOT = re.compile(r"[Mm]y (email|phone|zip) is (\S+?)\.(?:\s|$)")
+_NAME = re.compile(r"(?:this is|[Mm]y name is) ([^.]+)\.")
+_PLACED = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ANSWERED_CALLS = frozenset({"ask_customer", "reply", "deny"})
+
+
+def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
+    """One text per call, whatever the order of its arguments."""
+    return f"{name} {sorted(arguments.items(), key=lambda item: item[0])}"
+
+
+class Belief:
+    """The observed part of the world; `absorb` takes one exchange after the other."""
+
+    def __init__(self, opening: str) -> None:
+        self.exchanges = 0
+        self.slots: dict[str, str | None] = {}
+        self.accounts: list[str] = []
+        self.verified: dict[str, set[str]] = {}
+        self.files: dict[str, Shown] = {}
+        self.pages: dict[str, dict[int, Shown]] = {}
+        self.orders: dict[str, Shown] = {}
+        self.outdated: set[str] = set()
+        self.items: dict[str, set[tuple[str, str]]] = {}
+        self.skus_listed: dict[str, set[str]] = {}
+        self.products: dict[str, Shown] = {}
+        self.variants: dict[str, Shown] = {}
+        self.quotes: dict[tuple[str, tuple[int, ...]], float] = {}
+        self.parcels: dict[str, Shown] = {}
+        self.asked: set[tuple[str, int | None]] = set()
+        self.answers: dict[tuple[int, str], str] = {}
+        self.denied: dict[int, str] = {}
+        self.writes: list[tuple[str, Shown]] = []
+        self.failed: dict[str, str] = {}
+        self.said: list[str] = []
+        self.goodbye = False
+        self._heard(opening)
+
+    def absorb(self, exchange: Exchange) -> None:
+        """Takes in a turn and what was answered to it."""
+        self.exchanges += 1
+        self.said += messages(exchange)
+        succeeded = answered(exchange)
+        for call, observation in succeeded:
+            self._observed(call, _RESULT.decode(observation.content))
+        spoken = utterances(exchange)
+        for text in spoken:
+            self._heard(text)
+        talks = [call for call, _ in succeeded if call.name in _ANSWERED_CALLS]
+        for call, text in zip(talks, spoken, strict=False):
+            self._replied(call, text)
+        tools = [observation for observation in exchange.observations if observation.source is Source.TOOL]
+        for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
+            if observation.error:
+                self.failed[call_signature(call.name, decoded(call.arguments) or {})] = observation.content
+
+    def has_written(self, name: str, order_id: str, **arguments: Any) -> bool:
+        """Whether such a write succeeded before."""
+        return any(
+            name == written and made.get("order_id") == order_id and all(made.get(key) == value for key, value in arguments.items())
+            for written, made in self.writes
+        )
+
+    def has_said(self, text: str) -> bool:
+        """Whether the customer was told this, word for word."""
+        return any(text in message for message in self.said)
+
+    def _heard(self, text: str) -> None:
+        self.goodbye = self.goodbye or text == GOODBYE
+        self.slots.update(_SLOT.findall(text))
+        named = _NAME.search(text)
+        if named is not None:
+            self.slots["name"] = named[1]
+
+    def _replied(self, call: ToolCall, text: str) -> None:
+        arguments: Shown = decoded(call.arguments) or {}
+        if call.name != "ask_customer":
+            return
+        field, number = arguments["field"], arguments.get("request")
+        self.asked.add((field, number))
+        if field in ("email", "phone", "zip") and text == UNKNOWN:
+            self.slots[field] = None
+        if number is None:
+            return
+        if field == "order":
+            placed = _PLACED.search(text)
+            if placed is not None:
+                self.answers[(number, field)] = placed[0]
+        elif field == "confirmation" and text == YES:
+            self.answers[(number, field)] = "yes"
+        else:
+            for value, phrase in PHRASES.get(field, {}).items():
+                if phrase == text:
+                    self.answers[(number, field)] = value
+
+    def _observed(self, call: ToolCall, result: Shown) -> None:
+        arguments: Shown = decoded(call.arguments) or {}
+        if call.name in WRITES:
+            self.writes.append((call.name, arguments))
+            if "order_id" in arguments:
+                self.outdated.add(arguments["order_id"])
+        elif call.name == "find_customer":
+            found = [account["customer_id"] for account in result["customers"]]
+            self.accounts += [customer_id for customer_id in found if customer_id not in self.accounts]
+        elif call.name == "verify_identity":
+            self.verified[result["customer_id"]] = set(result["verified"])
+        elif call.name == "get_customer":
+            self.files[result["customer_id"]] = result
+        elif call.name == "list_orders" and "status" not in arguments:
+            self.pages.setdefault(arguments["customer_id"], {})[result["page"]] = result
+            for order in result["orders"]:
+                self.skus_listed.setdefault(order["order_id"], set()).update(order["skus"])
+        elif call.name == "get_order":
+            order_id = result["order_id"]
+            self.orders[order_id] = result
+            self.outdated.discard(order_id)
+            self.items.setdefault(order_id, set()).update((line["colour"], noun(line["product"])) for line in result["lines"])
+        elif call.name == "search_products":
+            for product in result["products"]:
+                self.products[noun(product["name"])] = product
+        elif call.name == "get_variant":
+            self.variants[result["sku"]] = result
+        elif call.name == "quote_refund":
+            self.quotes[(result["order_id"], tuple(result["lines"]))] = result["refund"]
+        elif call.name == "track_shipment":
+            self.parcels[result["order_id"]] = result
+        elif call.name == "deny":
+            self.denied[result["request"]] = result["rule_id"]
+
+
+def noun(product: str) -> str:
+    """The noun of a product's name, which stands last."""
+    return product.rsplit(" ", 1)[-1]

@@ -1,0 +1,60 @@
+"""Products, their variants with price and stock, and coupons."""
+
+from random import Random
+from typing import Any
+
+Row = dict[str, Any]
+Rows = dict[str, Row]
+
+CATEGORIES = ("kitchen", "lighting", "travel", "clothing", "audio", "garden")
+COLOURS = ("blue", "red", "green", "black", "white", "grey", "yellow", "orange")
+SIZES = ("S", "M", "L")
+_BRANDS = ("Aurora", "Birch", "Cobalt", "Drift", "Ember", "Fjord")
+_PRODUCTS = (
+    ("kettle", "kitchen", 25, 80),
+    ("toaster", "kitchen", 30, 90),
+    ("blender", "kitchen", 40, 140),
+    ("teapot", "kitchen", 15, 60),
+    ("lamp", "lighting", 20, 110),
+    ("lantern", "lighting", 15, 70),
+    ("chandelier", "lighting", 90, 220),
+    ("backpack", "travel", 40, 150),
+    ("suitcase", "travel", 70, 210),
+    ("umbrella", "travel", 10, 45),
+    ("jacket", "clothing", 60, 200),
+    ("scarf", "clothing", 12, 50),
+    ("sweater", "clothing", 30, 110),
+    ("gloves", "clothing", 10, 45),
+    ("headphones", "audio", 40, 190),
+    ("speaker", "audio", 30, 180),
+    ("microphone", "audio", 40, 160),
+    ("hammock", "garden", 35, 120),
+    ("planter", "garden", 12, 60),
+    ("parasol", "garden", 45, 150),
+)
+_COUPON_CODES = ("SPRING", "WELCOME", "LOYAL", "THANKS")
+
+
+def draw_catalogue(rng: Random) -> tuple[Rows, Rows, Rows]:
+    """Products, variants and coupons of one world; one product per noun, so that a colour and a noun describe an item."""
+    products: Rows = {}
+    variants: Rows = {}
+    numbers = iter(rng.sample(range(1000, 9999), 400))
+    for noun, category, low, high in _PRODUCTS:
+        product_id = f"P-{next(numbers)}"
+        products[product_id] = {"name": f"{rng.choice(_BRANDS)} {noun}", "noun": noun, "category": category}
+        sizes = rng.sample(SIZES, 2) if category == "clothing" else ["one"]
+        price_cents = rng.randrange(low, high) * 100
+        for colour in rng.sample(COLOURS, rng.choice((3, 4))):
+            for size in sizes:
+                current_cents = price_cents + rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
+                variants[f"V-{next(numbers)}"] = {
+                    "product_id": product_id,
+                    "colour": colour,
+                    "size": size,
+                    "price_cents": current_cents,
+                    "former_price_cents": current_cents + rng.choice((-200, 0, 0, 300)),
+                    "stock": rng.randrange(8, 60),
+                }
+    coupons = {f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True} for code in _COUPON_CODES}
+    return products, variants, coupons

@@ -1,0 +1,130 @@
+"""The gold check: a pure function of task, base world, changed facts and transcript."""
+
+from collections.abc import Mapping, Sequence
+
+from envs.fact_pattern import matches
+from envs.storefront.catalogue import Row
+from envs.storefront.told import SAID, SEEN, windows
+from envs.storefront.transcript import Exchange, answered, decoded, messages
+from envs.storefront.world import BaseWorld
+from schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
+from schemas.trajectory import Observation
+
+VERSION = "storefront-check-1"
+VALUES_IN_A_WINDOW = 2
+VALUES_BESIDES_FACTS = 4
+LOOK_UPS: Mapping[str, frozenset[str]] = {"R3": frozenset({"get_order", "track_shipment", "list_orders"})}
+"""Tools whose answer is evidence for a denial; `get_order` where a rule is not named."""
+
+Rows = dict[tuple[str, str], Row]
+
+
+def evaluate(check: Check | None, base: BaseWorld, changed: Mapping[str, Scalar], exchanges: Sequence[Exchange]) -> CheckResult:
+    """State, told facts and refusals, each with evidence; all must pass. Without a check nothing passes."""
+    if check is None:
+        return CheckResult(False, (SubVerdict("check", False, ("the task has no check",)),), dict(changed), VERSION)
+    parts = (_state(check, base, changed), _told(check, exchanges), _refusals(check, exchanges))
+    return CheckResult(all(part.passed for part in parts), parts, dict(changed), VERSION)
+
+
+def _final_rows(base: BaseWorld, changed: Mapping[str, Scalar]) -> Rows:
+    """The changed rows as they are at the end."""
+    rows: Rows = {}
+    for path, value in changed.items():
+        table, key, column = path.split("/", 2)
+        row = rows.setdefault((table, key), dict(base.tables.get(table, {}).get(key, {})))
+        row[column] = value
+    return rows
+
+
+def _holding(predicate: RowPredicate, base: BaseWorld, final: Rows) -> set[tuple[str, str]]:
+    """The rows that have all the values of the predicate."""
+    wanted = {column: value for column, value in predicate.where.items() if column != "id"}
+    table = predicate.table
+    if "id" in predicate.where:
+        keys = [str(predicate.where["id"])]
+    else:
+        keys = [*base.tables.get(table, {}), *(key for at, key in final if at == table and key not in base.tables.get(table, {}))]
+    found = set()
+    for key in keys:
+        row = final.get((table, key)) or base.tables.get(table, {}).get(key)
+        if row is not None and all(column in row and row[column] == value for column, value in wanted.items()):
+            found.add((table, key))
+    return found
+
+
+def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
+    final = _final_rows(base, changed)
+    problems: list[str] = []
+    covered: dict[tuple[str, str], set[str]] = {}
+    for predicate in check.required:
+        holding = _holding(predicate, base, final)
+        if len(holding) != predicate.count:
+            problems.append(f"{len(holding)} rows instead of {predicate.count}: {predicate.table} {dict(predicate.where)}")
+        for table, key in holding:
+            is_new = key not in base.tables.get(table, {})
+            covered.setdefault((table, key), set()).update(final[(table, key)] if is_new else predicate.where)
+    for path in changed:
+        table, key, column = path.split("/", 2)
+        if column in covered.get((table, key), ()) or any(matches(pattern, path) for pattern in check.free):
+            continue
+        if any(matches(pattern, path) for pattern in check.protected):
+            problems.append(f"changed although protected: {path}")
+    return SubVerdict("state", not problems, tuple(problems))
+
+
+def _told(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:
+    if not check.told:
+        return SubVerdict("told", True)
+    said = [(at, window) for at, exchange in enumerate(exchanges) for message in messages(exchange) for window in windows(message)]
+    problems = []
+    for kind in dict.fromkeys(fact.type for fact in check.told):
+        facts = [fact for fact in check.told if fact.type == kind]
+        values = {value for _, window in said for value in SAID[kind](window)}
+        most = 2 * len(facts) + VALUES_BESIDES_FACTS
+        if len(values) > most:
+            problems.append(f"{len(values)} values of type {kind} said, at most {most} count as an answer")
+        problems += [f"not told: {fact.type} of {fact.about}" for fact in facts if not _is_told(fact, said, exchanges)]
+    return SubVerdict("told", not problems, tuple(problems))
+
+
+def _is_told(fact: ToldFact, said: Sequence[tuple[int, str]], exchanges: Sequence[Exchange]) -> bool:
+    first_seen = next((at for at, exchange in enumerate(exchanges) if _supports(fact, exchange)), None)
+    if first_seen is None:
+        return False
+    for at, window in said:
+        values = SAID[fact.type](window) if at > first_seen else set()
+        if fact.value in values and len(values) <= VALUES_IN_A_WINDOW:
+            return True
+    return False
+
+
+def _supports(fact: ToldFact, exchange: Exchange) -> bool:
+    return any(fact.about in seen.content and fact.value in SEEN[fact.type](seen.content) for _, seen in answered(exchange))
+
+
+def _refusals(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:
+    problems = [
+        f"request {refusal.request} was not denied with {refusal.rule} after a look-up of {refusal.evidence}"
+        for refusal in check.refusals
+        if not _is_denied(refusal, exchanges)
+    ]
+    return SubVerdict("refusals", not problems, tuple(problems))
+
+
+def _is_denied(refusal: Refusal, exchanges: Sequence[Exchange]) -> bool:
+    """Whether the last denial of the request names the rule and follows the evidence: going through all rules is a guess."""
+    looked_up = refusal.evidence is None
+    denied = False
+    for exchange in exchanges:
+        pairs = answered(exchange)
+        for call, _ in pairs:
+            arguments = decoded(call.arguments) or {}
+            if call.name == "deny" and str(arguments.get("request")) == refusal.request:
+                denied = looked_up and arguments.get("rule_id") == refusal.rule
+        looked_up = looked_up or any(_is_evidence(refusal, call.name, seen) for call, seen in pairs)
+    return denied
+
+
+def _is_evidence(refusal: Refusal, tool: str, seen: Observation) -> bool:
+    return tool in LOOK_UPS.get(refusal.rule, frozenset({"get_order"})) and f'"{refusal.evidence}"' in seen.content

@@ -1,0 +1,166 @@
+"""The customer: a finite-state answerer that reveals only what it is asked for, and says yes to writes."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from envs.storefront.script import WRITE_KINDS, Kind, Request, Script
+
+GOODBYE = "That is all, thank you. Goodbye!"
+YES = "Yes, please go ahead."
+GO_ON = "Thank you. Please go on."
+UNKNOWN = "I don't know that, sorry."
+MISUNDERSTOOD = "Sorry, I did not understand that."
+NOT_YET_DONE = "You have not done yet what I just agreed to. Please do that first."
+
+PHRASES: Mapping[str, Mapping[str, str]] = {
+    "reason": {
+        "changed_mind": "I changed my mind.",
+        "found_cheaper": "I found it cheaper elsewhere.",
+        "ordered_by_mistake": "I ordered it by mistake.",
+        "delivery_too_late": "It would arrive too late for me.",
+    },
+    "method": {
+        "drop_off": "I will drop it off at a shop.",
+        "pickup": "Please have it picked up at my home.",
+        "mail": "I will send it by mail.",
+    },
+    "refund_to": {
+        "original": "Please refund it to the way I paid.",
+        "store_credit": "I would like the refund as store credit.",
+    },
+}
+_KEYWORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("anything_else", re.compile(r"anything else|something else|further help")),
+    ("confirmation", re.compile(r"confirm|go ahead|shall i|should i|do you agree|is that ok|proceed")),
+    ("email", re.compile(r"e-?mail")),
+    ("phone", re.compile(r"phone")),
+    ("zip", re.compile(r"\bzip\b|postal|postcode")),
+    ("reason", re.compile(r"\breason\b|\bwhy\b")),
+    ("method", re.compile(r"drop|pick ?up|by mail|how .{0,40}return")),
+    ("refund_to", re.compile(r"store credit|refund method|original payment")),
+    ("order", re.compile(r"which order|order (number|id)|which one")),
+    ("name", re.compile(r"your name|full name")),
+)
+_NUMBER = re.compile(r"request (\d{1,2})")
+_RETICENT_ORDER = ("email", "phone", "zip")
+
+
+class Memory(msgspec.Struct):
+    """What the customer remembers of the conversation."""
+
+    told: list[str] = []
+    wrote: dict[str, int] = {}
+    denied: list[int] = []
+    replies: int = 0
+    misunderstood: int = 0
+    reminded: bool = False
+    pushed_back: bool = False
+    ended: bool = False
+
+
+class Customer:
+    """Answers as its script says; decides when the conversation may end."""
+
+    __slots__ = ("memory", "script")
+
+    def __init__(self, script: Script, memory: Memory | None = None) -> None:
+        self.script = script
+        self.memory = memory if memory is not None else Memory()
+
+    def asked(self, field: str, number: int | None, *, pending: bool) -> str:
+        """The answer to a question for one field; `pending`: something agreed to has not been written yet."""
+        if field == "confirmation":
+            return YES
+        if field == "anything_else":
+            return self._closing(pending)
+        if field == "name":
+            return f"My name is {self.script.name}."
+        if field in self.script.slots:
+            return f"My {field} is {self.script.slots[field]}."
+        request = self._meant(field, number)
+        answer = None if request is None else self._detail(field, request)
+        return answer if answer is not None else UNKNOWN
+
+    def heard(self, text: str, *, pending: bool) -> tuple[str, bool]:
+        """The answer to plain text, and whether it agreed to something: questions are recognised by keyword, two misunderstood ones
+        reveal the next identity factor."""
+        self.memory.replies += 1
+        lowered = text.lower()
+        fields = [field for field, pattern in _KEYWORDS if pattern.search(lowered)] if "?" in text else []
+        if "anything_else" in fields:
+            return self._closing(pending), False
+        if fields:
+            number = _NUMBER.search(lowered)
+            about = int(number[1]) if number else None
+            answers = dict.fromkeys(self.asked(field, about, pending=pending) for field in fields)
+            return " ".join(answers), "confirmation" in fields
+        if "?" not in text:
+            return GO_ON, False
+        self.memory.misunderstood += 1
+        if self.memory.misunderstood % 2:
+            return MISUNDERSTOOD, False
+        left = [field for field in _RETICENT_ORDER if field in self.script.slots and field not in self.memory.told]
+        if not left:
+            return MISUNDERSTOOD, False
+        self.memory.told.append(left[0])
+        return f"{MISUNDERSTOOD} My {left[0]} is {self.script.slots[left[0]]}.", False
+
+    def was_denied(self, number: int) -> str:
+        """Pushes back on the first denial, accepts the others."""
+        if number not in self.memory.denied:
+            self.memory.denied.append(number)
+        self.memory.replies += 1
+        if self.memory.pushed_back:
+            return "All right, I understand."
+        self.memory.pushed_back = True
+        return "That is disappointing. Are you sure? Well, if that is the rule."
+
+    def saw_write(self, kind: Kind) -> None:
+        """A receipt for a write reached the customer."""
+        self.memory.wrote[kind] = self.memory.wrote.get(kind, 0) + 1
+
+    def _meant(self, field: str, number: int | None) -> Request | None:
+        if number is not None:
+            return self.script.request(number)
+        knowing = [request for request in self.script.requests if field in self.script.details.get(str(request.number), {})]
+        untold = [request for request in knowing if f"{request.number}/{field}" not in self.memory.told]
+        return next(iter(untold or knowing), None)
+
+    def _detail(self, field: str, request: Request) -> str | None:
+        value = self.script.details.get(str(request.number), {}).get(field)
+        if value is not None:
+            mark = f"{request.number}/{field}"
+            if mark not in self.memory.told:
+                self.memory.told.append(mark)
+            return f"The one I placed on {value}." if field == "order" else PHRASES[field].get(value, UNKNOWN)
+        if field == "order" and request.order_id is not None:
+            return f"It is order {request.order_id}."
+        if field == "order" and request.noun is not None:
+            return f"The one with the {request.colour} {request.noun}; I don't have the number."
+        return None
+
+    def _closing(self, pending: bool) -> str:
+        if pending:
+            return NOT_YET_DONE
+        missed = self._missed()
+        if missed is not None and not self.memory.reminded:
+            self.memory.reminded = True
+            return f"Not yet, I also asked for this: {missed.text}"
+        self.memory.ended = True
+        return GOODBYE
+
+    def _missed(self) -> Request | None:
+        """The first request of which no receipt, answer or denial has come: counted by kind, so that it betrays no mistake."""
+        wrote = dict(self.memory.wrote)
+        for request in self.script.requests:
+            if request.number in self.memory.denied:
+                continue
+            if request.kind in WRITE_KINDS:
+                if wrote.get(request.kind, 0) == 0:
+                    return request
+                wrote[request.kind] -= 1
+            elif self.memory.replies == 0:
+                return request
+        return None

@@ -1,0 +1,181 @@
+"""The storefront as an environment: one conversation at the support desk."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from envs.storefront.affordances import afforded
+from envs.storefront.belief import Belief
+from envs.storefront.check import evaluate
+from envs.storefront.clock import Clock
+from envs.storefront.config import StorefrontConfig, validated
+from envs.storefront.customer import Customer, Memory
+from envs.storefront.desk import Desk
+from envs.storefront.parking import Parked, parked, unparked
+from envs.storefront.plan import Plan
+from envs.storefront.planner import next_turn
+from envs.storefront.policy_text import system_prompt
+from envs.storefront.profiles import MISCONCEPTIONS, misconceptions, strategy
+from envs.storefront.script import Script, read_script
+from envs.storefront.state import State
+from envs.storefront.tool_schemas import TOOLS
+from envs.storefront.transcript import Exchange, legible, recorded
+from envs.storefront.turn import ENDED, answers, tool_answer
+from envs.storefront.world import BaseWorld, base_world
+from schemas.check import CheckResult, Facts
+from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from schemas.errors import SynthError
+from schemas.task import Task
+from schemas.trajectory import Observation, Source, Trajectory
+
+SPEC = EnvSpec(
+    name="storefront",
+    version="1",
+    licence="Apache-2.0",
+    capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
+    memory_bytes=80 * 1024,
+    facts={
+        "orders/*/*": "required",
+        "lines/*/*": "required",
+        "refunds/*/*": "required",
+        "escalations/*/*": "required",
+        "returns/*/*": "generated",
+        "escalations/*/summary": "free",
+        "customers/*/*": "protected",
+        "addresses/*/*": "protected",
+        "payments/*/*": "protected",
+        "products/*/*": "protected",
+        "variants/*/*": "protected",
+        "variants/*/stock": "free",
+        "coupons/*/*": "protected",
+        "shipments/*/*": "protected",
+        "tickets/*/*": "protected",
+        "notes/*/*": "free",
+        "conversation/*/*": "free",
+        "denials/*/*": "free",
+    },
+    profiles=tuple(MISCONCEPTIONS),
+)
+
+
+class StorefrontEnv:
+    """One live episode: overlay, clock, customer and transcript over a shared base world. Its methods never wait."""
+
+    def __init__(self, config: StorefrontConfig) -> None:
+        self.spec = SPEC
+        self._config = config
+        self._task: Task | None = None
+        self._exchanges: list[Exchange] = []
+        self._belief: Belief | None = None
+        self._sit_down(None)
+
+    async def reset(self, task: Task | None) -> Opening:
+        """Starts a task's episode, or an exploration without a task. Raises `ConfigError` for a task of another shape."""
+        self._sit_down(task)
+        return Opening(system_prompt(self._base.rules, self._base.today), TOOLS, (_spoken(self._opening),), self._desk.state.key())
+
+    async def step(self, turn: AgentTurn) -> Response:
+        """Answers a turn; after the end every turn is answered by an error and changes nothing."""
+        desk = self._desk
+        if desk.customer.memory.ended:
+            calls = tuple(tool_answer(call, ENDED, True) for call in turn.tool_calls)
+            return Response(calls or (Observation(ENDED, Source.ENVIRONMENT, error=True),), desk.state.key(), done=True)
+        desk.clock.tick()
+        taken = legible(turn)
+        observations = answers(desk, turn, taken)
+        self._exchanges.append(Exchange(taken, observations))
+        return Response(observations, desk.state.key(), done=desk.customer.memory.ended)
+
+    async def check(self) -> CheckResult:
+        """The gold check on the state as it is now; an episode without a check does not pass."""
+        return _checked(self._task, self._base, self._desk.state.changed_facts(), self._exchanges)
+
+    async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
+        """The same check from stored facts and transcript alone. Raises `SynthError` where the trajectory has no facts."""
+        if trajectory.check_result is None:
+            raise SynthError(
+                f"trajectory {trajectory.trajectory_id} has no check result, so its final facts are not known; replay it instead"
+            )
+        return _checked(task, _world(self._config_of(task)), trajectory.check_result.facts, recorded(trajectory))
+
+    async def close(self) -> None:
+        """Drops the transcript."""
+        self._exchanges = []
+        self._belief = None
+
+    async def facts(self) -> Facts:
+        """The logical state as `table/key/column`."""
+        return self._desk.state.facts()
+
+    async def snapshot(self) -> Snapshot:
+        """The episode put aside: what differs from the base world, and the transcript."""
+        desk = self._desk
+        kept = Parked(self._task, desk.clock.ticks, desk.state.changed, desk.customer.memory, self._exchanges)
+        return Snapshot(SPEC.name, SPEC.version, parked(kept))
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Goes on from a snapshot. Raises `SynthError` for one of another world or version, `DamagedError` for a broken one."""
+        if (snapshot.env, snapshot.version) != (SPEC.name, SPEC.version):
+            raise SynthError(f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {SPEC.name} {SPEC.version}")
+        kept = unparked(snapshot.blob)
+        self._sit_down(kept.task)
+        for (table, key), row in kept.changed.items():
+            self._desk.state.put(table, key, row)
+        self._desk.clock.ticks = kept.ticks
+        self._desk.customer.memory = kept.memory
+        self._exchanges = kept.exchanges
+
+    async def affordances(self) -> Sequence[AgentTurn]:
+        """What could be done now with what has been observed."""
+        return afforded(self._believed())
+
+    async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
+        """The next act of a planner that knows what was observed; `profile` bends it. Raises `ConfigError` for an unknown profile."""
+        held, way = misconceptions(profile, seed), strategy(seed)
+        plan = Plan(self._believed(), self._script.requests, self._base.rules, self._base.today, way, held)
+        return next_turn(plan)
+
+    def _config_of(self, task: Task | None) -> StorefrontConfig:
+        return self._config if task is None else validated({**self._config.model_dump(), **task.env_config}, "task.env_config")
+
+    def _sit_down(self, task: Task | None) -> None:
+        script = read_script(task.script) if task is not None else None
+        self._base = _world(self._config_of(task))
+        self._script = script if script is not None else _passer_by(self._base)
+        self._opening = task.goal if task is not None else f"Hello, this is {self._script.name}. My email is {self._script.slots['email']}."
+        self._task = task
+        self._desk = Desk(State(self._base), Clock(date.fromisoformat(self._base.today)), Customer(self._script, Memory()))
+        self._exchanges = []
+        self._belief = None
+
+    def _believed(self) -> Belief:
+        if self._belief is None:
+            self._belief = Belief(self._opening)
+        for exchange in self._exchanges[self._belief.exchanges :]:
+            self._belief.absorb(exchange)
+        return self._belief
+
+
+def open_storefront(settings: Mapping[str, Any]) -> Env:
+    """A fresh storefront. Raises `ConfigError` for settings that it does not know."""
+    return StorefrontEnv(validated(settings))
+
+
+def _world(config: StorefrontConfig) -> BaseWorld:
+    return base_world(config.world_seed or 0, config.customers, config.orders)
+
+
+def _checked(task: Task | None, base: BaseWorld, changed: Facts, exchanges: Sequence[Exchange]) -> CheckResult:
+    check = task.check if task is not None else None
+    return evaluate(check, base, changed, exchanges)
+
+
+def _passer_by(base: BaseWorld) -> Script:
+    """The customer of an exploration: the one with most orders, who asks for nothing."""
+    customer_id = max(sorted(base.orders_of), key=lambda key: len(base.orders_of[key]))
+    customer = base.tables["customers"][customer_id]
+    return Script(name=customer["name"], slots={name: customer[name] for name in ("email", "phone", "zip")})
+
+
+def _spoken(text: str) -> Observation:
+    return Observation(text, Source.USER)

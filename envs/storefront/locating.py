@@ -1,0 +1,85 @@
+"""How the expert finds the order that the customer means."""
+
+from typing import Any
+
+from envs.storefront.plan import Call, Plan
+from envs.storefront.script import Request
+
+Located = tuple[str | None, list[Call]]
+"""The order's id, or the calls that lead to it; neither where it cannot be found."""
+
+
+def located(plan: Plan, customer_id: str, request: Request) -> Located:
+    """By its id where it was said, else by what is in it; several that fit are told apart by the customer's answer."""
+    if request.order_id is not None:
+        return request.order_id, []
+    calls = _listing(plan, customer_id)
+    if calls:
+        return None, calls
+    listed = _listed(plan, customer_id)
+    fitting, calls = _searched(plan, request, listed) if plan.strategy.locate == "search" else _walked(plan, request, listed)
+    if calls:
+        return None, calls
+    if len(fitting) <= 1 or "first_match" in plan.wrong:
+        return (fitting[0] if fitting else None), []
+    placed = plan.belief.answers.get((request.number, "order"))
+    if placed is not None:
+        return next((order["order_id"] for order in listed if order["placed"] == placed), None), []
+    if ("order", request.number) in plan.belief.asked:
+        return None, []
+    message = f"Request {request.number}: several orders contain the {request.colour} {request.noun}. Which order do you mean?"
+    return None, [("ask_customer", {"field": "order", "message": message, "request": request.number})]
+
+
+def _listing(plan: Plan, customer_id: str) -> list[Call]:
+    """The first page of orders that was not read; `first_page` never reads another than the first."""
+    pages = plan.belief.pages.get(customer_id, {})
+    if 1 not in pages:
+        call: Call = ("list_orders", {"customer_id": customer_id})
+        return [call] if plan.can(call) else []
+    if "first_page" in plan.wrong:
+        return []
+    count = pages[1]["pages"]
+    return [("list_orders", {"customer_id": customer_id, "page": page}) for page in range(2, count + 1) if page not in pages]
+
+
+def _listed(plan: Plan, customer_id: str) -> list[dict[str, Any]]:
+    pages = plan.belief.pages.get(customer_id, {})
+    return [order for page in sorted(pages) for order in pages[page]["orders"]]
+
+
+def _walked(plan: Plan, request: Request, listed: list[dict[str, Any]]) -> tuple[list[str], list[Call]]:
+    """Reads every order; `first_match` stops at the first that fits."""
+    item = (request.colour, request.noun)
+    fitting: list[str] = []
+    unread: list[Call] = []
+    for order in listed:
+        items = plan.belief.items.get(order["order_id"])
+        if items is None:
+            unread.append(("get_order", {"order_id": order["order_id"]}))
+            if "first_match" in plan.wrong:
+                break
+        elif item in items:
+            fitting.append(order["order_id"])
+            if "first_match" in plan.wrong:
+                break
+    return fitting, unread
+
+
+def _searched(plan: Plan, request: Request, listed: list[dict[str, Any]]) -> tuple[list[str], list[Call]]:
+    """Finds the item's skus in the catalogue, then the orders that list one of them."""
+    product = plan.belief.products.get(request.noun or "")
+    if product is None:
+        return _walked(plan, request, listed) if not plan.can(_search(request)) else ([], [_search(request)])
+    skus = {variant["sku"] for variant in product["variants"] if variant["colour"] == request.colour}
+    item = (request.colour, request.noun)
+    fitting = []
+    for order in listed:
+        order_id = order["order_id"]
+        if skus & plan.belief.skus_listed[order_id] or item in plan.belief.items.get(order_id, ()):
+            fitting.append(order_id)
+    return fitting, []
+
+
+def _search(request: Request) -> Call:
+    return ("search_products", {"query": request.noun or ""})

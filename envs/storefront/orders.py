@@ -1,0 +1,95 @@
+"""Orders with lines and shipments, in every status."""
+
+from datetime import date, timedelta
+from random import Random
+
+from envs.storefront.catalogue import Row, Rows
+from envs.storefront.rules import Rules, discounted_cents
+
+_STATUSES = ("pending",) * 34 + ("processing",) * 8 + ("shipped",) * 15 + ("delivered",) * 39 + ("cancelled",) * 4
+TRACKING_STATUSES = ("label_created", "in_transit", "out_for_delivery", "delayed", "at_pickup_point")
+_CARRIERS = ("Heron", "Swift", "Kestrel")
+LATE_SHARE = 0.3
+
+
+def _owners(rng: Random, customer_ids: list[str], count: int) -> list[str]:
+    """Who placed each order: at least two each, the rest spread unevenly, nobody above nine."""
+    owners = [customer_id for customer_id in customer_ids for _ in range(2)][:count]
+    busy = rng.sample(customer_ids, max(len(customer_ids) // 2, 1))
+    spare = [customer_id for customer_id in busy for _ in range(7)]
+    rng.shuffle(spare)
+    return owners + spare[: count - len(owners)]
+
+
+def _draw_lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) -> list[Row]:
+    lines: list[Row] = []
+    described: set[tuple[str, str]] = set()
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
+        sku = rng.choice(favourites if rng.random() < 0.55 else skus)
+        variant = variants[sku]
+        description = (variant["colour"], variant["product_id"])
+        if description in described:
+            continue
+        described.add(description)
+        paid_cents = variant["former_price_cents"] if rng.random() < 0.3 else variant["price_cents"]
+        quantity = rng.choice((1, 1, 1, 2, 3))
+        lines.append({"line": len(lines) + 1, "sku": sku, "quantity": quantity, "unit_price_cents": paid_cents, "status": "ordered"})
+    return lines
+
+
+def draw_orders(
+    rng: Random, people: dict[str, Rows], variants: Rows, coupons: Rows, rules: Rules, today: date, count: int
+) -> dict[str, Rows]:
+    """Tables orders, lines and shipments; a customer's orders are placed on different days, so that a date tells them apart."""
+    customer_ids = sorted(people["customers"])
+    skus = sorted(variants)
+    favourites = {customer_id: rng.sample(skus, 4) for customer_id in customer_ids}
+    used_days: dict[str, set[int]] = {customer_id: set() for customer_id in customer_ids}
+    numbers = iter(rng.sample(range(10_000, 99_999), 2 * count))
+    orders: Rows = {}
+    lines: Rows = {}
+    shipments: Rows = {}
+    for customer_id in _owners(rng, customer_ids, count):
+        order_id = f"O-{next(numbers)}"
+        status = rng.choice(_STATUSES)
+        delivered_ago = None
+        if status == "delivered":
+            window = rules.window_days[people["customers"][customer_id]["tier"]]
+            delivered_ago = rng.randrange(window + 1, window + 40) if rng.random() < LATE_SHARE else rng.randrange(1, window + 1)
+            placed_ago = delivered_ago + rng.randrange(3, 8)
+        elif status == "shipped":
+            placed_ago = rng.randrange(3, 12)
+        else:
+            placed_ago = rng.randrange(0, 9)
+        while placed_ago in used_days[customer_id]:
+            placed_ago += 1
+        used_days[customer_id].add(placed_ago)
+        drawn = _draw_lines(rng, favourites[customer_id], skus, variants)
+        coupon = rng.choice(sorted(coupons)) if rng.random() < 0.2 else None
+        percent = coupons[coupon]["percent"] if coupon is not None else 0
+        gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in drawn)
+        orders[order_id] = {
+            "customer_id": customer_id,
+            "status": status,
+            "placed": (today - timedelta(days=placed_ago)).isoformat(),
+            "delivered": None if delivered_ago is None else (today - timedelta(days=delivered_ago)).isoformat(),
+            "address_id": rng.choice(sorted(key for key, row in people["addresses"].items() if row["customer_id"] == customer_id)),
+            "payment_id": rng.choice(sorted(key for key, row in people["payments"].items() if row["customer_id"] == customer_id)),
+            "coupon": coupon,
+            "discount_percent": percent,
+            "total_cents": discounted_cents(gross_cents, percent),
+            "refunded_cents": 0,
+            "modified": False,
+            "cancel_reason": "changed_mind" if status == "cancelled" else None,
+        }
+        for line in drawn:
+            lines[f"{order_id}.{line['line']}"] = {"order_id": order_id, **line, "return_method": None}
+        if status in ("shipped", "delivered"):
+            arrives = -delivered_ago if delivered_ago is not None else rng.randrange(0, 13)
+            shipments[f"S-{next(numbers)}"] = {
+                "order_id": order_id,
+                "carrier": rng.choice(_CARRIERS),
+                "status": "delivered" if status == "delivered" else rng.choice(TRACKING_STATUSES),
+                "arrives": (today + timedelta(days=arrives)).isoformat(),
+            }
+    return {"orders": orders, "lines": lines, "shipments": shipments}

@@ -1,0 +1,53 @@
+"""Episodes put aside: overlay, clock, customer's memory and transcript in a few compressed kilobytes."""
+
+import zlib
+
+import msgspec
+
+from envs.storefront.catalogue import Row
+from envs.storefront.customer import Memory
+from envs.storefront.state import Changed
+from envs.storefront.transcript import Exchange
+from schemas.errors import DamagedError
+from schemas.task import Task
+
+COMPRESSION_LEVEL = 6
+
+
+class Parked(msgspec.Struct):
+    """All that differs from a freshly opened episode of the task."""
+
+    task: Task | None
+    ticks: int
+    changed: Changed
+    memory: Memory
+    exchanges: list[Exchange]
+
+
+class _Packed(msgspec.Struct):
+    task: Task | None
+    ticks: int
+    changed: list[tuple[str, str, Row]]
+    memory: Memory
+    exchanges: list[Exchange]
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(_Packed)
+
+
+def parked(episode: Parked) -> bytes:
+    """The episode as bytes."""
+    rows = [(table, key, row) for (table, key), row in episode.changed.items()]
+    packed = _Packed(episode.task, episode.ticks, rows, episode.memory, episode.exchanges)
+    return zlib.compress(_ENCODER.encode(packed), COMPRESSION_LEVEL)
+
+
+def unparked(blob: bytes) -> Parked:
+    """The episode again. Raises `DamagedError` where the bytes are not those of a parked episode."""
+    try:
+        packed = _DECODER.decode(zlib.decompress(blob))
+    except (zlib.error, msgspec.DecodeError) as error:
+        raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
+    changed = {(table, key): row for table, key, row in packed.changed}
+    return Parked(packed.task, packed.ticks, changed, packed.memory, packed.exchanges)

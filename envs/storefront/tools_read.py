@@ -1,0 +1,199 @@
+"""Tools that look things up."""
+
+from collections.abc import Callable
+from typing import Any
+
+from envs.storefront.catalogue import Row
+from envs.storefront.desk import Arguments, Desk, ToolError
+from envs.storefront.policy_text import topic_text
+from envs.storefront.rules import discounted_cents, dollars
+
+PAGE_SIZE = 5
+Result = dict[str, Any]
+
+
+def _paged(name: str, rows: list[Any], page: int) -> Result:
+    pages = max(1, -(-len(rows) // PAGE_SIZE))
+    if page > pages:
+        raise ToolError("not_found", f"there is no page {page}, only {pages}")
+    return {name: rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], "page": page, "pages": pages}
+
+
+def find_customer(desk: Desk, args: Arguments) -> Result:
+    """Accounts by email, by phone, or by name and zip."""
+    index = desk.state.base.customers_by
+    if "email" in args:
+        keys = index["email"].get(args["email"].strip().lower(), ())
+    elif "phone" in args:
+        keys = index["phone"].get(args["phone"].strip(), ())
+    elif "name" in args and "zip" in args:
+        of_name = index["name"].get(args["name"].strip().title(), ())
+        keys = tuple(key for key in of_name if desk.state.row("customers", key)["zip"] == args["zip"].strip())
+    else:
+        raise ToolError("validation", "give email, or phone, or name and zip")
+    if not keys:
+        raise ToolError("not_found", "no customer matches")
+    return _paged(
+        "customers", [{"customer_id": key, "name": desk.state.row("customers", key)["name"]} for key in keys], args.get("page", 1)
+    )
+
+
+def verify_identity(desk: Desk, args: Arguments) -> Result:
+    """Compares one factor with the file; a match is remembered."""
+    customer_id, factor = args["customer_id"], args["factor"]
+    customer = desk.known("customers", customer_id, "customer")
+    if args["value"].strip().lower() != customer[factor].lower():
+        raise ToolError("denied", f"this {factor} does not belong to {customer_id}")
+    verified = {**(desk.state.get("conversation", customer_id) or {}), factor: True}
+    desk.state.put("conversation", customer_id, verified)
+    return {"customer_id": customer_id, "verified": sorted(verified)}
+
+
+def get_customer(desk: Desk, args: Arguments) -> Result:
+    """The customer's file."""
+    customer_id = args["customer_id"]
+    row = desk.known("customers", customer_id, "customer")
+    base = desk.state.base
+    addresses = [
+        {"address_id": key, **{name: desk.state.row("addresses", key)[name] for name in ("street", "city", "zip")}}
+        for key in base.addresses_of.get(customer_id, ())
+    ]
+    payments = [
+        {"payment_id": key, "kind": desk.state.row("payments", key)["kind"], "last4": desk.state.row("payments", key)["last4"]}
+        for key in base.payments_of.get(customer_id, ())
+    ]
+    return {
+        "customer_id": customer_id,
+        "name": row["name"],
+        "tier": row["tier"],
+        "store_credit": dollars(row["credit_cents"]),
+        "gift_balance": dollars(row["gift_cents"]),
+        "addresses": addresses,
+        "payment_methods": payments,
+    }
+
+
+def list_orders(desk: Desk, args: Arguments) -> Result:
+    """Orders of a customer, newest first."""
+    customer_id = args["customer_id"]
+    desk.known("customers", customer_id, "customer")
+    status = args.get("status")
+    found = []
+    for order_id in desk.state.base.orders_of.get(customer_id, ()):
+        order = desk.state.row("orders", order_id)
+        if status is None or order["status"] == status:
+            found.append((order_id, order))
+    answer = _paged("orders", found, args.get("page", 1))
+    answer["orders"] = [
+        {
+            "order_id": order_id,
+            "placed": order["placed"],
+            "status": order["status"],
+            "total": dollars(order["total_cents"]),
+            "skus": [line["sku"] for _, line in desk.lines(order_id)],
+        }
+        for order_id, order in answer["orders"]
+    ]
+    return answer
+
+
+def _line_shown(desk: Desk, row: Row) -> Result:
+    variant = desk.state.row("variants", row["sku"])
+    product = desk.state.base.tables["products"][variant["product_id"]]
+    return {
+        "line": row["line"],
+        "sku": row["sku"],
+        "product": product["name"],
+        "category": product["category"],
+        "colour": variant["colour"],
+        "size": variant["size"],
+        "quantity": row["quantity"],
+        "unit_price": dollars(row["unit_price_cents"]),
+        "status": row["status"],
+    }
+
+
+def get_order(desk: Desk, args: Arguments) -> Result:
+    """An order with its lines."""
+    order_id = args["order_id"]
+    order = desk.order(order_id)
+    return {
+        "order_id": order_id,
+        **{
+            name: order[name] for name in ("customer_id", "status", "placed", "delivered", "address_id", "payment_id", "coupon", "modified")
+        },
+        "discount_percent": order["discount_percent"],
+        "total": dollars(order["total_cents"]),
+        "refunded": dollars(order["refunded_cents"]),
+        "lines": [_line_shown(desk, line) for _, line in desk.lines(order_id)],
+    }
+
+
+def search_products(desk: Desk, args: Arguments) -> Result:
+    """Products whose name and colours hold every word of the query."""
+    words = args["query"].lower().split()
+    base = desk.state.base
+    found = []
+    for product_id in sorted(base.tables["products"]):
+        product = base.tables["products"][product_id]
+        variants = [(sku, desk.state.row("variants", sku)) for sku in base.variants_of[product_id]]
+        terms = {*product["name"].lower().split(), product["category"], *(variant["colour"] for _, variant in variants)}
+        if all(word in terms for word in words):
+            shown = [
+                {"sku": sku, "colour": row["colour"], "size": row["size"], "price": dollars(row["price_cents"])} for sku, row in variants
+            ]
+            found.append({"product_id": product_id, "name": product["name"], "category": product["category"], "variants": shown})
+    if not found:
+        raise ToolError("not_found", "no product matches")
+    return _paged("products", found, args.get("page", 1))
+
+
+def get_variant(desk: Desk, args: Arguments) -> Result:
+    """One variant with its live stock."""
+    sku = args["sku"]
+    row = desk.known("variants", sku, "variant")
+    name = desk.state.base.tables["products"][row["product_id"]]["name"]
+    price = dollars(row["price_cents"])
+    return {"sku": sku, "product": name, "colour": row["colour"], "size": row["size"], "price": price, "stock": row["stock"]}
+
+
+def get_policy(desk: Desk, args: Arguments) -> Result:
+    """The written rules of one topic."""
+    return {"topic": args["topic"], "text": topic_text(desk.state.base.rules, args["topic"])}
+
+
+def quoted_cents(desk: Desk, order_id: str, numbers: list[int]) -> int:
+    """What was paid for these lines, after the order's discount, in cents."""
+    gross_cents = sum(line["unit_price_cents"] * line["quantity"] for _, line in desk.lines(order_id, numbers))
+    return discounted_cents(gross_cents, desk.order(order_id)["discount_percent"])
+
+
+def quote_refund(desk: Desk, args: Arguments) -> Result:
+    """The refund for a return of these lines; a quote changes nothing."""
+    desk.order(args["order_id"])
+    return {"order_id": args["order_id"], "lines": args["lines"], "refund": dollars(quoted_cents(desk, args["order_id"], args["lines"]))}
+
+
+def track_shipment(desk: Desk, args: Arguments) -> Result:
+    """The parcel of an order."""
+    order_id = args["order_id"]
+    desk.order(order_id)
+    keys = desk.state.base.shipment_of.get(order_id, ())
+    if not keys:
+        raise ToolError("not_found", f"order {order_id} has not been shipped")
+    shipment = desk.state.row("shipments", keys[0])
+    return {"shipment_id": keys[0], **shipment}
+
+
+READS: dict[str, Callable[[Desk, Arguments], Result]] = {
+    "find_customer": find_customer,
+    "verify_identity": verify_identity,
+    "get_customer": get_customer,
+    "list_orders": list_orders,
+    "get_order": get_order,
+    "search_products": search_products,
+    "get_variant": get_variant,
+    "get_policy": get_policy,
+    "quote_refund": quote_refund,
+    "track_shipment": track_shipment,
+}

@@ -1,0 +1,89 @@
+"""The base world of one seed: immutable rows shared by every episode that plays in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
+from hashlib import blake2b
+from random import Random
+
+from envs.storefront.catalogue import CATEGORIES, Row, Rows, draw_catalogue
+from envs.storefront.orders import draw_orders
+from envs.storefront.people import draw_people
+from envs.storefront.rules import Rules, draw_rules
+from schemas.canonical import canonical_json
+
+KEY_MODULUS = 1 << 128
+UNKEYED_TABLES = frozenset({"notes"})
+UNKEYED_COLUMNS = frozenset({"summary", "created"})
+GROWING_TABLES = ("returns", "refunds", "notes", "escalations", "denials")
+SESSION = ("conversation", "session")
+
+Index = Mapping[str, tuple[str, ...]]
+
+
+def row_hash(table: str, key: str, row: Row) -> int:
+    """128-bit hash of a row's logical content; verbatim notes and times do not enter."""
+    if table in UNKEYED_TABLES:
+        return 0
+    kept = {column: value for column, value in row.items() if column not in UNKEYED_COLUMNS}
+    return int.from_bytes(blake2b(canonical_json([table, key, kept]), digest_size=16).digest(), "big")
+
+
+@dataclass(frozen=True, slots=True)
+class BaseWorld:
+    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes."""
+
+    seed: int
+    today: str
+    rules: Rules
+    tables: Mapping[str, Mapping[str, Row]]
+    customers_by: Mapping[str, Index]
+    orders_of: Index
+    lines_of: Index
+    addresses_of: Index
+    payments_of: Index
+    variants_of: Index
+    shipment_of: Index
+    key_sum: int
+
+
+def _index(rows: Rows, column: str) -> Index:
+    index: dict[str, tuple[str, ...]] = {}
+    for key in sorted(rows):
+        value = str(rows[key][column])
+        index[value] = (*index.get(value, ()), key)
+    return index
+
+
+@lru_cache(maxsize=32)
+def base_world(seed: int, customers: int, orders: int) -> BaseWorld:
+    """The world of a seed; the same one every time, cached for the episodes that share it."""
+    rng = Random(f"storefront/{seed}/{customers}/{orders}")
+    today = date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))
+    rules = draw_rules(rng, CATEGORIES)
+    products, variants, coupons = draw_catalogue(rng)
+    people = draw_people(rng, customers)
+    sales = draw_orders(rng, people, variants, coupons, rules, today, orders)
+    tables: dict[str, Rows] = {"products": products, "variants": variants, "coupons": coupons, **people, **sales}
+    tables.update({table: {} for table in GROWING_TABLES})
+    tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
+    key_sum = sum(row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()) % KEY_MODULUS
+    by_placed = {
+        customer_id: tuple(sorted(order_ids, key=lambda order_id: (sales["orders"][order_id]["placed"], order_id), reverse=True))
+        for customer_id, order_ids in _index(sales["orders"], "customer_id").items()
+    }
+    return BaseWorld(
+        seed=seed,
+        today=today.isoformat(),
+        rules=rules,
+        tables=tables,
+        customers_by={column: _index(people["customers"], column) for column in ("email", "phone", "name")},
+        orders_of=by_placed,
+        lines_of=_index(sales["lines"], "order_id"),
+        addresses_of=_index(people["addresses"], "customer_id"),
+        payments_of=_index(people["payments"], "customer_id"),
+        variants_of=_index(variants, "product_id"),
+        shipment_of=_index(sales["shipments"], "order_id"),
+        key_sum=key_sum,
+    )

@@ -1,0 +1,20 @@
+"""A world as the registry names it: what it is, how it opens, which tasks it makes, which settings it takes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from schemas.environment import Env, EnvSpec
+from schemas.task import Task
+
+
+@dataclass(frozen=True)
+class World:
+    """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time."""
+
+    spec: EnvSpec
+    open: Callable[[Mapping[str, Any]], Env]
+    make_tasks: Callable[[Mapping[str, Any], int, int], Sequence[Task]]
+    config: type[BaseModel]

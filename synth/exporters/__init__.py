@@ -1,0 +1,1 @@
+"""Training data sets, in the forms that trainers read."""

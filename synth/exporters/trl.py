@@ -1,0 +1,56 @@
+"""The forms that TRL reads.
+
+`messages` and `tools` are lists of `Json()`: typed structs would fill the keys that a message or its arguments lack with null, and
+TRL trains on these. Arguments are objects, as TRL documents them; its `assistant_only_loss` trains on every assistant message, so
+`trained_turns` and `masked_turns` say which ones (counted from 0 among the assistant messages) should carry loss.
+"""
+
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from synth.exporters.exact_json import exact_json
+from synth.exporters.sft_rows import SftForm, SftRow
+
+_LINEAGE = ("trajectory_id", "task_id", "slot_id", "parent_id", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark")
+
+
+def sft_schema() -> pa.Schema:
+    """The columns of an SFT data set, with the features that `datasets` finds in the file's metadata."""
+    from datasets import Features, Json, List, Value
+
+    text = Value("string")
+    features = Features(
+        {
+            "messages": List(Json()),
+            "tools": List(Json()),
+            **{column: text for column in _LINEAGE},
+            "reward": Value("float64"),
+            "trained_turns": List(Value("int32")),
+            "masked_turns": List({"turn": Value("int32"), "reason": text}),
+        }
+    )
+    schema: pa.Schema = features.arrow_schema
+    return schema
+
+
+def sft_record(row: SftRow) -> dict[str, Any]:
+    """One row in these columns; JSON columns as text."""
+    trajectory = row.trajectory
+    return {
+        "messages": [_text(message) for message in row.messages],
+        "tools": [_text(tool) for tool in trajectory.tools],
+        **{column: getattr(trajectory, column) for column in _LINEAGE},
+        "reward": trajectory.reward,
+        "trained_turns": list(row.trained),
+        "masked_turns": [{"turn": turn, "reason": reason} for turn, reason in row.masked.items()],
+    }
+
+
+def _text(value: Any) -> str:
+    text = exact_json(value)
+    return msgspec.json.encode(value).decode() if text is None else text
+
+
+SFT = SftForm(name="trl", arguments="dict", schema=sft_schema, record=sft_record, holds=lambda value: exact_json(value) is not None)

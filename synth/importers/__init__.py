@@ -1,0 +1,1 @@
+"""Foreign trajectories, read into this project's types."""

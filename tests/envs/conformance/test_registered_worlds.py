@@ -1,0 +1,16 @@
+"""Every world that ships passes the suite."""
+
+import asyncio
+from importlib import import_module
+
+import pytest
+
+from envs.conformance.suite import conformance
+from envs.registry import ENVS
+
+
+@pytest.mark.parametrize("name", ["storefront", "echo"])
+def test_an_embedded_world_passes_every_check(name):
+    module, _, attribute = ENVS[name].partition(":")
+    findings = asyncio.run(conformance(getattr(import_module(module), attribute), {}, seed=7, tasks=20))
+    assert [finding for finding in findings if finding.passed is not True] == []

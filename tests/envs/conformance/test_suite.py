@@ -1,0 +1,264 @@
+"""The suite passes a sound world and catches every planted fault."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from envs.conformance.finding import Bench
+from envs.conformance.guard import on_thread
+from envs.conformance.suite import CHECKS, conformance
+from envs.echo import SPEC, WORLD, EchoConfig, EchoEnv, make_tasks
+from envs.world import World
+from schemas.check import Check, Refusal
+from schemas.environment import EnvSpec
+from schemas.task import Task
+from tests.envs.conformance.broken_worlds import (
+    SERIAL,
+    AcceptsNoDenial,
+    CannotCheckWithoutATask,
+    CheckChangesTheWorld,
+    CheckCounts,
+    CheckShowsUpLater,
+    ClosesOnce,
+    ClosesOnlyWhatWasReset,
+    ExpertCountsItsCalls,
+    ExpertDrawsPerTurn,
+    ExpertKnowsOneProfile,
+    ExpertStopsEarly,
+    FatSnapshot,
+    ForgetsTheLastWord,
+    KeepsWhatWasSaid,
+    KeysByInstance,
+    NestedFact,
+    NumbersItsInstances,
+    OffersOnlyWhatSolves,
+    PassesAlways,
+    PassesTheUntouched,
+    PassesTheWordy,
+    PassesWhoeverDenies,
+    PassesWithoutATask,
+    RechecksEverythingAsPassed,
+    RestoresOverTheOld,
+    SnapshotChangesTheWorld,
+    StrayFact,
+    TakesWordsByIdentity,
+    VerdictOnOtherFacts,
+)
+from tests.envs.conformance.rude_worlds import (
+    AnswersNoCallAfterTheEnd,
+    AnswersTheFirstCallOnly,
+    BlocksOnAnEmptyTurn,
+    EndsOnAnError,
+    FlattersUnknownTools,
+    LosesTheEpisodeAfterAnError,
+    OpensAgainAfterTheEnd,
+    RaisesAfterTheEnd,
+    RaisesOnArgumentsThatAreNoJson,
+    RaisesOnNul,
+    RaisesOnUnknownTools,
+    RaisesOnWrongTypes,
+    RepeatsLoneSurrogates,
+    RepeatsTheEnormous,
+    SaysNoErrorAfterTheEnd,
+    SilentOnAnEmptyTurn,
+    WaitsForEverOnAnEmptyTurn,
+)
+
+
+def world(env: type[EchoEnv] = EchoEnv, *, spec: EnvSpec = SPEC, tasks: Callable = make_tasks) -> World:
+    return World(spec, lambda config: env(EchoConfig.model_validate(dict(config))), tasks, EchoConfig)
+
+
+def finding(name: str, of: World, config=None, *, call_limit_s=1.0, check_limit_s=10.0):
+    config = {"turns": 3} if config is None else config
+    bench = Bench(of, config, 5, of.make_tasks(config, 5, 2), call_limit_s)
+    return asyncio.run(on_thread(name, CHECKS[name], bench, check_limit_s))
+
+
+PLANTED = [
+    ("determinism", NumbersItsInstances, "observations"),
+    ("determinism", KeysByInstance, "state key"),
+    ("reset_starts_anew", KeepsWhatWasSaid, "after another"),
+    ("snapshot_equals_replay", ForgetsTheLastWord, "a fresh instance"),
+    ("snapshot_equals_replay", RestoresOverTheOld, "a used instance"),
+    ("snapshot_equals_replay", SnapshotChangesTheWorld, "the world it was taken of"),
+    ("snapshot_size", FatSnapshot, "65536"),
+    ("expert_solves", ExpertStopsEarly, "2 of 2 unsolved"),
+    ("expert_profiles", ExpertKnowsOneProfile, "KeyError"),
+    ("expert_profiles", ExpertDrawsPerTurn, "two ways"),
+    ("expert_plans_from_state", ExpertCountsItsCalls, "turn 0"),
+    ("recheck_repeats_the_verdict", RechecksEverythingAsPassed, "random_affordance"),
+    ("do_nothing_fails", PassesAlways, "passes 2 of 2"),
+    ("do_nothing_fails", PassesTheUntouched, "passes 2 of 2"),
+    ("refuse_all_is_bounded", PassesTheWordy, "ask for no refusal"),
+    ("random_affordance_fails", OffersOnlyWhatSolves, "passes 2 of 2"),
+    ("check_has_no_side_effects", CheckCounts, "the second time"),
+    ("check_has_no_side_effects", CheckChangesTheWorld, "check before turn 0"),
+    ("check_has_no_side_effects", CheckShowsUpLater, "reward"),
+    ("check_at_any_time", CannotCheckWithoutATask, "without a task"),
+    ("check_at_any_time", PassesWithoutATask, "without a task"),
+    ("facts_match_patterns", StrayFact, "clock/now"),
+    ("facts_match_patterns", NestedFact, "said/9/text"),
+    ("facts_match_patterns", VerdictOnOtherFacts, "not the final ones"),
+    ("close_is_idempotent", ClosesOnce, "a second time"),
+    ("close_is_idempotent", ClosesOnlyWhatWasReset, "before any reset"),
+    ("steps_after_the_end", RaisesAfterTheEnd, "AssertionError"),
+    ("steps_after_the_end", OpensAgainAfterTheEnd, "open again"),
+    ("steps_after_the_end", SaysNoErrorAfterTheEnd, "without an error"),
+    ("steps_after_the_end", AnswersNoCallAfterTheEnd, "1 calls, 0 answers"),
+    ("hostile_input", RaisesOnUnknownTools, "an unknown tool: raised KeyError"),
+    ("hostile_input", RaisesOnArgumentsThatAreNoJson, "an open brace for arguments: raised ValueError"),
+    ("hostile_input", RaisesOnWrongTypes, "raised AttributeError"),
+    ("hostile_input", RaisesOnNul, "of NUL: raised ValueError"),
+    ("hostile_input", WaitsForEverOnAnEmptyTurn, "an empty turn: no answer within"),
+    ("hostile_input", BlocksOnAnEmptyTurn, "blocks for more than"),
+    ("hostile_input", SilentOnAnEmptyTurn, "an empty turn: no observation"),
+    ("hostile_input", FlattersUnknownTools, "an unknown tool: no error"),
+    ("hostile_input", EndsOnAnError, "it ends the episode"),
+    ("hostile_input", LosesTheEpisodeAfterAnError, "the valid turn after it is an error"),
+    ("hostile_input", RepeatsLoneSurrogates, "no UTF-8"),
+    ("hostile_input", AnswersTheFirstCallOnly, "300 calls, 1 answers"),
+    ("hostile_input", RepeatsTheEnormous, "characters"),
+]
+
+
+def unstable_tasks(config, seed, count):
+    return make_tasks(config, next(SERIAL), count)
+
+
+def one_task_many_times(config, seed, count):
+    return tuple(make_tasks(config, seed, 1)) * count
+
+
+def tasks_of_any_id(config, seed, count):
+    return tuple(msgspec.structs.replace(task, task_id=f"{seed}-{place}") for place, task in enumerate(make_tasks(config, seed, count)))
+
+
+def tasks_that_ignore_the_seed(config, seed, count):
+    return make_tasks(config, 0, count)
+
+
+def tasks_that_depend_on_their_number(config, seed, count):
+    return make_tasks(config, seed * 100 + count, count)
+
+
+def test_a_sound_world_passes_every_check():
+    findings = asyncio.run(conformance(WORLD, {"turns": 4}, seed=3, tasks=2))
+    assert [f.name for f in findings] == list(CHECKS)
+    assert [f for f in findings if f.passed is not True] == []
+
+
+@pytest.mark.parametrize(("check", "broken", "detail"), PLANTED, ids=[f"{name}-{broken.__name__}" for name, broken, _ in PLANTED])
+def test_a_planted_fault_is_caught_and_named(check, broken, detail):
+    call_limit_s, check_limit_s = (0.05, 0.8) if check == "hostile_input" else (1.0, 10.0)
+    found = finding(check, world(broken), call_limit_s=call_limit_s, check_limit_s=check_limit_s)
+    assert found.passed is False
+    assert detail in found.detail
+
+
+@pytest.mark.parametrize(
+    ("tasks", "detail"),
+    [
+        (unstable_tasks, "second time"),
+        (one_task_many_times, "same id"),
+        (tasks_of_any_id, "not the hash"),
+        (tasks_that_ignore_the_seed, "another seed"),
+        (tasks_that_depend_on_their_number, "how many"),
+    ],
+)
+def test_tasks_that_cannot_be_told_apart_or_made_again_are_caught(tasks, detail):
+    found = finding("tasks_by_seed", world(tasks=tasks))
+    assert found.passed is False
+    assert detail in found.detail
+
+
+def test_tasks_that_forget_the_settings_of_their_world_are_caught():
+    def forgetful(config, seed, count):
+        fields = [msgspec.structs.asdict(task) for task in make_tasks(config, seed, count)]
+        return tuple(Task.identified(**{**{k: v for k, v in f.items() if k != "task_id"}, "env_config": {}}) for f in fields)
+
+    found = finding("tasks_open_their_world", world(tasks=forgetful), {"turns": 3, "payload_bytes": 9})
+    assert found.passed is False
+    assert "read back and opened from its env_config: turn 0: observations" in found.detail
+
+
+def test_a_world_that_plays_a_stored_task_otherwise_is_caught():
+    def tuples(config, seed, count):
+        fields = [msgspec.structs.asdict(task) for task in make_tasks(config, seed, count)]
+        return tuple(Task.identified(**{k: v for k, v in f.items() if k != "task_id"} | {"script": {"words": (1, 2)}}) for f in fields)
+
+    found = finding("tasks_open_their_world", world(TakesWordsByIdentity, tasks=tuples))
+    assert found.passed is False
+    assert "read back" in found.detail
+
+
+def refusing(tasks_of=make_tasks, *, refused=lambda place: True):
+    def tasks(config, seed, count):
+        fields = [msgspec.structs.asdict(task) for task in tasks_of(config, seed, count)]
+        checks = [Check(refusals=(Refusal("1", "R1"),) if refused(place) else ()) for place in range(count)]
+        return tuple(
+            Task.identified(**{k: v for k, v in f.items() if k != "task_id"} | {"check": c}) for f, c in zip(fields, checks, strict=True)
+        )
+
+    return tasks
+
+
+def test_refusing_everything_may_pass_a_fifth_of_the_tasks_and_only_those_with_refusals():
+    name = "refuse_all_is_bounded"
+    too_often = finding(name, world(PassesWhoeverDenies, tasks=refusing()))
+    assert too_often.passed is False
+    assert "passes 2 of 2, allowed 1" in too_often.detail
+    assert "4 of 4 denials accepted, 2 tasks with refusals" in too_often.detail
+    undeserved = finding(name, world(PassesWhoeverDenies, tasks=refusing(refused=lambda place: place == 0)))
+    assert undeserved.passed is False
+    assert "ask for no refusal" in undeserved.detail
+
+
+def test_a_refuser_whose_denials_are_all_errors_proves_nothing():
+    found = finding("refuse_all_is_bounded", world(AcceptsNoDenial, tasks=refusing()))
+    assert found.passed is None
+    assert "all 4 denials" in found.detail
+
+
+def test_what_drifts_between_processes_is_caught_in_another_process():
+    found = finding("fresh_process", WORLD, {"turns": 3, "drift_at_turn": 1}, check_limit_s=60)
+    assert found.passed is False
+    assert "turn 1: observations" in found.detail
+
+
+def test_within_one_process_the_same_drift_goes_unnoticed():
+    assert finding("determinism", WORLD, {"turns": 3, "drift_at_turn": 1}).passed is True
+
+
+def test_a_world_that_another_process_cannot_import_is_not_tried_there():
+    assert finding("fresh_process", world()).passed is None
+
+
+def test_a_world_that_raises_or_hangs_is_a_finding_and_not_a_crash():
+    raising = finding("expert_solves", WORLD, {"turns": 3, "fail_at_turn": 1})
+    assert raising.passed is False
+    assert "RuntimeError: planned" in raising.detail
+    hanging = finding("expert_solves", WORLD, {"turns": 3, "hang_at_turn": 1}, check_limit_s=0.2)
+    assert hanging.passed is False
+    assert "no answer within" in hanging.detail
+    assert finding("check_at_any_time", WORLD, {"turns": 3, "raise_in_check": True}).passed is False
+
+
+def test_every_check_has_a_planted_fault():
+    assert {name for name, _, _ in PLANTED} | {"tasks_by_seed", "tasks_open_their_world", "fresh_process"} == set(CHECKS)
+
+
+def test_what_a_world_does_not_claim_is_not_held_against_it():
+    bare = msgspec.structs.replace(SPEC, capabilities=frozenset(), deterministic=False)
+    checks = ["snapshot_equals_replay", "expert_solves", "facts_match_patterns", "random_affordance_fails", "determinism", "tasks_by_seed"]
+    found = [finding(name, world(spec=bare)) for name in checks]
+    assert [f.passed for f in found] == [None] * len(checks)
+
+
+def test_kinds_of_facts_are_required_free_protected_or_generated():
+    odd = msgspec.structs.replace(SPEC, facts={"said/*/text": "wanted", "session/*/finished": "required"})
+    found = finding("facts_match_patterns", world(spec=odd))
+    assert found.passed is False
+    assert "wanted" in found.detail

@@ -1,0 +1,155 @@
+"""The gold check on worked examples: state zones, told facts, refusals."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from envs.storefront import WORLD
+from envs.storefront.check import evaluate
+from envs.storefront.transcript import Exchange
+from envs.storefront.world import base_world
+from schemas.check import Check, Refusal, RowPredicate, ToldFact
+from schemas.environment import AgentTurn
+from schemas.task import Task
+from schemas.trajectory import Observation, ToolCall
+from tests.envs.storefront.playing import Episode, call, expert_episode
+
+BASE = base_world(5, 32, 122)
+ORDER, OTHER = sorted(BASE.tables["orders"])[:2]
+CANCELLED = RowPredicate("orders", {"id": ORDER, "status": "gone"})
+
+
+def verdict(check: Check, changed: dict[str, Any], *exchanges: Exchange) -> list[str]:
+    """Names of the parts that failed."""
+    return [part.name for part in evaluate(check, BASE, changed, exchanges).parts if not part.passed]
+
+
+def seen(tool: str, content: str, arguments: str = "{}") -> Exchange:
+    return Exchange(AgentTurn(tool_calls=(ToolCall("c", tool, arguments),)), (Observation(content, call_id="c", name=tool),))
+
+
+def said(text: str) -> Exchange:
+    return Exchange(AgentTurn(text), ())
+
+
+def test_a_required_row_must_hold_and_nothing_else_may_change() -> None:
+    check = Check(required=(CANCELLED,), free=("notes/*/*",))
+    done = {f"orders/{ORDER}/status": "gone"}
+    assert verdict(check, {}) == ["state"]
+    assert verdict(check, done) == []
+    assert verdict(check, {**done, "notes/N-1/text": "hello"}) == []
+    assert verdict(check, {**done, f"orders/{OTHER}/status": "gone"}) == ["state"]
+    assert verdict(check, {**done, f"orders/{ORDER}/address_id": "A-1"}) == ["state"]
+
+
+def test_a_created_row_counts_once_and_its_generated_columns_are_covered() -> None:
+    check = Check(required=(RowPredicate("refunds", {"order_id": ORDER, "amount_cents": 500}),))
+    one = {"refunds/a/order_id": ORDER, "refunds/a/amount_cents": 500, "refunds/a/generated": "x"}
+    two = {"refunds/b/order_id": ORDER, "refunds/b/amount_cents": 500}
+    assert verdict(check, one) == []
+    assert verdict(check, {**one, **two}) == ["state"]
+
+
+def test_a_fact_counts_when_said_after_it_was_seen() -> None:
+    check = Check(told=(ToldFact("money", 12950, ORDER),))
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
+    assert verdict(check, {}, quote, said("You get $129.50.")) == []
+    assert verdict(check, {}, said("You get $129.50."), quote) == ["told"]
+    assert verdict(check, {}, said("You get $129.50.")) == ["told"]
+    assert verdict(check, {}, quote) == ["told"]
+    assert verdict(check, {}, seen("quote_refund", f'{{"order_id":"{OTHER}","refund":129.5}}'), said("You get $129.50.")) == ["told"]
+
+
+def test_a_fact_among_three_values_in_one_sentence_is_a_guess() -> None:
+    check = Check(told=(ToldFact("money", 300, ORDER),))
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
+    assert verdict(check, {}, quote, said("It is $2.00 or $3.00.")) == []
+    assert verdict(check, {}, quote, said("It is $1.00, $2.00 or $3.00.")) == ["told"]
+
+
+def test_many_values_spread_over_sentences_are_a_guess_too() -> None:
+    check = Check(told=(ToldFact("money", 300, ORDER),))
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
+    six, seven = (". ".join(f"It is ${value}.00" for value in range(1, most + 1)) for most in (6, 7))
+    assert verdict(check, {}, quote, said(six)) == []
+    assert verdict(check, {}, quote, said(seven)) == ["told"]
+
+
+def test_a_denial_counts_with_the_right_rule_after_the_look_up() -> None:
+    check = Check(refusals=(Refusal("2", "R4", ORDER),))
+    look = seen("get_order", f'{{"order_id":"{ORDER}"}}')
+    denial, other_rule = (seen("deny", "{}", f'{{"request":2,"rule_id":"{rule}","message":"no"}}') for rule in ("R4", "R3"))
+    assert verdict(check, {}, look, denial) == []
+    assert verdict(check, {}, denial, look) == ["refusals"]
+    assert verdict(check, {}, look, other_rule) == ["refusals"]
+    assert verdict(check, {}, look, denial, other_rule) == ["refusals"]
+    assert verdict(check, {f"orders/{ORDER}/status": "gone"}, look, denial) == ["state"]
+
+
+def test_a_failed_call_is_neither_evidence_nor_denial() -> None:
+    check = Check(refusals=(Refusal("2", "R4", ORDER),))
+    look, denial = seen("get_order", f'{{"order_id":"{ORDER}"}}'), seen("deny", "{}", '{"request":2,"rule_id":"R4","message":"no"}')
+    failed = [Exchange(e.turn, (msgspec.structs.replace(e.observations[0], error=True),)) for e in (look, denial)]
+    assert verdict(check, {}, failed[0], denial) == ["refusals"]
+    assert verdict(check, {}, look, failed[1]) == ["refusals"]
+
+
+def test_the_verdict_from_stored_facts_and_transcript_is_the_one_of_the_episode() -> None:
+    async def both(task: Task, profile: str, seed: int) -> tuple[Any, Any]:
+        episode = await expert_episode(task, profile, seed)
+        result = await episode.env.check()
+        other_world = WORLD.open({"world_seed": 99})
+        return result, await other_world.recheck(task, episode.trajectory(result))
+
+    verdicts = [asyncio.run(both(task, "mixed", at)) for at, task in enumerate(WORLD.make_tasks({}, 41, 80))]
+    assert all(once == again for once, again in verdicts)
+    assert {once.passed for once, _ in verdicts} == {True, False}
+
+
+def writes_of(episode: Episode) -> list[int]:
+    names = {"cancel_order", "change_address", "modify_lines", "create_return", "issue_refund", "apply_coupon", "escalate"}
+    return [at for at, turn in enumerate(episode.turns) if any(c.name in names for c in turn.tool_calls)]
+
+
+def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> None:
+    async def play(task: Task) -> list[bool]:
+        gold = await expert_episode(task)
+        outcomes = []
+        for left_out in writes_of(gold):
+            env = gold.env
+            await env.reset(task)
+            for at, turn in enumerate(gold.turns):
+                if at != left_out:
+                    await env.step(turn)
+            outcomes.append((await env.check()).passed)
+        env = gold.env
+        await env.reset(task)
+        touched = {c.parsed().get("order_id") for turn in gold.turns for c in turn.tool_calls}
+        facts = await env.facts()
+        pending = sorted(p.split("/")[1] for p, v in facts.items() if p.startswith("orders/") and v == "pending")
+        spare = next(order_id for order_id in pending if order_id not in touched)
+        for turn in [call("cancel_order", order_id=spare, reason="other"), *gold.turns]:
+            await env.step(turn)
+        return [*outcomes, (await env.check()).passed]
+
+    mutants = [passed for task in WORLD.make_tasks({}, 42, 60) for passed in asyncio.run(play(task))]
+    assert len(mutants) > 100
+    assert not any(mutants)
+
+
+def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
+    task = next(t for t in WORLD.make_tasks({"operations": [1, 1], "refusal_share": 0}, 43, 4000) if "return everything" in t.goal)
+
+    async def play() -> tuple[int, bool]:
+        gold = await expert_episode(task)
+        await gold.env.reset(task)
+        for turn in gold.turns:
+            arguments = turn.tool_calls[0].parsed()
+            split = turn.tool_calls[0].name == "create_return"
+            parts = [call("create_return", **{**arguments, "lines": [n]}) for n in arguments["lines"]] if split else [turn]
+            for part in parts:
+                await gold.env.step(part)
+        return len(gold.turns), (await gold.env.check()).passed
+
+    assert asyncio.run(play())[1]

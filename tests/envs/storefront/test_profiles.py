@@ -1,0 +1,43 @@
+"""Misconceptions: persistent, dependent on the task, and mixed so that trials of a task differ."""
+
+import asyncio
+from functools import cache
+
+import pytest
+
+from envs.storefront import WORLD
+from envs.storefront.profiles import MISCONCEPTIONS, misconceptions
+from schemas.errors import ConfigError
+from schemas.task import Task
+from tests.envs.storefront.playing import opened, passes
+
+
+@cache
+def long_tasks() -> tuple[Task, ...]:
+    return tuple(task for task in WORLD.make_tasks({}, 21, 180) if task.difficulty["operations"] >= 3)
+
+
+@pytest.mark.parametrize("first_seed", [0, 1000, 777_000, 4_000_000_000])
+def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_outcomes(first_seed: int) -> None:
+    tasks = long_tasks()[:64]
+    passed = [sum(passes(task, "mixed", first_seed + trial) for trial in range(8)) for task in tasks]
+    assert len(tasks) >= 60
+    assert 0.3 <= sum(passed) / (8 * len(tasks)) <= 0.7
+    assert sum(0 < count < 8 for count in passed) / len(tasks) >= 0.6
+
+
+@pytest.mark.parametrize("name", sorted(MISCONCEPTIONS))
+def test_a_misconception_shows_in_some_tasks_and_not_in_others(name: str) -> None:
+    outcomes = {passes(task, name, 3) for task in WORLD.make_tasks({"refusal_share": 0.5}, 22, 120)}
+    assert outcomes == {True, False}
+
+
+def test_a_mixed_profile_is_drawn_from_the_seed_alone() -> None:
+    assert misconceptions("mixed", 5) == misconceptions("mixed", 5)
+    assert len({misconceptions("mixed", seed) for seed in range(20)}) > 10
+    assert misconceptions("correct", 5) == misconceptions(None, 5) == frozenset()
+
+
+def test_an_unknown_profile_is_named_in_the_error() -> None:
+    with pytest.raises(ConfigError, match="'sleepy'"):
+        asyncio.run(opened().expert("sleepy", 0))

@@ -1,0 +1,219 @@
+"""A flow from an empty directory to a dataset; what a rerun does, and what it does not do again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from schemas.errors import ConfigError
+from schemas.outcome import Fault, Outcome
+from synth.ledger import Ledger
+from synth.ledger.views import query
+from synth.rollout.episode import canonical_content
+from tests.flow_files import echo_flow, model_flow, run_flow
+from tests.synth.models.chat_brains import echo_expert
+from tests.synth.models.chat_server import ChatServer, Mishap
+
+
+def contents(url: str) -> dict[str, Any]:
+    ledger = Ledger(url)
+    return {t.trajectory_id: canonical_content(t) for t in ledger.trajectories()}
+
+
+def test_a_flow_ends_with_verified_rows_and_a_cost_file(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    _, reports, _ = run_flow(echo_flow(), url)
+    assert reports["rollout"]["outcomes"] == {"success": 8}
+    assert [(f["name"], f["kept"]) for f in reports["filter"]["filters"]] == [("solved", {"success": 8}), ("reexecuted", {"same": 8})]
+    assert reports["export"]["datasets"]["sft"]["rows"] == 8
+    assert (tmp_path / "run/datasets/sft/train-00000.parquet").exists()
+    assert json.loads((tmp_path / "run/cost.json").read_text())["total"]["attempts"] == 8
+    assert (tmp_path / "run/flow.yaml").exists()
+
+
+def test_a_run_on_an_object_store_gives_the_same_trajectories(tmp_path: Path) -> None:
+    local, remote = str(tmp_path / "run"), f"memory://{tmp_path.name}/run"
+    _, first, _ = run_flow(echo_flow(), local)
+    _, second, _ = run_flow(echo_flow(), remote)
+    assert contents(local) == contents(remote)
+    assert first["export"]["datasets"]["sft"]["rows"] == second["export"]["datasets"]["sft"]["rows"]
+    assert Ledger(remote).storage.size("datasets/sft/README.md")
+
+
+def test_the_second_run_redoes_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    before = sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml"))
+    _, reports, said = run_flow(echo_flow(), url)
+    assert sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml")) == before
+    assert said.splitlines() == [f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")]
+    assert reports["rollout"]["outcomes"] == {"success": 8}
+
+
+def test_more_trials_reuse_those_that_are_there_and_say_why(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}]), url)
+    first = contents(url)
+    _, _, said = run_flow(echo_flow(stages=[{"rollout": {"trials": 3}}]), url)
+    assert "rollout: 4 episodes to do, 8 reused (trials: 2 -> 3)" in said
+    second = contents(url)
+    assert len(second) == 12
+    assert {key: second[key] for key in first} == first
+
+
+def test_fewer_trials_show_fewer_and_nothing_is_lost(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(stages=[{"rollout": {"trials": 3}}]), url)
+    run_flow(echo_flow(stages=[{"rollout": {"trials": 1}}]), url)
+    ledger = Ledger(url)
+    assert query(ledger, "SELECT count(*) FROM trajectories").fetchall() == [(4,)]
+    assert query(ledger, "SELECT count(*) FROM trajectories_all").fetchall() == [(12,)]
+    run_flow(echo_flow(stages=[{"rollout": {"trials": 3}}]), url)
+    assert query(Ledger(url), "SELECT count(*) FROM trajectories").fetchall() == [(12,)]
+    assert query(Ledger(url), "SELECT count(*) FROM trajectories_all").fetchall() == [(12,)]
+
+
+def test_a_changed_filter_leaves_the_episodes_alone_and_redoes_what_follows(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    export = {"export": {"kinds": ["sft"], "as": "trl", "include_scripted": True}}
+    _, _, said = run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}, {"filter": ["solved"]}, export]), url)
+    assert "rollout: nothing to do" in said
+    assert "filter: 8 trajectories to do (reexecuted: " in said
+    assert "export: 1 datasets to do (its input changed)" in said
+
+
+def test_another_profile_is_other_work(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(stages=["rollout"]), url)
+    _, reports, _ = run_flow(echo_flow(stages=["rollout"], models={"explorer": {"policy": "expert", "profiles": "stops_early"}}), url)
+    assert sum(reports["rollout"]["outcomes"].values()) == 16
+    assert query(Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories_all").fetchall() == [(32,)]
+
+
+def test_a_model_behind_a_server_solves_the_tasks_and_its_tokens_are_accounted(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(echo_expert) as server:
+        flow = model_flow(server.url, model={"price": {"input": 1.0, "output": 2.0}}, stages=[{"rollout": {"trials": 2}}])
+        _, reports, _ = run_flow(flow, url)
+        calls = server.counts()["total"]
+    assert reports["rollout"]["outcomes"] == {"success": 8}
+    total = json.loads((tmp_path / "run/cost.json").read_text())["total"]
+    assert total["model_calls"] == calls
+    expected = (total["prompt_tokens"] * 1.0 + total["completion_tokens"] * 2.0) / 1e6
+    assert total["cost_usd"] == pytest.approx(expected)
+
+
+def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    one_by_one = {"model": {"max_retries": 0}, "stages": [{"rollout": {"trials": 1, "live": 1}}]}
+    with ChatServer(echo_expert, mishaps=[None] * 9 + [Mishap("disconnect")] * 100) as server:
+        _, reports, _ = run_flow(model_flow(server.url, **one_by_one), url)
+    assert reports["rollout"]["outcomes"]["success"] == 2
+    assert reports["rollout"]["faults"]["model"] == 2 * 3
+    with ChatServer(echo_expert) as server:
+        _, reports, _ = run_flow(model_flow(server.url, **one_by_one), url)
+        assert server.counts()["total"] == 2 * 4
+    assert reports["rollout"]["outcomes"] == {"success": 4, "invalid": 6}
+    assert query(Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories WHERE outcome = 'success'").fetchall() == [(4,)]
+
+
+def test_faults_of_the_world_are_not_tried_again_by_a_rerun(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    flow = echo_flow(
+        env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}, {"filter": ["solved"]}]
+    )
+    _, reports, _ = run_flow(flow, url)
+    assert reports["rollout"] == {"kind": "episodes", "outcomes": {"invalid": 4}, "faults": {"environment": 4}}
+    assert reports["filter"]["total"] == 0
+    _, _, said = run_flow(flow, url)
+    assert "rollout: nothing to do" in said
+
+
+def test_a_ceiling_stops_new_episodes_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(echo_expert) as server:
+        stages = [{"rollout": {"trials": 1, "live": 1}}]
+        run, reports, _ = run_flow(model_flow(server.url, max_tokens=10, stages=stages), url)
+        assert run.stopped == "max_tokens 10 is reached"
+        assert reports["rollout"]["outcomes"] == {"success": 1}
+        run, reports, _ = run_flow(model_flow(server.url, stages=stages), url)
+        assert run.stopped is None
+        assert reports["rollout"]["outcomes"] == {"success": 4}
+        assert server.counts()["total"] == 4 * 4
+
+
+def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    before = contents(url)
+    (turns,) = (tmp_path / "run/turns").glob("*.parquet")
+    turns.unlink()
+    _, _, said = run_flow(echo_flow(), url)
+    assert "missing; its 8 episodes count as not done" in said
+    assert contents(url) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, storefront"),
+        ({"env": {"name": "echo", "turnz": 3}}, "env.turnz is not a setting; allowed: blocking_ms"),
+        ({"stages": ["rolout"]}, r"stages\[0\]: unknown stage 'rolout'; known: export, filter, rollout"),
+        (
+            {"stages": [{"rollout": {"trails": 3}}]},
+            r"stages\[0\].rollout.trails is not a setting; allowed: limits, live, role, shard, trials",
+        ),
+        (
+            {"stages": [{"rollout": {"limits": {"max_turn": 3}}}]},
+            r"stages\[0\].rollout.limits.max_turn is not a setting; allowed: .*max_turns",
+        ),
+        ({"stages": [{"rollout": {"role": "judge"}}]}, "rollout needs the role 'judge'"),
+        ({"stages": [{"filter": ["solvd"]}]}, "unknown filter 'solvd'; known: reexecuted, solved"),
+        ({"stages": [{"filter": []}]}, "give a list of filters"),
+        ({"stages": [{"export": {"kinds": ["sftt"]}}]}, r"stages\[0\].export.kinds: 'sftt' is not a kind"),
+        ({"stages": [{"export": {"as": "trll"}}]}, r"'trll' is not a form of sft; known: trl"),
+        ({"models": {"explorer": {"policy": "exprt"}}}, "unknown policy 'exprt'; known: chat, expert, mixture, random"),
+        (
+            {"models": {"explorer": {"model": "m", "base_url": "http://x", "api_key": "sk-secret"}}},
+            "models.explorer.api_key: .*api_key_env",
+        ),
+        ({"models": {"explorer": {}}}, "models.explorer: name a `policy`"),
+        ({"env": None}, "rollout needs a world"),
+    ],
+)
+def test_a_flow_that_cannot_work_is_refused_in_one_line_before_anything_is_made(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    url = tmp_path / "run"
+    with pytest.raises(ConfigError, match=message) as caught:
+        run_flow(echo_flow(**changes), str(url))
+    assert "\n" not in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+    assert not url.exists()
+
+
+def test_a_part_of_ones_own_needs_no_registration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_filters.py").write_text(
+        "from pydantic import BaseModel\nfrom schemas.filter import Filter\nfrom schemas.verdict import Verdict\n"
+        "class Config(BaseModel):\n    longest: int = 3\n"
+        "async def short(case, config):\n"
+        "    return Verdict(len(case.trajectory.turns) <= config.longest, 'length')\n"
+        "FILTER = Filter(Config, short)\n"
+    )
+    stages = [{"rollout": {"trials": 1}}, {"filter": [{"my_filters:FILTER": {"longest": 2}}]}]
+    _, reports, _ = run_flow(echo_flow(stages=stages), str(tmp_path / "run"))
+    assert reports["filter"]["filters"] == [{"name": "my_filters:FILTER", "kept": {}, "dropped": {"length": 4}, "undefined": {}}]
+
+
+def test_outcomes_of_faults_are_never_exported(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "raise_in_check": True}), url)
+    for trajectory in Ledger(url).trajectories():
+        assert (trajectory.outcome, trajectory.fault, trajectory.reward) == (Outcome.INVALID, Fault.ENVIRONMENT, None)
+    manifest = json.loads((tmp_path / "run/datasets/sft/manifest.json").read_text())
+    assert manifest["rows"] == 0
+    assert msgspec.to_builtins(Ledger(url).state.current_valid()) == []

@@ -1,0 +1,35 @@
+"""SFT rows of real trajectories, read back with `datasets`."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.messages import to_messages
+from schemas.outcome import Outcome
+from synth.exporters.sft import export_sft
+from synth.exporters.sft_rows import SftSettings
+from synth.importers.load import imported
+from synth.importers.records import Imported
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+needs_real_data = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
+
+
+@needs_real_data
+def test_real_trajectories_come_back_message_by_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    import datasets
+
+    found = [f.trajectory for f in imported([DATA / "tau1", DATA / "tau1_retail"]) if isinstance(f, Imported)]
+    chosen = {"allow_benchmark": True, "keep_masked": True, "arguments": "json", "rows_per_shard": 30}
+    report = export_sft([(t, {}) for t in found], tmp_path / "out", SftSettings.model_validate(chosen))
+    datasets.disable_progress_bars()
+    rows = list(datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache")))
+    solved = [t for t in found if t.outcome is Outcome.SUCCESS]
+    assert (report.rows, report.left_out) == (34 + 36 + 33, {"outcome:failure": 62 + 8 + 19})
+    for row, source in zip(rows, solved, strict=True):
+        expected = to_messages(source)
+        while expected[-1]["role"] == "user":
+            expected.pop()
+        assert row["messages"] == expected
+    assert "public benchmarks" in (tmp_path / "out" / "README.md").read_text().split("\n---\n", 1)[1].splitlines()[0]

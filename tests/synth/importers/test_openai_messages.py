@@ -1,0 +1,81 @@
+"""Chats in OpenAI's form, as lines or lists, with what they claim about how they went."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.messages import to_messages
+from synth.importers.json_records import records
+from synth.importers.load import imported
+from synth.importers.records import Imported, Rejection
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "ß"}'}}
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "system", "content": "Help."},
+    {"role": "user", "content": "Where?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "content": "here", "tool_call_id": "c1", "name": "find"},
+    {"role": "assistant", "content": "Here."},
+]
+TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+
+
+def load(tmp_path: Path, *chats: Any) -> list[Imported]:
+    path = tmp_path / "chats"
+    path.write_text("\n".join(json.dumps(chat) for chat in chats))
+    found = list(imported([path]))
+    assert [f for f in found if isinstance(f, Rejection)] == []
+    return [f for f in found if isinstance(f, Imported)]
+
+
+def test_a_chat_keeps_its_messages_tools_and_claims(tmp_path: Path) -> None:
+    (found,) = load(tmp_path, {"messages": MESSAGES, "tools": [TOOL], "model": "m-1", "benchmark": "tau-bench/retail", "extra": {"a": 1}})
+    assert to_messages(found.trajectory) == MESSAGES
+    assert found.trajectory.tools == (TOOL,)
+    assert (found.trajectory.model, found.trajectory.benchmark, found.task.benchmark) == ("m-1", "tau-bench/retail", "tau-bench/retail")
+    assert (found.task.goal, found.trajectory.task_id) == ("Where?", found.task.task_id)
+
+
+def test_a_bare_list_of_messages_is_a_chat(tmp_path: Path) -> None:
+    bare, with_tools = load(tmp_path, MESSAGES, {"messages": MESSAGES, "tools": json.dumps([TOOL])})
+    assert to_messages(bare.trajectory) == to_messages(with_tools.trajectory) == MESSAGES
+    assert (bare.trajectory.tools, with_tools.trajectory.tools) == ((), (TOOL,))
+
+
+@pytest.mark.parametrize(
+    ("claims", "outcome"),
+    [
+        ({}, "unknown"),
+        ({"reward": 1.0}, "success"),
+        ({"reward": 0.5}, "failure"),
+        ({"success": True}, "success"),
+        ({"success": False, "reward": 1.0}, "failure"),
+        ({"outcome": "failure", "success": True}, "failure"),
+        ({"outcome": "unknown", "reward": 1}, "unknown"),
+    ],
+)
+def test_the_outcome_is_what_the_record_claims_or_unknown(tmp_path: Path, claims: dict[str, Any], outcome: str) -> None:
+    (found,) = load(tmp_path, {"messages": MESSAGES, **claims})
+    assert found.trajectory.outcome == outcome
+
+
+def test_the_same_question_under_another_system_prompt_is_another_task(tmp_path: Path) -> None:
+    other = [{"role": "system", "content": "Be brief."}, *MESSAGES[1:]]
+    first, second, third = load(tmp_path, MESSAGES, other, MESSAGES)
+    assert first.task == third.task != second.task
+    assert [f.trajectory.trial for f in (first, second, third)] == [0, 0, 1]
+
+
+def test_lone_surrogates_in_a_file_become_replacement_characters(tmp_path: Path) -> None:
+    (found,) = load(tmp_path, [{"role": "user", "content": "a\ud800"}, {"role": "assistant", "content": "😀"}])
+    assert found.task.goal == "a\ufffd"
+
+
+def test_a_record_beyond_the_limit_is_refused_and_the_next_one_is_read() -> None:
+    for blob in (b'{"a": "xxxxxxxxxxxxxxxxxxxx"}\n{"a": 1}\n', b'[{"a": "xxxxxxxxxxxxxxxxxxxx"}, {"a": 1}]'):
+        large, small = records(blob, "f", "s", max_record_chars=20)
+        assert isinstance(large, Rejection)
+        assert large.reason == "record_too_large"
+        assert not isinstance(small, Rejection)
