@@ -7,24 +7,25 @@ from random import Random
 
 from schemas.errors import ConfigError
 
-MISCONCEPTIONS: Mapping[str, tuple[float, str]] = {
-    "first_match": (0.20, "takes the first account or order that fits an ambiguous description, without asking"),
-    "first_page": (0.25, "never turns the page of a list of orders"),
-    "ignores_window": (0.40, "performs returns that the window or final sale forbids"),
-    "tries_anyway": (0.40, "calls cancel_order on a shipped order and leaves it at the tool's refusal"),
-    "over_refuses": (0.20, "denies returns older than half the window"),
-    "stops_early": (0.16, "forgets a question that stands last of three or more requests"),
-    "wrong_refund": (0.18, "takes the order's total, or the price of one piece, for the refund"),
-    "skips_confirmation": (0.15, "asks for neither details nor a yes, and assumes the usual"),
-    "stale_reads": (0.20, "reports the total that it read before it wrote"),
-    "ignores_limit": (0.25, "issues refunds above the limit itself"),
-    "first_address": (0.25, "takes the first other address on file for the one that was named"),
-    "ignores_size": (0.25, "takes the first variant of a colour, whatever its size"),
+MISCONCEPTIONS: Mapping[str, str] = {
+    "first_match": "takes the first account or order that fits an ambiguous description, without asking",
+    "first_page": "never turns the page of a list of orders",
+    "ignores_window": "performs returns that the window or final sale forbids",
+    "tries_anyway": "calls cancel_order on a shipped order and leaves it at the tool's refusal",
+    "over_refuses": "denies returns older than half the window",
+    "stops_early": "forgets a question that stands last of three or more requests",
+    "wrong_refund": "takes the order's total, or the price of one piece, for the refund",
+    "skips_confirmation": "asks for neither details nor a yes, and assumes the usual",
+    "stale_reads": "reports the total that it read before it wrote",
+    "ignores_limit": "issues refunds above the limit itself",
+    "first_address": "takes the first other address on file for the one that was named",
+    "ignores_size": "takes the first variant of a colour, whatever its size",
 }
-"""Name -> share of mixed trials that hold it, and what it does."""
+"""Name -> what it does."""
 
-MOST_HELD = 3
-"""With more at a time hardly a task would be solved, and trials would differ more than tasks."""
+HELD_IN_MIXED = (2, 2, 2, 3)
+"""How many a mixed trial holds, each count as likely as it stands here: half of the trials on tasks of three requests or more are
+solved (measured); with three always, a third."""
 CORRECT = "correct"
 MIXED = "mixed"
 PROFILES: tuple[str, ...] = (CORRECT, MIXED, *MISCONCEPTIONS)
@@ -53,8 +54,7 @@ def misconceptions(profile: str | None, seed: int) -> frozenset[str]:
     if profile != MIXED:
         raise ConfigError(f"profile {profile!r} is not one of storefront's; allowed: {', '.join(PROFILES)}")
     rng = Random(f"storefront/profile/{seed}")
-    held = [name for name, (share, _) in MISCONCEPTIONS.items() if rng.random() < share]
-    return frozenset(rng.sample(held, min(len(held), MOST_HELD)))
+    return frozenset(rng.sample(list(MISCONCEPTIONS), rng.choice(HELD_IN_MIXED)))
 
 
 @lru_cache(maxsize=4096)

@@ -1,5 +1,6 @@
 """`synth`: finds the command, and turns what goes wrong into one line and an exit code (0 done, 1 failed, 2 the user must mend it)."""
 
+import atexit
 import os
 import sys
 from importlib import import_module
@@ -76,6 +77,7 @@ def collision() -> str | None:
 
 def main() -> None:
     """The entry point."""
+    atexit.register(_silence)  # registered first, so it runs last
     stranger = collision()
     if stranger is not None:
         _leave(stranger, 2)
@@ -100,6 +102,12 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _silence() -> None:
+    """DuckDB's binding prints notes about leaks while the interpreter is taken down; by then everything of ours has been said."""
+    sys.stderr.flush()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _leave(line: str, code: int) -> None:

@@ -7,8 +7,10 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from schemas.environment import AgentTurn
+from schemas.outcome import Fault
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
 from schemas.trajectory import Authorship
+from synth.boundary import crossing
 from synth.policies.capability import require
 from synth.policies.chance import turn_draws
 
@@ -27,7 +29,7 @@ class _RandomWalk:
 
     async def act(self, view: View) -> Act:
         """One of the world's affordances; says so where there is none."""
-        turns = await self._episode.env.affordances()
+        turns = await crossing(Fault.ENVIRONMENT, "affordances", self._episode.env.affordances(), None)
         turn = turn_draws(self._episode, view).choice(turns) if turns else NOTHING_LEFT
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 

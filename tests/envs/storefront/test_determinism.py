@@ -26,7 +26,7 @@ JSON = st.recursive(
 
 def argument_texts(name: str) -> st.SearchStrategy[str]:
     """Arguments that have the tool's own names and any values, or are any text at all."""
-    known = next((t["function"]["parameters"]["properties"] for t in TOOLS if t["function"]["name"] == name), {})
+    known: dict[str, Any] = next((t["function"]["parameters"]["properties"] for t in TOOLS if t["function"]["name"] == name), {})
     shaped = st.fixed_dictionaries({}, optional={key: JSON | st.sampled_from(schema.get("enum", [1])) for key, schema in known.items()})
     return (shaped | JSON).map(lambda value: canonical_json(value).decode()) | ANY_TEXT
 
