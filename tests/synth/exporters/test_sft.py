@@ -279,21 +279,18 @@ def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:
     assert [r["trajectory_id"] for r in load(tmp_path / "out", tmp_path / "cache")] == [str(i) for i in range(10)]
 
 
+utf8 = st.characters(codec="utf-8")
 json_value = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters(codec="utf-8")),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(utf8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(utf8, max_size=5), inner, max_size=3),
     max_leaves=8,
 )
+objects = st.lists(st.dictionaries(st.text(utf8, max_size=5), json_value, max_size=3), min_size=1, max_size=4)
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    arguments=st.lists(st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), json_value, max_size=3), min_size=1, max_size=4),
-    content=st.text(st.characters(codec="utf-8")),
-)
-def test_whatever_a_model_wrote_is_read_back_as_it_wrote_it(
-    tmp_path_factory: pytest.TempPathFactory, arguments: list[dict[str, Any]], content: str
-) -> None:
+@given(objects, st.text(utf8))
+def test_what_a_model_wrote_is_read_back(tmp_path_factory: pytest.TempPathFactory, arguments: list[dict[str, Any]], content: str) -> None:
     texts = [json.dumps(a) for a in arguments]
     turns = (*with_arguments("a", *texts).turns, Turn(index=1, content=content), Turn(index=2, content="."))
     (row,), _ = export(tmp_path_factory.mktemp("any"), trajectory(turns=turns))

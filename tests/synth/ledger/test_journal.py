@@ -98,6 +98,7 @@ def test_a_full_disk_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "s.jsonl")
     with pytest.raises(SynthError, match="the disk is full; free some space and run again: nothing that was committed is lost"):
         journal.append(reply(0))
+    journal.close()
 
 
 def test_the_state_folder_follows_the_environment() -> None:
