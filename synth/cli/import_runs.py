@@ -26,7 +26,7 @@ def import_runs(sources: tuple[Path, ...], run: str, form: str, quiet: bool) -> 
     tally = import_into(run, sources, form, progress_for(quiet=quiet))
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=160)
-    table = Table(title="Imported", title_style="bold", title_justify="left", header_style="bold", pad_edge=False)
+    table = Table(title="Imported", title_style="bold", title_justify="left", header_style="bold")
     for column in ("format", "trajectories", "turns", "tool calls", "outcomes"):
         table.add_column(column, justify="left" if column in ("format", "outcomes") else "right")
     for name, counts in sorted(tally.formats.items()):

@@ -33,6 +33,9 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
         for kind, dataset in report.get("datasets", {}).items():
             console.print(f"{kind:<8} {dataset['path']}", markup=False, soft_wrap=True)
     console.print(f"cost     {storage.path('cost.json')}", markup=False, soft_wrap=True)
+    found = run.ledger.state.current_valid()
+    if found:
+        console.print(f"look     synth show {storage.url} {found[0][:8]}", markup=False, soft_wrap=True)
     if run.stopped is not None:
         console.print(
             f"stopped  {run.stopped}: no further episode was started; raise it and run again to go on", markup=False, soft_wrap=True

@@ -66,8 +66,8 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def funnel_table(reports: Reports) -> Table:
     """For the terminal."""
-    table = Table(title="Funnel", title_style="bold", title_justify="left", header_style="bold", pad_edge=False)
-    for column, justify in (("stage", "left"), ("in", "right"), ("on", "right"), ("", "left"), ("reasons", "left")):
+    table = Table(title="Funnel", title_style="bold", title_justify="left", header_style="bold")
+    for column, justify in (("stage", "left"), ("in", "right"), ("kept", "right"), ("unit", "left"), ("reasons", "left")):
         table.add_column(column, justify=justify, no_wrap=column != "reasons")  # type: ignore[arg-type]
     for row in funnel(reports):
         table.add_row(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
@@ -76,6 +76,6 @@ def funnel_table(reports: Reports) -> Table:
 
 def funnel_markdown(reports: Reports) -> str:
     """For reports and artifacts."""
-    lines = ["| stage | in | on | | reasons |", "|---|---:|---:|---|---|"]
+    lines = ["| stage | in | kept | unit | reasons |", "|---|---:|---:|---|---|"]
     lines += [f"| {row.stage} | {row.came_in:,} | {row.went_on:,} | {row.unit} | {row.reasons} |" for row in funnel(reports)]
     return "\n".join(lines) + "\n"

@@ -55,6 +55,11 @@ class Tally:
             parts.append(f"${self.usage.cost_usd:.2f}")
         return ", ".join(parts)
 
+    def ending(self) -> str:
+        """The same as the end of a line."""
+        line = self.line()
+        return f", {line}" if line else ""
+
 
 class LiveProgress:
     """A progress bar on a terminal."""
@@ -90,10 +95,13 @@ class LiveProgress:
             self._bar.update(self._task, advance=count)
 
     def stop(self) -> None:
-        """The stage is over."""
+        """The stage is over; a line of what it did stays."""
         if self._task is not None:
+            task = self._bar.tasks[self._bar.task_ids.index(self._task)]
+            done, took = int(task.completed), task.elapsed or 0.0
             self._bar.remove_task(self._task)
             self._task = None
+            self.say(f"{task.description}: {done} {task.fields['unit']} in {took:.1f} s{self._tally.ending()}")
         self._bar.stop()
 
 
@@ -131,17 +139,15 @@ class PlainProgress:
         if now - self._said >= PLAIN_EVERY_S:
             self._said = now
             left = (now - self._began) / max(1, self._done) * (self._total - self._done)
-            tally = self._tally.line()
             rest = f"/{self._total} {self._unit}, about {left:.0f} s left" if self._total else f" {self._unit}"
-            self.say(f"{self._stage}: {self._done}{rest}" + (f", {tally}" if tally else ""))
+            self.say(f"{self._stage}: {self._done}{rest}{self._tally.ending()}")
 
     def stop(self) -> None:
         """The stage is over."""
         if self._done:
-            tally = self._tally.line()
             took = time.monotonic() - self._began
             of = f"/{self._total}" if self._total else ""
-            self.say(f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} s" + (f", {tally}" if tally else ""))
+            self.say(f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} s{self._tally.ending()}")
 
 
 def progress_for(stream: TextIO | None = None, *, quiet: bool = False) -> Progress:

@@ -1,0 +1,32 @@
+"""docs/quickstart.svg: what `make quickstart` ends with, drawn from a real run. `python -m benchmarks.readme_picture`"""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from flows.synthesize import synthesize
+from flows.yaml_file import read_flow
+from synth.run.funnel import funnel_table
+from synth.run.progress import progress_for
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    """Runs the quickstart in a temporary folder and draws its funnel."""
+    flow = read_flow(ROOT / "configs" / "quickstart.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        _, reports = asyncio.run(synthesize(flow, f"{folder}/run", progress_for(quiet=True)))
+    console = Console(record=True, width=112, highlight=False, file=Path("/dev/null").open("w"))
+    console.print("$ synth run configs/quickstart.yaml", style="bold")
+    console.print(funnel_table(reports))
+    console.print("sft      runs/quickstart/datasets/sft")
+    svg = console.export_svg(title="make quickstart")
+    start, end = svg.index("@font-face"), svg.index(".terminal")
+    (ROOT / "docs" / "quickstart.svg").write_text(svg[:start] + svg[svg.rindex("}", start, end) + 1 :], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
