@@ -58,11 +58,8 @@ class Report:
 
 def with_unit(value: float, unit: str) -> str:
     """Three significant digits, or whole numbers from 100 on."""
-    if value == int(value) or abs(value) >= 100:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{value:.3g}"
-    return f"{text} {unit}".strip()
+    whole = value == int(value) or abs(value) >= 100
+    return f"{value:,.0f} {unit}".strip() if whole else f"{value:.3g} {unit}".strip()
 
 
 def table(report: Report, others: float) -> str:

@@ -50,9 +50,7 @@ async def rolled_out(url: str, tasks: Sequence[Task], in_flight: int, folder: Pa
     """`fill_slots` with the engine and a journal, all episodes live, `in_flight` calls admitted."""
     model: ChatModel = open_model(ModelSettings(model=MODEL, base_url=url, max_in_flight=in_flight))
     journal = Journal(folder / "openai.jsonl")
-    works = [
-        Work(slot_id=task.task_id, task=task, trial=0, seed=0, synthesizer="rollout", policy=POLICY, limits=LIMITS) for task in tasks
-    ]
+    works = [Work(slot_id=task.task_id, task=task, trial=0, seed=0, synthesizer="rollout", policy=POLICY, limits=LIMITS) for task in tasks]
     trajectories = await fill_slots(
         works,
         lambda work: WORLD.open(work.task.env_config),
@@ -110,9 +108,9 @@ def figures(latency_ms: float, episodes: int, in_flight: int, rounds: int) -> li
     with tempfile.TemporaryDirectory() as name:
         for _ in range(rounds):
             with chat_endpoint(latency_ms) as url:
-                ours.append(driven(lambda: rolled_out(url, tasks, in_flight, Path(name))))  # noqa: B023 - called before the next url
+                ours.append(driven(lambda: rolled_out(url, tasks, in_flight, Path(name))))
             with chat_endpoint(latency_ms) as url:
-                bare.append(driven(lambda: bare_aiohttp(url, tasks, in_flight)))  # noqa: B023
+                bare.append(driven(lambda: bare_aiohttp(url, tasks, in_flight)))
     found = []
     for driver, runs in (("rollout with the openai engine", ours), ("bare aiohttp loop", bare)):
         found += [

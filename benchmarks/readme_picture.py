@@ -1,6 +1,7 @@
 """docs/quickstart.svg: what `make quickstart` ends with, drawn from a real run. `python -m benchmarks.readme_picture`"""
 
 import asyncio
+import io
 import tempfile
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def main() -> None:
     flow = read_flow(ROOT / "configs" / "quickstart.yaml")
     with tempfile.TemporaryDirectory() as folder:
         _, reports = asyncio.run(synthesize(flow, f"{folder}/run", progress_for(quiet=True)))
-    console = Console(record=True, width=112, highlight=False, file=Path("/dev/null").open("w"))
+    console = Console(record=True, width=112, highlight=False, file=io.StringIO())
     console.print("$ synth run configs/quickstart.yaml", style="bold")
     console.print(funnel_table(reports))
     console.print("sft      runs/quickstart/datasets/sft")

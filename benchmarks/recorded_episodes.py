@@ -67,6 +67,10 @@ def _total(turns: Sequence[Turn]) -> Usage:
     return total
 
 
+def _line(draws: Random) -> dict[str, object]:
+    return {"sku": f"SKU-{draws.getrandbits(24)}", "quantity": draws.randint(1, 5), "price": draws.randint(100, 9999) / 100}
+
+
 def _turn(draws: Random, index: int) -> Turn:
     name = TOOL_NAMES[index % len(TOOL_NAMES)]
     order_id = f"O{draws.getrandbits(32)}"
@@ -75,10 +79,10 @@ def _turn(draws: Random, index: int) -> Turn:
         "order_id": order_id,
         "status": draws.choice(("pending", "shipped", "delivered")),
         "customer_id": f"C{draws.getrandbits(24)}",
-        "lines": [{"sku": f"SKU-{draws.getrandbits(24)}", "quantity": draws.randint(1, 5), "price": draws.randint(100, 9999) / 100} for _ in "123"],
+        "lines": [_line(draws) for _ in range(3)],
         "address": f"{draws.randint(1, 999)} {draws.choice(('Birch', 'Cedar', 'Elm'))} Street, {draws.randint(10000, 99999)}",
         "total": draws.randint(1000, 99999) / 100,
-    }  # fmt: skip
+    }
     return Turn(
         index,
         tool_calls=(call,),

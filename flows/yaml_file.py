@@ -92,26 +92,27 @@ def _override(content: dict[str, Any], override: str) -> None:
     parsed = _parse(value, f"--set {override}")
     if isinstance(place, list):
         place[_index(place, last, override)] = parsed
-    else:
+    elif isinstance(place, dict):
         place[last] = parsed
+    else:
+        raise ConfigError(f"--set {override}: {last!r} is inside {_kind(place)}, not inside a mapping")
 
 
 def _inside(place: Any, part: str, override: str) -> Any:
-    """The mapping or list one level down; in a list of stages a name stands for the stage of that name."""
+    """What lies one level down; in a list of stages a name or a number leads to that stage's settings."""
     if isinstance(place, list):
-        entry = place[_index(place, part, override)]
-        if isinstance(entry, str):
-            entry = {entry: {}}
-            place[_index(place, part, override)] = entry
-        if isinstance(entry, dict) and part in entry:
-            entry[part] = {} if entry[part] is None else entry[part]
-            return entry[part]
-        return entry
-    if isinstance(place, dict):
-        if place.get(part) is None:
-            place[part] = {}
-        return place[part]
-    raise ConfigError(f"--set {override}: {part!r} is inside {_kind(place)}, not inside a mapping")
+        index = _index(place, part, override)
+        if isinstance(place[index], str):
+            place[index] = {place[index]: None}
+        if isinstance(place[index], dict) and len(place[index]) == 1:
+            place, (part,) = place[index], place[index]
+        else:
+            return place[index]
+    if not isinstance(place, dict):
+        raise ConfigError(f"--set {override}: {part!r} is inside {_kind(place)}, not inside a mapping")
+    if place.get(part) is None:
+        place[part] = {}
+    return place[part]
 
 
 def _index(place: list[Any], part: str, override: str) -> int:

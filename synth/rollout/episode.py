@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from synth.rollout.limits import Limits, reached
 from synth.rollout.resumption import JournaledModel, Resumption
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +148,8 @@ def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
 
 
 def _turn(index: int, act: Act, response: Response) -> Turn:
-    turn = act.turn
+    turn = _storable(act.turn, ("content", "thought"))
+    calls = tuple(_storable(call, ("call_id", "name", "arguments", "parse_error")) for call in turn.tool_calls)
     mask = None
     if any(call.parse_error is not None for call in turn.tool_calls):
         mask = "parse_error"
@@ -156,7 +158,7 @@ def _turn(index: int, act: Act, response: Response) -> Turn:
     return Turn(
         index,
         turn.content,
-        turn.tool_calls,
+        calls,
         response.observations,
         turn.thought,
         state_key=response.state_key,
@@ -169,7 +171,7 @@ def _turn(index: int, act: Act, response: Response) -> Turn:
         completion_token_ids=act.completion_token_ids,
         logprobs=act.logprobs,
         repairs=act.repairs,
-        raw=act.raw,
+        raw=valid_text(act.raw) if act.raw is not None else None,
     )
 
 
@@ -184,8 +186,7 @@ def _checked_response(response: Response, index: int) -> Response:
         raise FaultError(Fault.ENVIRONMENT, f"step {index} returned {type(response).__name__}, not a Response")
     if response.reward is not None and not math.isfinite(response.reward):
         raise FaultError(Fault.ENVIRONMENT, f"step {index} gave reward {response.reward}")
-    observations = _sound(response.observations, f"step {index}")
-    return response if observations is response.observations else msgspec.structs.replace(response, observations=observations)
+    return msgspec.structs.replace(response, observations=_sound(response.observations, f"step {index}"))
 
 
 def _sound(observations: tuple[Observation, ...], where: str) -> tuple[Observation, ...]:
@@ -193,9 +194,13 @@ def _sound(observations: tuple[Observation, ...], where: str) -> tuple[Observati
     for observation in observations:
         if not isinstance(observation, Observation) or not isinstance(observation.content, str):
             raise FaultError(Fault.ENVIRONMENT, f"{where}: an observation is no Observation with text: {observation!r}"[:300])
-    if all(o.content.isascii() for o in observations):
-        return observations
-    return tuple(msgspec.structs.replace(o, content=valid_text(o.content)) for o in observations)
+    return tuple(_storable(observation, ("content", "name", "call_id")) for observation in observations)
+
+
+def _storable(record: S, names: Sequence[str]) -> S:
+    """A struct whose texts can be written as UTF-8: lone surrogates, which JSON escapes can smuggle in, are replaced."""
+    texts = {name: text for name in names if (text := getattr(record, name)) is not None and not text.isascii()}
+    return msgspec.structs.replace(record, **{name: valid_text(text) for name, text in texts.items()}) if texts else record
 
 
 def _trajectory(work: Work, attempt: int, record: _Record, termination: Termination, error: FaultError | None) -> Trajectory:

@@ -156,6 +156,14 @@ def test_broken_arguments_are_answered_masked_and_not_crashed_on(tmp_path: Path)
     assert turn.observations[0].error
 
 
+def test_text_that_no_file_can_hold_is_mended_on_both_sides(tmp_path: Path) -> None:
+    odd = AgentTurn("\ud800", (ToolCall.received("c\ud800", "x\ud800", '{"text": "\ud800"}'),))
+    (trajectory,) = fill(tmp_path, [work(policy_of(lambda view: odd), max_turns=1)])
+    msgspec.json.encode(trajectory)
+    assert trajectory.turns[0].content == "\ufffd"
+    assert trajectory.turns[0].tool_calls[0].name == "x\ufffd"
+
+
 def test_a_world_that_answers_with_something_else_is_at_fault(tmp_path: Path) -> None:
     class Odd:
         spec = WORLD.spec

@@ -1,0 +1,27 @@
+"""`python -m benchmarks`: every benchmark in a process of its own, one table each; exit code 1 where a target is missed."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+from benchmarks.command_line import ROOT
+from benchmarks.machine import machine
+
+BENCHMARKS = ("storefront_targets", "rollout_rate", "journal_cost", "ledger_commits", "memory_growth", "empty_flow", "openai_client")
+"""A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
+
+
+def main() -> int:
+    """Runs all, whatever one of them comes to."""
+    print(f"# Benchmarks, {datetime.now(UTC):%Y-%m-%d}\n\n{machine()}", flush=True)
+    failed = []
+    for name in BENCHMARKS:
+        print(flush=True)
+        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, check=False).returncode != 0:
+            failed.append(name)
+    print(f"\n{'Missed or broken: ' + ', '.join(failed) if failed else 'Every target holds.'}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Every benchmark runs at a tiny size, and a missed target is seen; no speed is asserted here."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks import empty_flow, journal_cost, ledger_commits, memory_growth, openai_client, rollout_rate, storefront_targets
+from benchmarks.__main__ import BENCHMARKS
+from benchmarks.command_line import ended
+from benchmarks.figures import Figure, Report, Target, shown, table
+from benchmarks.machine import CpuOfOthers, machine
+from benchmarks.process_table import children, session_members
+
+LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+TINY: dict[str, Callable[[], Report]] = {
+    "empty_flow": lambda: empty_flow.measure(rounds=1, kills=2),
+    "journal_cost": lambda: journal_cost.measure(episodes=2, synced=3, rounds=1),
+    "ledger_commits": lambda: ledger_commits.measure(shards=1, rounds=1),
+    "memory_growth": lambda: memory_growth.measure(episodes=2, factor=2, rounds=1),
+    "openai_client": lambda: openai_client.measure(latency_ms=1, episodes=4, in_flight=(2,), rounds=1),
+    "rollout_rate": lambda: rollout_rate.measure(tasks=2, trials=2, rounds=1),
+    "storefront_targets": lambda: storefront_targets.measure(tasks=2, rounds=1, with_live=False),
+}
+REPORT = Report("Toys", (Figure("speed", 9.0, "/s", Target("at least", 10)), Figure("size", 3, "bytes", Target("at most", 3))), "By hand.")
+
+
+def test_all_benchmarks_are_run_together() -> None:
+    assert sorted(BENCHMARKS) == sorted(TINY)
+
+
+@LINUX
+@pytest.mark.parametrize("name", sorted(TINY))
+def test_it_runs_and_gives_figures(name: str) -> None:
+    report = TINY[name]()
+    assert len(report.figures) > 3
+    assert all(figure.value == figure.value for figure in report.figures), "no figure is undefined"
+    assert report.title in table(report, 0.0)
+
+
+@LINUX
+def test_an_empty_flow_starts_and_leaves_no_process() -> None:
+    counts = [figure for figure in empty_flow.measure(rounds=1, kills=1).figures if figure.unit == ""]
+    assert [figure.value for figure in counts] == [0, 0, 0]
+
+
+def test_the_peak_of_a_process_is_counted_in_mib(tmp_path: Path) -> None:
+    assert ended([sys.executable, "-c", "b'x' * (800 * 2**20)"], tmp_path).peak_mib > 800
+
+
+def test_a_command_that_fails_is_told_with_its_output(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the reason why"):
+        ended([sys.executable, "-c", "raise SystemExit('the reason why')"], tmp_path)
+
+
+def test_a_missed_target_is_named_and_ends_with_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(REPORT, CpuOfOthers()) == 1
+    printed = capsys.readouterr().out
+    assert "at least 10 /s: MISSED" in printed
+    assert "at most 3 bytes: holds" in printed
+
+
+def test_a_noisy_machine_is_said() -> None:
+    assert "run again on a quiet machine" in table(REPORT, 0.5)
+    assert "run again" not in table(REPORT, 0.1)
+
+
+def test_the_machine_is_named_with_its_cores_and_python() -> None:
+    assert " cores, " in machine()
+    assert f"Python {sys.version.split()[0]}" in machine()
+
+
+@LINUX
+def test_a_child_and_a_session_member_are_seen() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as process:
+        assert process.pid in children(os.getpid())
+        assert session_members(process.pid) == {process.pid}
+        process.kill()
+        process.wait()
+        assert session_members(process.pid) == set()

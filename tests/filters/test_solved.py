@@ -1,0 +1,29 @@
+"""The filter `solved`: what the environment's own check accepted."""
+
+import asyncio
+
+import pytest
+
+from envs.echo import WORLD
+from filters.solved import SolvedConfig, solved
+from schemas.filter import Case
+from schemas.outcome import Outcome, Termination
+from schemas.verdict import Verdict
+from tests.trajectories import make_trajectory
+
+
+@pytest.mark.parametrize(
+    ("outcome", "termination", "reward", "verdict"),
+    [
+        (Outcome.SUCCESS, Termination.DONE, 1.0, Verdict(True, "success", 1.0)),
+        (Outcome.FAILURE, Termination.AGENT_STOP, 0.0, Verdict(False, "failure", 0.0)),
+        (Outcome.TRUNCATED, Termination.TURN_LIMIT, 1.0, Verdict(False, "truncated", 1.0)),
+        (Outcome.UNKNOWN, Termination.UNREPORTED, None, Verdict(None, "no_verdict")),
+    ],
+)
+def test_only_successes_are_kept_and_the_unknown_stays_undefined(
+    outcome: Outcome, termination: Termination, reward: float | None, verdict: Verdict
+) -> None:
+    trajectory = make_trajectory(outcome=outcome, termination=termination, reward=reward)
+    case = Case(trajectory, None, lambda name, config: WORLD.open(config))
+    assert asyncio.run(solved(case, SolvedConfig())) == verdict
