@@ -40,10 +40,3 @@ async def crossing(fault: Fault, what: str, call: Awaitable[T], timeout_s: float
         raise FaultError(fault, f"{what}: {error or 'TimeoutError'}"[:500]) from error
     except Exception as error:
         raise FaultError(fault, f"{what}: {type(error).__name__}: {error}"[:500]) from error
-
-
-def first_error(errors: BaseException) -> BaseException:
-    """The first single error inside nested groups: what stopped the run."""
-    while isinstance(errors, BaseExceptionGroup):
-        errors = errors.exceptions[0]
-    return errors

@@ -12,11 +12,12 @@ from schemas.canonical import valid_text
 from schemas.check import CheckResult
 from schemas.environment import Env, Opening, Response
 from schemas.identity import trajectory_id
+from schemas.messages import greeting_turn
 from schemas.model import ChatModel, ModelError
 from schemas.outcome import Fault, Termination, settle
 from schemas.policy import Act, Episode, PolicySpec, View
 from schemas.task import Task
-from schemas.trajectory import Observation, SampledBy, Trajectory, Turn, Usage
+from schemas.trajectory import Observation, Trajectory, Turn, Usage
 from synth.boundary import FaultError, crossing
 from synth.rollout.limits import Limits, reached
 from synth.rollout.resumption import JournaledModel, Resumption
@@ -141,9 +142,10 @@ async def _close(env: Env, timeout_s: float) -> None:
 
 def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
     """A canned greeting becomes turn 0, answered by the opening observations; nobody sampled it, nothing is trained on it."""
-    if opening.greeting is None:
+    greeting = greeting_turn(opening)
+    if greeting is None:
         return opening
-    turns.append(Turn(0, opening.greeting, observations=opening.observations, sampled_by=SampledBy.CANNED, mask="canned_greeting"))
+    turns.append(greeting)
     return msgspec.structs.replace(opening, greeting=None, observations=())
 
 

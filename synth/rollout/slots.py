@@ -7,10 +7,10 @@ from schemas.environment import Env
 from schemas.model import ChatModel
 from schemas.outcome import Fault
 from schemas.trajectory import Trajectory
-from synth.boundary import first_error
 from synth.ledger.journal import Event, Journal
 from synth.rollout.episode import Work, run_attempt
 from synth.rollout.resumption import Resumption
+from synth.side_by_side import side_by_side
 
 RETRIES: Mapping[Fault, int] = {
     Fault.MODEL: 2,
@@ -76,10 +76,5 @@ async def fill_slots(
             finished(done[index])
             await asyncio.sleep(0)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(live_episodes, len(works))):
-                group.create_task(worker())
-    except BaseExceptionGroup as errors:
-        raise first_error(errors) from None
+    await side_by_side(min(live_episodes, len(works)), worker)
     return [trajectory for index in sorted(done) for trajectory in done[index]]

@@ -8,12 +8,12 @@ import msgspec
 
 from schemas.canonical import canonical_json, content_hash
 from schemas.stage import Plan, Shard, Stage
-from synth.boundary import first_error
 from synth.ledger.journal import BusyError, Journal
 from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import LedgerState
 from synth.run.context import Run
+from synth.side_by_side import side_by_side
 
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 """How a shard is done: in this process, or as a task of an orchestrator."""
@@ -121,9 +121,4 @@ async def _do(run: Run, stage: Stage[Run], ref: StageRef, shards: Sequence[Shard
                     journal.close(discard=committed)
                 break
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(LIVE_SHARDS, len(shards))):
-                group.create_task(worker())
-    except BaseExceptionGroup as errors:
-        raise first_error(errors) from None
+    await side_by_side(min(LIVE_SHARDS, len(shards)), worker)
