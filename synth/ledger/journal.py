@@ -130,7 +130,7 @@ def _event(line: bytes) -> Event | None:
     if not line.endswith(b"\n") or len(line) < 10:
         return None
     checksum, payload = line[:8], line[9:-1]
-    if checksum != b"%08x" % zlib.crc32(payload):
+    if line[8:9] != b" " or checksum != b"%08x" % zlib.crc32(payload):
         return None
     try:
         return _DECODER.decode(payload)

@@ -103,8 +103,12 @@ class Ledger:
         tasks: Sequence[Task] = (),
         decisions: Sequence[Decision] = (),
         scores: Sequence[Score] = (),
+        name: str = "",
     ) -> None:
-        """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts."""
+        """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts.
+
+        `name` marks the piece of work as done in `state.named`.
+        """
         while True:
             self.refresh()
             kept = self._renumbered(trajectories)
@@ -116,6 +120,7 @@ class Ledger:
                 files=files,
                 slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
                 superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
+                name=name,
             )
             while not manifest.append(self.storage, self.state.lines, line):
                 self.refresh()
@@ -191,6 +196,16 @@ class Ledger:
     def table(self, file: StoredFile) -> pa.Table:
         """One parquet file, its bytes compared with what the manifest says."""
         return pq.read_table(pa.BufferReader(self.verified_bytes(file)))
+
+    def verify(self, file: StoredFile) -> None:
+        """Compares a file with its digest, once per open ledger. Raises `DamagedError`."""
+        if file.path not in self._verified:
+            self.verified_bytes(file)
+
+    def decided(self, stage_key: str) -> set[str]:
+        """Trajectories that have decisions under a stage's key."""
+        files = [shard.files["decisions"] for shard in self.state.shards if shard.stage_key == stage_key and "decisions" in shard.files]
+        return {identity for file in files for identity in self.table(file).column("trajectory_id").to_pylist()}
 
     def verified_bytes(self, file: StoredFile) -> bytes:
         """A committed file's bytes. Raises `DamagedError` where they differ from those that were written."""

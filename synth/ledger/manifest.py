@@ -56,13 +56,17 @@ class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=
 
 
 class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True):
-    """A shard is committed; `superseded` are its valid attempts at slots that another commit had settled first."""
+    """A shard is committed; `superseded` are its valid attempts at slots that another commit had settled first.
+
+    `name` is that of the piece of work that it finishes, where the work is no filling of slots.
+    """
 
     stage: str
     stage_key: str
     files: Mapping[str, StoredFile]
     slots: tuple[SlotRecord, ...] = ()
     superseded: tuple[str, ...] = ()
+    name: str = ""
 
 
 class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True):

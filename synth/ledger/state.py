@@ -31,6 +31,7 @@ class LedgerState:
     slots: dict[str, SlotState] = field(default_factory=dict)
     superseded: set[str] = field(default_factory=set)
     done: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    named: set[tuple[str, str]] = field(default_factory=set)
     lost: list[str] = field(default_factory=list)
 
     def fold(self, line: Line, missing: Iterable[str] = ()) -> None:
@@ -58,6 +59,7 @@ class LedgerState:
     def _settle(self, line: ShardLine) -> None:
         self.shards.append(line)
         self.superseded.update(line.superseded)
+        self.named.add((line.stage_key, line.name))
         for record in line.slots:
             slot = self.slots.setdefault(record.slot_id, SlotState())
             slot.attempts = max(slot.attempts, record.attempt + 1)
@@ -84,18 +86,14 @@ class LedgerState:
         partly = [s for s in self.shards if not self.is_current(s) and any(r.trajectory_id in adopted for r in s.slots)] if adopted else []
         return whole, partly
 
-    def current_valid(self, stages: Iterable[str] | None = None) -> list[str]:
-        """Sorted ids of the valid trajectories that the current flow sees, of all stages or of those named."""
-        wanted = None if stages is None else set(stages)
-        whole, _ = self.visible()
-        found = {
-            record.trajectory_id
-            for shard in whole
-            if wanted is None or shard.stage in wanted
-            for record in shard.slots
-            if record.fault is None and record.trajectory_id not in self.superseded
-        }
-        for name, stage in self.stages.items():
-            if wanted is None or name in wanted:
-                found.update(stage.adopted)
-        return sorted(found)
+    def valid_by_shard(self) -> list[list[str]]:
+        """Ids of the valid trajectories that the current flow sees, shard by shard, in the order in which the ledger reads them."""
+        whole, partly = self.visible()
+        adopted = self.adopted()
+        found = [[r.trajectory_id for r in shard.slots if r.fault is None and r.trajectory_id not in self.superseded] for shard in whole]
+        found += [[r.trajectory_id for r in shard.slots if r.trajectory_id in adopted] for shard in partly]
+        return [part for part in found if part]
+
+    def current_valid(self) -> list[str]:
+        """Sorted ids of the valid trajectories that the current flow sees."""
+        return sorted(identity for part in self.valid_by_shard() for identity in part)

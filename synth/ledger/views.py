@@ -51,6 +51,6 @@ def _scan(ledger: Ledger, name: str, shards: Sequence[ShardLine]) -> str:
     files = _files(name, shards)
     if ledger.storage.local:
         for file in files:
-            ledger.verified_bytes(file)
+            ledger.verify(file)
     paths = ", ".join("'" + ledger.storage.path(file.path).replace("'", "''") + "'" for file in files)
     return f"SELECT * FROM read_parquet([{paths}])"

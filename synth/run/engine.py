@@ -1,7 +1,7 @@
 """Runs stages in their order: says which are reused, which are redone and why, does the pending shards, survives being killed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,25 +12,34 @@ from synth.ledger.journal import BusyError, Journal
 from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import LedgerState
+from synth.ledger.tables import TABLES
 from synth.run.context import Run
 from synth.side_by_side import side_by_side
 
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 """How a shard is done: in this process, or as a task of an orchestrator."""
 
-LIVE_SHARDS = 2
+LIVE_SHARDS = 4
 WAIT_S = 0.5
 
 
 async def run_stages(run: Run, stages: Sequence[Stage[Run]], work: WorkShard | None = None) -> dict[str, Mapping[str, Any]]:
     """Runs all stages; their reports by stage name. Raises `SynthError` for what stops the run."""
     run.ledger.begin_flow(plain(run.flow.model_dump(mode="json")))
-    for line in run.ledger.state.lost:
+    for line in [*run.ledger.state.lost, *_half_written(run)]:
         run.progress.say(line)
     reports: dict[str, Mapping[str, Any]] = {}
     for stage in stages:
         reports[stage.name] = await _run_stage(run, stage, work or _in_process(run))
     return reports
+
+
+def _half_written(run: Run) -> Iterator[str]:
+    """A line for each temporary file of a writer that died: it is part of nothing."""
+    storage = run.ledger.storage
+    for table in ("manifest", *TABLES):
+        for name in storage.leftovers(table):
+            yield f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it is part of nothing and may be deleted"
 
 
 def plain(value: Any) -> Any:

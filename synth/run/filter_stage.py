@@ -15,8 +15,6 @@ from synth.ledger.ledger import Decision, StageRef
 from synth.ledger.views import connect
 from synth.run.context import Run
 
-SHARD = 500
-
 
 @dataclass(frozen=True, slots=True)
 class NamedFilter:
@@ -44,26 +42,25 @@ class FilterStage:
         return content_hash(run.ledger.state.current_valid())
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """The trajectories without decisions under this key."""
-        decided = _decided(run, stage_key)
-        pending = [identity for identity in run.ledger.state.current_valid() if identity not in decided]
-        shards = [Shard(content_hash(part), part) for part in (pending[i : i + SHARD] for i in range(0, len(pending), SHARD))]
-        return Plan(shards, (), len(pending), "trajectories")
+        """The trajectories without decisions under this key, cut as the ledger's shards are: each is read once."""
+        decided = run.ledger.decided(stage_key)
+        parts = [[identity for identity in part if identity not in decided] for part in run.ledger.state.valid_by_shard()]
+        shards = [Shard(content_hash(part), part) for part in parts if part]
+        return Plan(shards, (), sum(len(part) for part in parts), "trajectories")
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Judges a shard's trajectories and commits the decisions."""
-        run.ledger.refresh()
-        wanted = set(shard.items) - _decided(run, stage_key)
+        if (stage_key, shard.name) in run.ledger.refresh().named:
+            return
         tasks = run.ledger.tasks()
         decisions = []
-        for trajectory in run.ledger.trajectories(wanted):
+        for trajectory in run.ledger.trajectories(set(shard.items)):
             case = Case(trajectory, tasks.get(trajectory.task_id), run.world)
             for named in self.filters:
                 verdict = await named.filter.judge(case, named.config)
                 decisions.append(_decision(trajectory.trajectory_id, named.name, verdict))
             run.progress.step(1)
-        if decisions:
-            run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions)
+        run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, name=shard.name)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
@@ -83,11 +80,3 @@ class FilterStage:
 
 def _decision(identity: str, name: str, verdict: Verdict) -> Decision:
     return Decision(identity, name, verdict.keep, verdict.reason, verdict.score, verdict.detail or None)
-
-
-def _decided(run: Run, stage_key: str) -> set[str]:
-    if not any(shard.stage_key == stage_key for shard in run.ledger.state.shards):
-        return set()
-    with connect(run.ledger) as connection:
-        rows = connection.execute("SELECT DISTINCT trajectory_id FROM decisions_all WHERE stage_key = ?", [stage_key]).fetchall()
-    return {identity for (identity,) in rows}

@@ -156,6 +156,17 @@ def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
     assert contents(url) == before
 
 
+def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    before = contents(url)
+    half = tmp_path / "run/turns/.tmp-999999999-dead"
+    half.write_bytes(b"PAR1")
+    _, _, said = run_flow(echo_flow(), url)
+    assert said.splitlines()[0] == f"{half}: half-written by a process that died; it is part of nothing and may be deleted"
+    assert contents(url) == before
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
