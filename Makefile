@@ -13,7 +13,7 @@ quickstart: .venv/.ready  ## storefront, 40 tasks x 8 trials, verified SFT rows:
 	$(BIN)/synth run configs/quickstart.yaml
 
 test: .venv/.ready  ## unit tests, under two minutes
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-slow: .venv/.ready  ## kill tests, a real Prefect server: some minutes
 	$(BIN)/python -m pytest -m slow
