@@ -10,7 +10,7 @@ from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.run.budget import Budget
 from synth.run.context import Run
-from synth.run.cost import cost
+from synth.run.cost import cost, spent
 from synth.run.engine import WorkShard, run_stages
 from synth.run.progress import Progress
 from synth.run.report_files import write_report_file
@@ -22,9 +22,8 @@ async def synthesize(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | 
     """Runs or resumes a flow; the stages' reports by name. Raises `SynthError`; what was committed stays."""
     roles, stages = resolve(flow)  # before anything is created: a typo leaves no run directory behind
     ledger = Ledger(run_url, create=True)
-    run = Run(
-        ledger, flow, roles, open_env, make_tasks, spec_of, progress, Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd)
-    )
+    budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, spent=spent(ledger))
+    run = Run(ledger, flow, roles, open_env, make_tasks, spec_of, progress, budget)
     write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(flow.model_dump(mode="json"), sort_keys=False))
     try:
         reports = await run_stages(run, stages, wrap(run) if wrap is not None else None)

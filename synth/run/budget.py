@@ -1,15 +1,15 @@
-"""Ceilings of a run: they stop new episodes, running ones finish."""
+"""Ceilings: they stop new episodes, running ones finish."""
 
 from schemas.trajectory import Usage
 
 
 class Budget:
-    """Tokens and money spent by this run of the flow against its ceilings."""
+    """Tokens and money spent on a ledger, by earlier runs too, against the flow's ceilings."""
 
-    def __init__(self, *, max_tokens: int | None = None, max_cost_usd: float | None = None) -> None:
+    def __init__(self, *, max_tokens: int | None = None, max_cost_usd: float | None = None, spent: Usage | None = None) -> None:
         self.max_tokens = max_tokens
         self.max_cost_usd = max_cost_usd
-        self.spent = Usage()
+        self.spent = spent or Usage()
 
     def add(self, usage: Usage) -> None:
         """Counts what an episode used."""

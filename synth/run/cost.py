@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.trajectory import Usage
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 
@@ -21,3 +22,9 @@ def cost(ledger: Ledger) -> Mapping[str, Any]:
     total: dict[str, Any] = {name: sum(row[name] or 0 for row in rows) for name in ("attempts", *_COUNTS)}
     prices = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
     return {"total": total | {"cost_usd": sum(prices) if prices else None}, "by": rows}
+
+
+def spent(ledger: Ledger) -> Usage:
+    """What all attempts in the ledger have used."""
+    total = cost(ledger)["total"]
+    return Usage(total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"], total["model_calls"], total["cost_usd"])

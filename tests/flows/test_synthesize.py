@@ -139,6 +139,9 @@ def test_a_ceiling_stops_new_episodes_and_a_higher_one_goes_on(tmp_path: Path) -
         run, reports, _ = run_flow(model_flow(server.url, max_tokens=10, stages=stages), url)
         assert run.stopped == "max_tokens 10 is reached"
         assert reports["rollout"]["outcomes"] == {"success": 1}
+        run, _, _ = run_flow(model_flow(server.url, max_tokens=10, stages=stages), url)
+        assert run.stopped == "max_tokens 10 is reached"
+        assert server.counts()["total"] == 4, "what earlier runs spent counts"
         run, reports, _ = run_flow(model_flow(server.url, stages=stages), url)
         assert run.stopped is None
         assert reports["rollout"]["outcomes"] == {"success": 4}
