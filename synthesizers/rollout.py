@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.canonical import content_hash
@@ -36,6 +36,15 @@ class RolloutSettings(BaseModel):
     live: int = Field(default=512, ge=1)
 
 
+class PlannedSlot(msgspec.Struct, frozen=True):
+    """A slot to fill, its task by id only: a plan holds no tasks. `first_attempt` = tries that the ledger has already."""
+
+    slot_id: str
+    task_id: str
+    trial: int
+    first_attempt: int
+
+
 @dataclass(frozen=True, slots=True)
 class Rollout:
     """The stage `rollout`."""
@@ -61,34 +70,34 @@ class Rollout:
 
     def inputs(self, run: Run) -> str:
         """The tasks."""
-        return content_hash(sorted(task.task_id for task in self._tasks(run)))
+        return content_hash(sorted(self._task_ids(run)))
 
-    def _tasks(self, run: Run) -> list[Task]:
-        return [task for task in run.ledger.tasks().values() if task.env == self.env]
+    def _task_ids(self, run: Run) -> list[str]:
+        return [task_id for task_id, env in run.ledger.task_ids().items() if env == self.env]
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """Slots that are not settled, trials of a task side by side; slots settled under other settings are adopted."""
         state = run.ledger.state
         own = {record.trajectory_id for shard in state.shards if shard.stage_key == stage_key for record in shard.slots}
-        works, adopted = [], []
+        planned, adopted = [], []
         version = run.spec_of(self.env, self.env_config).version
-        for task in self._tasks(run):
+        for task_id in self._task_ids(run):
             for trial in range(self.config.trials):
-                work = self._work(task, trial, version)
-                slot = state.slots.get(work.slot_id)
+                slot_id = self._slot(task_id, trial, version)
+                slot = state.slots.get(slot_id)
                 if slot is not None and slot.valid is not None:
                     if slot.valid.trajectory_id not in own:
                         adopted.append(slot.valid.trajectory_id)
                 elif slot is None or slot.last_fault in RETRIED_BY_A_RERUN:
-                    works.append(work if slot is None else replace(work, first_attempt=slot.attempts))
-        cut = [works[i : i + self.config.shard] for i in range(0, len(works), self.config.shard)]
-        shards = [Shard(content_hash([work.slot_id for work in part]), part) for part in cut]
-        return Plan(shards, tuple(adopted), len(works), "episodes")
+                    planned.append(PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts))
+        cut = [planned[i : i + self.config.shard] for i in range(0, len(planned), self.config.shard)]
+        shards = [Shard(content_hash([slot.slot_id for slot in part]), part) for part in cut]
+        return Plan(shards, tuple(adopted), len(planned), "episodes")
 
-    def _work(self, task: Task, trial: int, version: str) -> Work:
+    def _slot(self, task_id: str, trial: int, version: str) -> str:
         policy = self.role.policy
-        slot = slot_id(
-            task_id=task.task_id,
+        return slot_id(
+            task_id=task_id,
             synthesizer="rollout",
             trial=trial,
             seed=self.seed,
@@ -97,14 +106,27 @@ class Rollout:
             sampling=policy.sampling,
             settings={"limits": self.config.limits.model_dump(), "world": version},
         )
-        return Work(slot_id=slot, task=task, trial=trial, seed=self.seed, synthesizer="rollout", policy=policy, limits=self.config.limits)
+
+    def _work(self, slot: PlannedSlot, task: Task) -> Work:
+        return Work(
+            slot_id=slot.slot_id,
+            task=task,
+            trial=slot.trial,
+            seed=self.seed,
+            synthesizer="rollout",
+            policy=self.role.policy,
+            limits=self.config.limits,
+            first_attempt=slot.first_attempt,
+        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Fills the shard's slots and commits them."""
         state = run.ledger.refresh()
-        works = [work for work in shard.items if _still_open(work, state)]
-        if not works:
+        still_open = [slot for slot in shard.items if _still_open(slot, state)]
+        if not still_open:
             return
+        tasks = run.ledger.tasks({slot.task_id for slot in still_open})
+        works = [self._work(slot, tasks[slot.task_id]) for slot in still_open]
         events, damage = recorded(run.ledger.journal_folder, {work.slot_id for work in works})
         for line in damage:
             run.progress.say(line)
@@ -135,17 +157,17 @@ class Rollout:
         """Attempts by outcome and by fault."""
         outcomes: Counter[str] = Counter()
         faults: Counter[str] = Counter()
-        for trajectory in run.ledger.records(self.name):
+        for trajectory in run.ledger.records([self.name]):
             outcomes[trajectory["outcome"]] += 1
             if trajectory["fault"] is not None:
                 faults[trajectory["fault"]] += 1
         return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults)}
 
 
-def _still_open(work: Work, state: LedgerState) -> bool:
+def _still_open(planned: PlannedSlot, state: LedgerState) -> bool:
     """Whether nobody else has settled the slot, or tried it again, since it was planned."""
-    slot = state.slots.get(work.slot_id)
-    return slot is None or (slot.valid is None and slot.attempts <= work.first_attempt)
+    slot = state.slots.get(planned.slot_id)
+    return slot is None or (slot.valid is None and slot.attempts <= planned.first_attempt)
 
 
 def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Role]) -> Rollout:

@@ -40,5 +40,5 @@ class TemplateTasks:
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """How many."""
-        ids = sorted(run.ledger.tasks())
+        ids = sorted(run.ledger.task_ids())
         return {"kind": "tasks", "count": len(ids), "digest": content_hash(ids)}

@@ -2,12 +2,13 @@
 
 import io
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from schemas.canonical import digest
@@ -112,8 +113,7 @@ class Ledger:
         while True:
             self.refresh()
             kept = self._renumbered(trajectories)
-            tables = self._tables(ref, kept, tasks, decisions, scores)
-            files = self._write(tables)
+            files = self._write(rows.shard_tables(ref.stage, ref.stage_key, kept, tasks, decisions, scores))
             line = ShardLine(
                 stage=ref.stage,
                 stage_key=ref.stage_key,
@@ -184,14 +184,26 @@ class Ledger:
         ((whole_id, shard),) = found.items()
         return next(t for t in self._read_shard(shard) if t.trajectory_id == whole_id)
 
-    def tasks(self, *, every: bool = False) -> dict[str, Task]:
-        """The current flow's tasks by id, or those of every flow that ran here."""
-        whole, partly = self.state.visible()
+    def task_ids(self) -> dict[str, str]:
+        """The current flow's tasks: id -> environment."""
+        return {
+            row["task_id"]: row["env"] for table in self._task_tables(every=False) for row in table.select(["task_id", "env"]).to_pylist()
+        }
+
+    def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
+        """The wanted tasks by id, as far as the current flow has them, or any flow that ran here."""
+        ids = pa.array(sorted(wanted), pa.string())
         found: dict[str, Task] = {}
+        for table in self._task_tables(every=every):
+            for row in table.filter(pc.is_in(table["task_id"], value_set=ids)).to_pylist():
+                found[row["task_id"]] = rows.task_of(row)
+        return found
+
+    def _task_tables(self, *, every: bool) -> Iterator[pa.Table]:
+        whole, partly = self.state.visible()
         for shard in self.state.shards if every else [*whole, *partly]:
             if "tasks" in shard.files:
-                found |= {row["task_id"]: rows.task_of(row) for row in self.table(shard.files["tasks"]).to_pylist()}
-        return found
+                yield self.table(shard.files["tasks"])
 
     def table(self, file: StoredFile) -> pa.Table:
         """One parquet file, its bytes compared with what the manifest says."""
@@ -255,27 +267,6 @@ class Ledger:
                 trajectory = msgspec.structs.replace(trajectory, attempt=attempt, trajectory_id=identity)
             result.append(trajectory)
         return result
-
-    def _tables(
-        self,
-        ref: StageRef,
-        trajectories: Sequence[Trajectory],
-        tasks: Sequence[Task],
-        decisions: Sequence[Decision],
-        scores: Sequence[Score],
-    ) -> dict[str, pa.Table]:
-        tables: dict[str, pa.Table] = {}
-        stage, key = ref.stage, ref.stage_key
-        if trajectories:
-            tables["turns"] = rows.turn_table(trajectories, stage, key)
-            tables["trajectories"] = rows.trajectory_table(trajectories, stage, key)
-        if tasks:
-            tables["tasks"] = rows.task_table(tasks, stage, key)
-        if decisions:
-            tables["decisions"] = rows.record_table("decisions", decisions, stage, key)
-        if scores:
-            tables["scores"] = rows.record_table("scores", scores, stage, key)
-        return tables
 
     def _write(self, tables: Mapping[str, pa.Table]) -> dict[str, StoredFile]:
         nonce = uuid.uuid4().hex

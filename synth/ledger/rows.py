@@ -94,6 +94,27 @@ def record_table(name: str, records: Sequence[msgspec.Struct], stage: str, stage
     return _table(name, columns, stage, stage_key)
 
 
+def shard_tables(
+    stage: str,
+    stage_key: str,
+    trajectories: Sequence[Trajectory],
+    tasks: Sequence[Task],
+    decisions: Sequence[msgspec.Struct],
+    scores: Sequence[msgspec.Struct],
+) -> dict[str, pa.Table]:
+    """The tables of one shard; those without rows are left out."""
+    tables: dict[str, pa.Table] = {}
+    if trajectories:
+        tables["turns"] = turn_table(trajectories, stage, stage_key)
+        tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
+    if tasks:
+        tables["tasks"] = task_table(tasks, stage, stage_key)
+    for name, records in (("decisions", decisions), ("scores", scores)):
+        if records:
+            tables[name] = record_table(name, records, stage, stage_key)
+    return tables
+
+
 def turn_of(row: dict[str, Any]) -> Turn:
     """A turn from its row."""
     tuples = {

@@ -1,5 +1,6 @@
 """The stage `filter`: each named filter judges each valid trajectory; verdicts are decisions in the ledger, nothing is removed."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from schemas.verdict import Verdict
 from synth.ledger.ledger import Decision, StageRef
 from synth.ledger.views import connect
 from synth.run.context import Run
+from synth.run.with_tasks import with_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,10 @@ class FilterStage:
         """Judges a shard's trajectories and commits the decisions."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        tasks = run.ledger.tasks()
         decisions = []
-        for trajectory in run.ledger.trajectories(set(shard.items)):
-            case = Case(trajectory, tasks.get(trajectory.task_id), run.world)
+        for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(set(shard.items))):
+            await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
+            case = Case(trajectory, task, run.world)
             for named in self.filters:
                 verdict = await named.filter.judge(case, named.config)
                 decisions.append(_decision(trajectory.trajectory_id, named.name, verdict))

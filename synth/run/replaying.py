@@ -1,5 +1,6 @@
 """Many trajectories executed again, and many verdicts given again from stored facts."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from synth.branching import replay
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.run.progress import Progress
+from synth.run.with_tasks import with_tasks
 
 TIMEOUT_S = 300.0
 
@@ -33,21 +35,20 @@ class ReplayTally:
 async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress) -> ReplayTally:
     """Executes the named trajectories again, or all valid ones of the current flow, each in a fresh world."""
     tally = ReplayTally()
-    tasks = ledger.tasks(every=True)
     current = set(ledger.state.current_valid())
     named = [ledger.trajectory(identity) for identity in identities]
     progress.start("replay", len(named) or len(current), "trajectories")
     try:
-        for trajectory in named or ledger.trajectories(current):
-            await _replay_one(trajectory, tasks, open_env, tally)
+        for trajectory, task in with_tasks(ledger, named or ledger.trajectories(current), every=True):
+            await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
+            await _replay_one(trajectory, task, open_env, tally)
             progress.step(1)
     finally:
         progress.stop()
     return tally
 
 
-async def _replay_one(trajectory: Trajectory, tasks: dict[str, Task], open_env: OpenEnv, tally: ReplayTally) -> None:
-    task = tasks.get(trajectory.task_id)
+async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: ReplayTally) -> None:
     if task is None or trajectory.synthesizer == "import":
         tally.left_out["imported, its world is not here"] += 1
         return
@@ -79,14 +80,15 @@ class RecheckTally:
 async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
     """New verdicts from stored facts, as decisions and scores beside the old ones, which stay as they are."""
     tally = RecheckTally()
-    tasks, wanted = ledger.tasks(every=True), set(ledger.state.current_valid())
+    wanted = set(ledger.state.current_valid())
     decisions: list[Decision] = []
     scores: list[Score] = []
     progress.start("recheck", len(wanted), "trajectories")
     try:
-        for trajectory in ledger.trajectories(wanted):
+        for trajectory, task in with_tasks(ledger, ledger.trajectories(wanted), every=True):
+            await asyncio.sleep(0)
             progress.step(1)
-            result = await _recheck_one(trajectory, tasks, open_env, tally)
+            result = await _recheck_one(trajectory, task, open_env, tally)
             if result is None:
                 continue
             identity = trajectory.trajectory_id
@@ -107,8 +109,8 @@ def _commit(ledger: Ledger, decisions: list[Decision], scores: list[Score]) -> N
     ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {}))
 
 
-async def _recheck_one(trajectory: Trajectory, tasks: dict[str, Task], open_env: OpenEnv, tally: RecheckTally) -> CheckResult | None:
-    task, stored = tasks.get(trajectory.task_id), trajectory.check_result
+async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: RecheckTally) -> CheckResult | None:
+    stored = trajectory.check_result
     if task is None or stored is None or trajectory.synthesizer == "import":
         tally.left_out["no stored facts"] += 1
         return None

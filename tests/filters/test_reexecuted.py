@@ -24,7 +24,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trajectory, Task
     run_flow(echo_flow(stages=[{"rollout": {"trials": 1}}]), url)
     ledger = Ledger(url)
     trajectory = next(ledger.trajectories())
-    return trajectory, ledger.tasks()[trajectory.task_id]
+    return trajectory, ledger.tasks([trajectory.task_id])[trajectory.task_id]
 
 
 def judge(trajectory: Trajectory, task: Task | None, **trouble: Any) -> Verdict:

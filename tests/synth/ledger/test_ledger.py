@@ -35,7 +35,8 @@ def test_what_is_committed_is_read_back_equal(url: str) -> None:
     current(ledger)
     again = Ledger(url)
     assert list(again.trajectories()) == [trajectory, fault]
-    assert again.tasks() == {task.task_id: task}
+    assert again.tasks([task.task_id, "other"]) == {task.task_id: task}
+    assert again.task_ids() == {task.task_id: "echo"}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
