@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from envs.registry import ENVS
 from envs.world import World
 from filters.registry import FILTERS
-from flows.yaml_file import explain
+from flows.yaml_file import explain, read_settings
 from schemas.environment import Env, EnvSpec
 from schemas.errors import ConfigError
 from schemas.filter import Filter
@@ -57,6 +57,16 @@ def world(name: str) -> World:
     if not isinstance(found, World):
         raise ConfigError(f"world {name!r} is a {type(found).__name__}, not an envs.world.World")
     return found
+
+
+def world_settings(name: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """A world's settings from `key=value` pairs, checked to the last key. Raises `ConfigError`."""
+    settings, model = read_settings(overrides), world(name).config
+    try:
+        model.model_validate(settings)
+    except ValidationError as error:
+        raise ConfigError(f"--set {explain(error, model)}") from error
+    return settings
 
 
 def open_env(name: str, config: Mapping[str, Any]) -> Env:

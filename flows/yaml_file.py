@@ -46,6 +46,14 @@ def read_flow(path: Path, overrides: Sequence[str] = ()) -> Flow:
         raise ConfigError(f"{path}: {explain(error, Flow)}") from error
 
 
+def read_settings(overrides: Sequence[str]) -> dict[str, Any]:
+    """Settings given as `key=value` alone (values are YAML). Raises `ConfigError`."""
+    content: dict[str, Any] = {}
+    for override in overrides:
+        _override(content, override)
+    return content
+
+
 def explain(error: ValidationError, model: type[BaseModel], prefix: str = "") -> str:
     """The first problem of a pydantic error as one line: where, what, and which keys are allowed there."""
     first = error.errors(include_url=False, include_input=False)[0]

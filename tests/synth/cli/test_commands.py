@@ -47,7 +47,7 @@ def test_help_names_every_command_with_an_example() -> None:
     done = synth("--help")
     assert done.returncode == 0
     assert "Example:  synth run configs/quickstart.yaml" in done.stdout
-    for command in ("run", "import", "sql", "show", "diff", "replay", "recheck", "export", "envs", "doctor"):
+    for command in ("run", "import", "sql", "show", "diff", "replay", "recheck", "audit", "export", "envs", "doctor"):
         assert f"\n  {command} " in done.stdout
         page = synth(command, "--help").stdout
         assert f"Example:  synth {command}" in page, command

@@ -1,0 +1,156 @@
+"""Whether the check accepts other ways to the same end."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from envs.audit.report import Limits, Table
+from envs.audit.solutions import Deadline, Solution, knows_solutions, solution, variant
+from envs.audit.state import differences
+from envs.conformance.experts import expert
+from envs.conformance.finding import Bench, Finding
+from envs.conformance.transcript import Transcript, play
+from envs.normalise import normalised_text
+from schemas.check import CheckResult
+from schemas.environment import AgentTurn, Response
+
+SEEDS = 5
+ORDER_RULES = "process"
+"""The part of a check that judges order: it may refuse a reordering that the state permits."""
+SHOWN = 12
+_WORD = re.compile(r"\w[\w.@-]*\w|\w")
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another order of a solution's turns; `order` names the solution's turn that each one repeats."""
+
+    kind: str
+    what: str
+    actions: tuple[AgentTurn, ...]
+    order: tuple[int, ...]
+
+
+async def other_strategies_pass(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+    """The expert with other seeds solves each task in its own way, and passes."""
+    name = "other_strategies_pass"
+    if not bench.claims("expert"):
+        return Finding(name, None, "not tried: the world has no expert")
+    deadline = Deadline.within(limits.part_s / 2)
+    passed, tried, ways = 0, 0, []
+    rejected: list[tuple[str, ...]] = []
+    for task in bench.tasks:
+        seen: set[tuple[object, ...]] = set()
+        for seed in range(bench.seed, bench.seed + SEEDS):
+            if deadline.over:
+                break
+            bench.note(f"the expert with seed {seed} on task {task.task_id}")
+            env = bench.open()
+            transcript = await play(env, task, expert("correct"), seed=seed)
+            await env.close()
+            seen.add(tuple((a.content, *((call.name, call.arguments) for call in a.tool_calls)) for a in transcript.actions))
+            tried += 1
+            passed += transcript.verdict.passed
+            if not transcript.verdict.passed:
+                rejected.append((task.task_id[:12], f"expert with seed {seed}", _why(transcript.verdict)))
+        ways.append(len(seen))
+    if rejected:
+        tables.append(Table(f"Strategies rejected (the first {SHOWN})", ("task", "strategy", "why"), tuple(rejected[:SHOWN])))
+    several = sum(count > 1 for count in ways)
+    detail = f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {several} of {len(ways)} tasks solved in several ways"
+    first = f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
+    return Finding(name, passed >= limits.accepted * tried, detail + first)
+
+
+async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+    """Neighbouring reads, or neighbouring writes, in the other order, and a read done twice: where all answers and the end stay
+    the same, so must the verdict.
+
+    A pair whose second turn names something out of the first one's answers keeps its order. Orders that only the part `process`
+    refuses are left out: a rule may forbid what the state permits.
+    """
+    name = "reorderings_pass"
+    if not knows_solutions(bench):
+        return Finding(name, None, "not tried: the world has no expert, its tasks no gold actions")
+    deadline = Deadline.within(limits.part_s / 2)
+    tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
+    rejected: list[tuple[str, ...]] = []
+    for task in bench.tasks:
+        known = None if deadline.over else await solution(bench, task)
+        for other in _others(known) if known is not None else ():
+            if known is None or deadline.over:
+                break
+            bench.note(f"task {task.task_id}, {other.what}")
+            transcript, end = await variant(bench, task, other.actions)
+            if not _answers_alike(known.transcript, transcript, other.order) or differences(bench, task, known.end, end):
+                continue
+            if not transcript.verdict.passed and {part.name for part in transcript.verdict.parts if not part.passed} == {ORDER_RULES}:
+                ruled_out[other.kind] += 1
+                continue
+            tried[other.kind] += 1
+            accepted[other.kind] += transcript.verdict.passed
+            if not transcript.verdict.passed:
+                rejected.append((task.task_id[:12], other.what, _why(transcript.verdict)))
+    kinds = sorted(tried.keys() | ruled_out.keys())
+    rows = tuple((kind, str(tried[kind]), str(accepted[kind]), str(ruled_out[kind])) for kind in kinds)
+    if rows:
+        tables.append(Table("Same calls, same answers, same end", ("variation", "tried", "accepted", "refused by order rules alone"), rows))
+    if rejected:
+        tables.append(Table(f"Variations rejected (the first {SHOWN})", ("task", "variation", "why"), tuple(rejected[:SHOWN])))
+    if not tried.total():
+        return Finding(name, None, "not tried: no two calls of a solution commute")
+    share = f"(at least {100 * limits.accepted:g} %)"
+    detail = f"{accepted.total()} of {tried.total()} variations with the same answers and end accepted {share}"
+    first = f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
+    return Finding(name, accepted.total() >= limits.accepted * tried.total(), detail + first)
+
+
+def _others(known: Solution) -> Iterator[Other]:
+    """Variations that keep every call of a solution."""
+    actions, effects = known.transcript.actions, known.effectful
+    every = tuple(range(len(actions)))
+    silent = [bool(action.tool_calls) and not action.content for action in actions]
+    for turn, action in enumerate(actions):
+        same_kind = turn + 1 < len(actions) and silent[turn] and silent[turn + 1] and effects[turn] == effects[turn + 1]
+        if same_kind and _independent(known, turn):
+            order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
+            kind = "neighbouring writes swapped" if effects[turn] else "neighbouring reads swapped"
+            yield Other(kind, f"turns {turn} and {turn + 1} swapped", tuple(actions[index] for index in order), order)
+        if len(action.tool_calls) > 1:
+            backwards = msgspec.structs.replace(action, tool_calls=action.tool_calls[::-1])
+            yield Other("calls of a turn reversed", f"turn {turn} backwards", (*actions[:turn], backwards, *actions[turn + 1 :]), every)
+        if silent[turn] and not effects[turn]:
+            calls = tuple(msgspec.structs.replace(call, call_id=f"{call.call_id}_again") for call in action.tool_calls)
+            order = (*every[: turn + 1], *every[turn:])
+            again = (*actions[: turn + 1], AgentTurn(tool_calls=calls), *actions[turn + 1 :])
+            yield Other("a read done twice", f"turn {turn} ({action.tool_calls[0].name}) done twice", again, order)
+
+
+def _independent(known: Solution, turn: int) -> bool:
+    """Whether the turn after this one says nothing that stands in this one's answers, but for what both ask about."""
+    first, second = known.transcript.actions[turn : turn + 2]
+    answers = " ".join(observation.content for observation in known.transcript.responses[turn].observations)
+    asked, said = (set(_WORD.findall(" ".join(call.arguments for call in action.tool_calls))) for action in (first, second))
+    return not (said - asked - _argument_names(second)) & set(_WORD.findall(answers))
+
+
+def _argument_names(action: AgentTurn) -> set[str]:
+    return {name for call in action.tool_calls if call.parse_error is None for name in call.parsed()}
+
+
+def _answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:
+    """Whether each turn is answered as it was in the solution."""
+    return all(_said(known.responses[index]) == _said(found) for index, found in zip(order, other.responses, strict=True))
+
+
+def _said(response: Response) -> list[tuple[str, str | None, bool]]:
+    return sorted(((normalised_text(o.content), o.name, o.error) for o in response.observations), key=str)
+
+
+def _why(verdict: CheckResult) -> str:
+    """The parts that failed, with their evidence."""
+    failed = [f"{part.name} ({'; '.join(part.evidence)})" if part.evidence else part.name for part in verdict.parts if not part.passed]
+    return ", ".join(failed)[:300] or "not passed"

@@ -1,0 +1,93 @@
+"""What a live episode holds, and what is left of it when it is closed."""
+
+import gc
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+
+from envs.audit.report import Limits, Table
+from envs.conformance.experts import players
+from envs.conformance.finding import Bench, Finding
+from envs.conformance.transcript import play
+from schemas.environment import AgentTurn, Env
+from schemas.task import Task
+
+EPISODES = 32
+SLACK = 2.0
+"""Times what the spec states: it names an order of magnitude."""
+LEFT_BYTES = 16 * 1024
+"""Less than this left over per episode is the interpreter's own."""
+RESIDENT_SLACK = 2**20
+"""The allocator takes memory in arenas: resident growth counts beyond this per episode."""
+
+
+async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+    """Episodes played to before their last turn and kept live, then closed and let go."""
+    name = "memory_is_bounded"
+    _, choose = next(iter(players(bench.world.spec).items()))
+    played: list[tuple[Task, tuple[AgentTurn, ...]]] = []
+    for task in bench.tasks[:EPISODES]:
+        env = bench.open()
+        bench.note(f"memory of task {task.task_id}")
+        played.append((task, (await play(env, task, choose, seed=bench.seed, max_turns=60)).actions[:-1]))
+        await env.close()
+    for _ in await _live(bench, played[:2]):
+        pass  # what a first episode imports and caches is not an episode's own
+    gc.collect()
+    resident = _resident()
+    tracemalloc.start()
+    try:
+        start = tracemalloc.get_traced_memory()[0]
+        envs = await _live(bench, [played[index % len(played)] for index in range(EPISODES)])
+        gc.collect()
+        live = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
+        grown = max(0, _resident() - resident) // EPISODES
+        sizes = [len((await env.snapshot()).blob) for env in envs] if bench.claims("snapshot") else []
+        for env in envs:
+            await env.close()
+        del env, envs
+        gc.collect()
+        left = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
+    finally:
+        tracemalloc.stop()
+    stated = bench.world.spec.memory_bytes
+    allowed = int(SLACK * stated) if stated else limits.episode_bytes
+    why = "twice what the spec states" if stated else "the default"
+    rows = [
+        ("a live episode (Python's allocations)", _kib(live), f"{_kib(allowed)}, {why}"),
+        ("a live episode (growth of the process)", _kib(grown), f"{_kib(allowed + RESIDENT_SLACK)}"),
+        ("left when closed", _kib(left), _kib(LEFT_BYTES)),
+    ]
+    if sizes:
+        rows.append(("largest snapshot", _kib(max(sizes)), "64 KiB"))
+    tables.append(Table(f"Memory per episode, over {EPISODES} live ones", ("what", "measured", "at most"), tuple(rows)))
+    problems = []
+    if live > allowed or grown > allowed + RESIDENT_SLACK:
+        problems.append(f"a live episode holds {_kib(max(live, grown))}, at most {_kib(allowed)}")
+    if left > LEFT_BYTES:
+        problems.append(f"{_kib(left)} are left of each closed episode")
+    return Finding(name, not problems, "; ".join(problems) or f"{_kib(live)} per live episode (at most {_kib(allowed)})")
+
+
+async def _live(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> list[Env]:
+    """One live instance per episode, its turns taken."""
+    envs = []
+    for task, actions in played:
+        env = bench.open()
+        await env.reset(task)
+        for action in actions:
+            await env.step(action)
+        envs.append(env)
+    return envs
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has; 0 where the system does not say."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _kib(count: int) -> str:
+    return f"{count / 1024:.1f} KiB" if count < 2**20 else f"{count / 2**20:.1f} MiB"

@@ -1,0 +1,103 @@
+"""The questions that any world is asked, in the order of a report."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from envs.audit.alternatives import other_strategies_pass, reorderings_pass
+from envs.audit.bot_table import pass_rates
+from envs.audit.error_texts import errors_say_why
+from envs.audit.flakiness import check_asked_again, episode_done_again
+from envs.audit.interleaving import instances_are_apart
+from envs.audit.latency import calls_are_quick
+from envs.audit.memory import memory_is_bounded
+from envs.audit.mutation import mutants_are_killed
+from envs.audit.report import Limits, Table
+from envs.conformance.finding import Bench, Finding
+
+Measured = Callable[[Bench, Limits, list[Table]], Awaitable[Finding]]
+"""A part of a question that leaves tables behind."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """`checks` are names of the conformance suite; `measured` are the audit's own parts; for `headline` see `Answer`."""
+
+    name: str
+    asked: str
+    checks: tuple[str, ...] = ()
+    measured: tuple[Measured, ...] = ()
+    headline: tuple[str, ...] = ()
+
+
+QUESTIONS = (
+    Question(
+        "tasks",
+        "Does the same seed make the same tasks, and does a task read back from a file open the world that it was made for?",
+        ("tasks_by_seed", "tasks_open_their_world"),
+    ),
+    Question(
+        "determinism",
+        "Do the same actions get the same answers: done again, in another process, after another episode, and beside another one?",
+        ("determinism", "fresh_process", "reset_starts_anew"),
+        (instances_are_apart,),
+    ),
+    Question(
+        "snapshots",
+        "Is going on from a snapshot the same as going on, in the same, a fresh and a used instance?",
+        ("snapshot_equals_replay",),
+    ),
+    Question(
+        "expert",
+        "Does the world's own expert solve every task, play every profile the same way twice, and plan from the state alone?",
+        ("expert_solves", "expert_profiles", "expert_plans_from_state"),
+    ),
+    Question(
+        "bots",
+        "What do agents that understand nothing pass? A task that is solved by doing nothing, by chance or by refusing is no task.",
+        ("do_nothing_fails", "refuse_all_is_bounded", "random_affordance_fails"),
+        (pass_rates,),
+        ("pass_rates",),
+    ),
+    Question(
+        "mutants",
+        "Does the check fail a solution with one effectful call dropped, repeated or given another entity, or with its end cut off?",
+        (),
+        (mutants_are_killed,),
+    ),
+    Question(
+        "alternatives",
+        "Does the check pass other solutions: the expert's other strategies, and the same calls in another order with the same outcome?",
+        (),
+        (other_strategies_pass, reorderings_pass),
+    ),
+    Question(
+        "flakiness",
+        "Is the verdict the same when it is asked for again, at any time, over an identical episode, and from the record?",
+        ("check_has_no_side_effects", "check_at_any_time", "recheck_repeats_the_verdict"),
+        (check_asked_again, episode_done_again),
+    ),
+    Question(
+        "errors",
+        "Is whatever a model writes answered by something that it can read, never by an exception, a hang or a lost episode?",
+        ("hostile_input", "steps_after_the_end"),
+        (errors_say_why,),
+    ),
+    Question(
+        "latency",
+        "How long do reset, step, check and snapshot take, and can other episodes go on meanwhile?",
+        (),
+        (calls_are_quick,),
+    ),
+    Question(
+        "memory",
+        "What does a live episode hold, what is left when it is closed, and how large is a snapshot?",
+        ("snapshot_size",),
+        (memory_is_bounded,),
+        ("memory_is_bounded",),
+    ),
+    Question(
+        "upkeep",
+        "Are all facts announced in the spec, and can the world be closed at any time?",
+        ("facts_match_patterns", "close_is_idempotent"),
+    ),
+)

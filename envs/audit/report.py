@@ -1,0 +1,118 @@
+"""What an audit found: one answer per question, each with its findings and the numbers behind them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envs.conformance.finding import Finding
+
+
+def printable(text: str) -> str:
+    """A text that any terminal and any page can show: control characters and lone surrogates by their escapes."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a world is held to.
+
+    `call_ms` bounds the 99th percentile of a reset, step, check and snapshot; `episode_bytes` what a live episode may hold where
+    the spec states no `memory_bytes`; `part_s` how long one part of a question may take (half of it is for repeated trials).
+    """
+
+    call_ms: float = 250.0
+    loop_ms: float = 100.0
+    episode_bytes: int = 64 * 2**20
+    killed: float = 0.95
+    accepted: float = 0.98
+    part_s: float = 120.0
+    input_s: float = 5.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers or examples behind an answer."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question's findings; `tables` is the evidence; `headline` names the findings that tell most where all is well."""
+
+    name: str
+    asked: str
+    findings: tuple[Finding, ...]
+    tables: tuple[Table, ...]
+    seconds: float
+    headline: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool | None:
+        """False where any part failed, None where none could be asked."""
+        verdicts = [finding.passed for finding in self.findings]
+        return False if False in verdicts else True if True in verdicts else None
+
+    @property
+    def result(self) -> str:
+        """What failed, else what was measured, in one line."""
+        if self.passed is False:
+            return "; ".join(f"{f.name}: {f.detail}" for f in self.findings if f.passed is False)
+        wanted = [f.detail for f in self.findings if f.detail and f.passed is self.passed and f.name in (self.headline or (f.name,))]
+        return "; ".join(wanted) or "as it should be"
+
+
+@dataclass(frozen=True)
+class Report:
+    """All answers about one world with one set of settings."""
+
+    world: str
+    version: str
+    licence: str
+    settings: Mapping[str, Any]
+    seed: int
+    tasks: int
+    answers: Sequence[Answer]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the questions that the world failed."""
+        return tuple(answer.name for answer in self.answers if answer.passed is False)
+
+    @property
+    def verdict(self) -> str:
+        """The report in one sentence."""
+        passed = sum(answer.passed is True for answer in self.answers)
+        not_asked = [answer.name for answer in self.answers if answer.passed is None]
+        rest = f" Could not be asked: {', '.join(not_asked)}." if not_asked else ""
+        if self.failed:
+            return f"Not sound: {len(self.failed)} of {len(self.answers)} questions failed ({', '.join(self.failed)}).{rest}"
+        return f"Sound: {passed} of {len(self.answers)} questions passed, none failed.{rest}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "world": self.world,
+            "version": self.version,
+            "licence": self.licence,
+            "settings": dict(self.settings),
+            "seed": self.seed,
+            "tasks": self.tasks,
+            "passed": not self.failed,
+            "failed": list(self.failed),
+            "verdict": self.verdict,
+            "questions": [
+                {
+                    "name": answer.name,
+                    "asked": answer.asked,
+                    "passed": answer.passed,
+                    "result": answer.result,
+                    "seconds": round(answer.seconds, 3),
+                    "parts": [{"name": f.name, "passed": f.passed, "detail": f.detail} for f in answer.findings],
+                    "tables": [{"title": t.title, "columns": list(t.columns), "rows": [list(r) for r in t.rows]} for t in answer.tables],
+                }
+                for answer in self.answers
+            ],
+        }

@@ -1,0 +1,83 @@
+"""Known solutions of the bench's tasks: by the world's own expert, else the task's gold actions."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from envs.audit.state import State, changed, state_of
+from envs.conformance.experts import expert
+from envs.conformance.finding import Bench
+from envs.conformance.transcript import Transcript, perform, play
+from schemas.check import CheckResult
+from schemas.environment import AgentTurn
+from schemas.task import Task
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An episode that passes: `effectful` says of each turn whether it changed the state, `end` is the state at the end."""
+
+    task: Task
+    transcript: Transcript
+    effectful: tuple[bool, ...]
+    end: State
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When repeated trials stop, so that a slow world still gets an answer."""
+
+    at: float
+
+    @classmethod
+    def within(cls, seconds: float) -> "Deadline":
+        """That many seconds from now."""
+        return cls(time.monotonic() + seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has passed."""
+        return time.monotonic() > self.at
+
+
+def knows_solutions(bench: Bench) -> bool:
+    """Whether there is an expert, or a task with gold actions."""
+    return bench.claims("expert") or any(task.gold for task in bench.tasks)
+
+
+async def solution(bench: Bench, task: Task) -> Solution | None:
+    """A passing episode of a task, or None where none is known."""
+    bench.note(f"a solution of task {task.task_id}")
+    env = bench.open()
+    if bench.claims("expert"):
+        actions: Sequence[AgentTurn] = (await play(env, task, expert("correct"), seed=bench.seed)).actions
+    else:
+        actions = [AgentTurn(tool_calls=(call,)) for call in task.gold or ()]
+    state = await state_of(bench, env, (await env.reset(task)).state_key)
+    effectful = []
+    for action in actions:
+        response = await env.step(action)
+        after = await state_of(bench, env, response.state_key)
+        effectful.append(bool(changed(state, after)))
+        state = after
+    transcript = await perform(env, task, actions)
+    await env.close()
+    return Solution(task, transcript, tuple(effectful), state) if transcript.verdict.passed else None
+
+
+async def variant(bench: Bench, task: Task, actions: Sequence[AgentTurn]) -> tuple[Transcript, State]:
+    """An episode of other actions, and the state at its end."""
+    env = bench.open()
+    transcript = await perform(env, task, actions)
+    last = transcript.responses[-1].state_key if transcript.responses else transcript.opening.state_key
+    state = await state_of(bench, env, last)
+    await env.close()
+    return transcript, state
+
+
+async def verdict_of(bench: Bench, task: Task, actions: Sequence[AgentTurn]) -> CheckResult:
+    """The verdict on an episode of given actions in a fresh instance."""
+    env = bench.open()
+    verdict = (await perform(env, task, actions)).verdict
+    await env.close()
+    return verdict

@@ -1,0 +1,102 @@
+"""An audit's report as one HTML page that needs nothing else: no scripts, no fonts, no network."""
+
+import re
+from collections.abc import Sequence
+from html import escape as _escape
+
+from envs.audit.report import Answer, Report, Table, printable
+from envs.conformance.finding import Finding
+from synth.cli.audit_style import STYLE
+
+_CLASSES = {True: "pass", False: "fail", None: "none"}
+_MARKS = {True: "✓ passed", False: "✗ failed", None: "– not asked"}
+_NUMBER = re.compile(r"^[-+]?[\d.,]+(?: (?:%|KiB|MiB|ms))?$|^-$")
+LONGEST_OVERVIEW = 170
+
+
+def page(report: Report, command: str) -> str:
+    """The whole page; `command` is what gives it again."""
+    title = f"Audit of {report.world} {report.version}"
+    settings = ", ".join(f"{key} = {value}" for key, value in report.settings.items()) or "the world's own defaults"
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>',
+            '<body><a class="skip" href="#questions">Skip to the questions</a>',
+            "<main>",
+            f"<header><h1>{escape(title)}</h1>",
+            f'<p class="quiet">{report.tasks} tasks from seed {report.seed}; settings: {escape(settings)}; licence: ',
+            f"{escape(report.licence)}</p>",
+            f'<p class="verdict {"fail" if report.failed else "pass"}" role="status">{escape(report.verdict)}</p></header>',
+            _overview(report.answers),
+            '<div id="questions">',
+            *(_section(answer) for answer in report.answers),
+            "</div>",
+            f"<footer><p>Made by <code>{escape(command)}</code>. What each question means: docs/audit.md.</p></footer>",
+            "</main></body></html>",
+            "",
+        ]
+    )
+
+
+def _overview(answers: Sequence[Answer]) -> str:
+    """Every question in a line, linked to its section."""
+    rows = "".join(
+        f'<tr><td><a href="#{escape(answer.name)}">{escape(answer.name)}</a></td>'
+        f"<td>{_mark(answer.passed)}</td><td>{escape(_short(answer.result))}</td></tr>"
+        for answer in answers
+    )
+    head = '<tr><th scope="col">question</th><th scope="col">answer</th><th scope="col">result</th></tr>'
+    return f'<nav aria-label="Questions" class="scroll"><table class="overview"><thead>{head}</thead><tbody>{rows}</tbody></table></nav>'
+
+
+def _section(answer: Answer) -> str:
+    """One question: what was asked, what came of each part, and the evidence; open where it failed."""
+    opened = " open" if answer.passed is False else ""
+    evidence = "".join(_table(table) for table in answer.tables)
+    if evidence:
+        summary = f"<summary>Evidence: {escape('; '.join(table.title for table in answer.tables))}</summary>"
+        evidence = f"<details{opened}>{summary}{evidence}</details>"
+    name = escape(answer.name)
+    parts = "".join(_part(finding) for finding in answer.findings)
+    head = '<tr><th scope="col">part</th><th scope="col">answer</th><th scope="col">what was found</th></tr>'
+    return (
+        f'<section id="{name}" class="{_CLASSES[answer.passed]}" aria-labelledby="{name}-title">'
+        f'<h2 id="{name}-title">{name} {_mark(answer.passed)} <span class="took">{answer.seconds:.1f} s</span></h2>'
+        f"<p>{escape(answer.asked)}</p>"
+        f'<div class="scroll table"><table class="fixed"><thead>{head}</thead><tbody>{parts}</tbody></table></div>{evidence}</section>'
+    )
+
+
+def _part(finding: Finding) -> str:
+    detail = escape(finding.detail) or '<span class="quiet">as it should be</span>'
+    return f"<tr><td>{escape(finding.name.replace('_', ' '))}</td><td>{_mark(finding.passed)}</td><td>{detail}</td></tr>"
+
+
+def _table(table: Table) -> str:
+    """A table of evidence; a column of numbers is set to the right."""
+    numeric = [bool(table.rows) and all(_NUMBER.match(row[index]) for row in table.rows) for index in range(len(table.columns))]
+    kinds = [' class="number"' if is_number else "" for is_number in numeric]
+    head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for column, kind in zip(table.columns, kinds, strict=True))
+    rows = "".join(
+        "<tr>" + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in table.rows
+    )
+    caption = f"<caption>{escape(table.title)}</caption>"
+    region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{escape(table.title)}">'
+    return f"{region}<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+
+def _mark(passed: bool | None) -> str:
+    return f'<span class="mark {_CLASSES[passed]}">{_MARKS[passed]}</span>'
+
+
+def _short(text: str) -> str:
+    """The first part of a result, for the overview."""
+    return text if len(text) <= LONGEST_OVERVIEW else f"{text[:LONGEST_OVERVIEW].rsplit(' ', 1)[0]} …"
+
+
+def escape(text: str) -> str:
+    """A text as a page can hold it: control characters and lone surrogates shown by their escapes."""
+    return _escape(printable(text))
