@@ -44,7 +44,7 @@ async def mix(env: Env) -> list[AgentTurn]:
 
 async def steps_per_second(task: Task) -> float:
     """Validated steps with a state key each, one write in four; a fresh episode every 40 steps."""
-    env = WORLD.open({})
+    env = WORLD.open({"transient_rate": 0})
     await env.reset(task)
     turns = await mix(env)
     started = perf_counter()
@@ -62,7 +62,7 @@ async def expert_episodes(tasks: list[Task]) -> tuple[float, list[int]]:
     turns, parked = 0, []
     started = perf_counter()
     for task in tasks:
-        env = WORLD.open({})
+        env = WORLD.open({"transient_rate": 0})
         await env.reset(task)
         done = False
         while not done:
@@ -78,7 +78,7 @@ async def live_bytes(tasks: list[Task]) -> float:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     live = []
     for at in range(LIVE_EPISODES):
-        env = WORLD.open({})
+        env = WORLD.open({"transient_rate": 0})
         await env.reset(tasks[at % len(tasks)])
         for _ in range(TURNS_PER_LIVE_EPISODE):
             await env.step(await env.expert(None, at))
@@ -88,7 +88,7 @@ async def live_bytes(tasks: list[Task]) -> float:
 
 async def main() -> None:
     """Prints the table."""
-    tasks = list(WORLD.make_tasks({}, 7, 256))
+    tasks = list(WORLD.make_tasks({"transient_rate": 0}, 7, 256))
     live = await live_bytes(tasks)
     rate = max([await steps_per_second(tasks[0]) for _ in range(3)])
     planned, parked = await expert_episodes(tasks)

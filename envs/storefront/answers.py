@@ -31,22 +31,35 @@ def variant_meant(plan: Plan, noun: str | None, colour: str | None, size: str) -
     return None
 
 
+_DONE = {"cancel": "led", "return": "ed"}
+"""Endings of the statuses that settle a request."""
+
+
 def answer_to(plan: Plan, customer_id: str, request: Request) -> str | None:
     """One sentence with the fact that was asked for, or None where nothing was asked or it is not known."""
     about = f"Request {request.number}:"
     if request.kind == "price_query":
         variant = variant_meant(plan, request.noun, request.colour, request.size or "one")
+        if variant is not None and request.former and "stale_reads" not in plan.wrong:
+            live = plan.belief.variants.get(variant["sku"])
+            before = None if live is None else live["price_history"][0]["price"]
+            return None if before is None else f"{about} the {request.colour} {request.noun} cost ${before:.2f} before."
         return None if variant is None else f"{about} the {request.colour} {request.noun} costs ${variant['price']:.2f} now."
+    if request.kind == "out_of_scope":
+        return None
     order_id, _ = located(plan, customer_id, request)
     if order_id is None:
         return None
     order = plan.belief.orders.get(order_id)
-    if request.kind == "track":
+    if order is not None and request.kind in ("cancel", "return") and order["status"] == f"{request.kind}{_DONE[request.kind]}":
+        done = plan.belief.has_written("cancel_order", order_id)
+        return None if done else f"{about} order {order_id} is {order['status']} already."
+    if request.kind == "track" or request.otherwise == "track":
         parcel = plan.belief.parcels.get(order_id)
         if parcel is None:
             return None
         return f"{about} order {order_id} is {parcel['status'].replace('_', ' ')} and arrives on {parcel['arrives']}."
-    if request.kind == "refund_query" and order is not None:
+    if (request.kind == "refund_query" or request.least is not None) and order is not None:
         lines = lines_meant(order, request)
         amount = refund_amount(plan, order, lines) if lines else None
         return None if amount is None else f"{about} you would get ${amount:.2f} back."

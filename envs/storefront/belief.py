@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from envs.storefront.customer import GOODBYE, PHRASES, UNKNOWN, YES
+from envs.storefront.customer import GOODBYE, PHRASES, PUSH_BACK, UNKNOWN, WANTED, YES
 from envs.storefront.tool_schemas import WRITES
 from envs.storefront.transcript import Exchange, answered, decoded, messages, utterances
 from schemas.trajectory import Source, ToolCall
@@ -15,7 +15,8 @@ Shown = dict[str, Any]
 _RESULT = msgspec.json.Decoder(Shown)
 _SLOT = re.compile(r"[Mm]y (email|phone|zip) is (\S+?)\.(?:\s|$)")
 _NAME = re.compile(r"(?:this is|[Mm]y name is) ([^.]+)\.")
-_PLACED = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WANTED = {field: re.compile(re.escape(words).replace(re.escape("{}"), "(.+?)")) for field, words in WANTED.items()}
+_REFUSED = re.compile(r"denied: (R\d+):")
 _ANSWERED_CALLS = frozenset({"ask_customer", "reply", "deny"})
 
 
@@ -47,7 +48,11 @@ class Belief:
         self.denied: dict[int, str] = {}
         self.writes: list[tuple[str, Shown]] = []
         self.failed: dict[str, str] = {}
+        self.doubtful: set[str] = set()
         self.said: list[str] = []
+        self.heard: list[str] = []
+        self.notes: list[str] = []
+        self.pushed_back = False
         self.goodbye = False
         self._heard(opening)
 
@@ -66,8 +71,11 @@ class Belief:
             self._replied(call, text)
         tools = [observation for observation in exchange.observations if observation.source is Source.TOOL]
         for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
-            if observation.error:
-                self.failed[call_signature(call.name, decoded(call.arguments) or {})] = observation.content
+            if observation.error and not observation.content.startswith("transient"):
+                arguments = decoded(call.arguments) or {}
+                self.failed[call_signature(call.name, arguments)] = observation.content
+                if call.name in WRITES and str(arguments.get("order_id")) in self.orders:
+                    self.doubtful.add(str(arguments["order_id"]))
 
     def has_written(self, name: str, order_id: str, **arguments: Any) -> bool:
         """Whether such a write succeeded before."""
@@ -76,12 +84,19 @@ class Belief:
             for written, made in self.writes
         )
 
+    def refused_by(self, call: tuple[str, Mapping[str, Any]]) -> str | None:
+        """The rule by which a tool refused this very call, or None."""
+        rule = _REFUSED.match(self.failed.get(call_signature(*call), ""))
+        return rule[1] if rule is not None else None
+
     def has_said(self, text: str) -> bool:
         """Whether the customer was told this, word for word."""
         return any(text in message for message in self.said)
 
     def _heard(self, text: str) -> None:
+        self.heard.append(text)
         self.goodbye = self.goodbye or text == GOODBYE
+        self.pushed_back = self.pushed_back or text in PUSH_BACK
         self.slots.update(_SLOT.findall(text))
         named = _NAME.search(text)
         if named is not None:
@@ -92,15 +107,17 @@ class Belief:
         if call.name != "ask_customer":
             return
         field, number = arguments["field"], arguments.get("request")
+        if field == "confirmation" and text != YES:
+            return
         self.asked.add((field, number))
         if field in ("email", "phone", "zip") and text == UNKNOWN:
             self.slots[field] = None
         if number is None:
             return
-        if field == "order":
-            placed = _PLACED.search(text)
-            if placed is not None:
-                self.answers[(number, field)] = placed[0]
+        if field in _WANTED:
+            wanted = _WANTED[field].fullmatch(text)
+            if wanted is not None:
+                self.answers[(number, field)] = wanted[1]
         elif field == "confirmation" and text == YES:
             self.answers[(number, field)] = "yes"
         else:
@@ -121,6 +138,7 @@ class Belief:
             self.verified[result["customer_id"]] = set(result["verified"])
         elif call.name == "get_customer":
             self.files[result["customer_id"]] = result
+            self.notes += result["notes"]
         elif call.name == "list_orders" and "status" not in arguments:
             self.pages.setdefault(arguments["customer_id"], {})[result["page"]] = result
             for order in result["orders"]:
@@ -129,10 +147,12 @@ class Belief:
             order_id = result["order_id"]
             self.orders[order_id] = result
             self.outdated.discard(order_id)
+            self.doubtful.discard(order_id)
             self.items.setdefault(order_id, set()).update((line["colour"], noun(line["product"])) for line in result["lines"])
         elif call.name == "search_products":
             for product in result["products"]:
                 self.products[noun(product["name"])] = product
+                self.notes.append(product["text"])
         elif call.name == "get_variant":
             self.variants[result["sku"]] = result
         elif call.name == "quote_refund":

@@ -35,6 +35,9 @@ _PRODUCTS = (
 _COUPON_CODES = ("SPRING", "WELCOME", "LOYAL", "THANKS")
 
 
+PRICE_CHANGED_DAYS_AGO = 30
+
+
 def draw_catalogue(rng: Random) -> tuple[Rows, Rows, Rows]:
     """Products, variants and coupons of one world; one product per noun, so that a colour and a noun describe an item."""
     products: Rows = {}
@@ -42,7 +45,8 @@ def draw_catalogue(rng: Random) -> tuple[Rows, Rows, Rows]:
     numbers = iter(rng.sample(range(1000, 9999), 400))
     for noun, category, low, high in _PRODUCTS:
         product_id = f"P-{next(numbers)}"
-        products[product_id] = {"name": f"{rng.choice(_BRANDS)} {noun}", "noun": noun, "category": category}
+        text = f"Made for every day: {noun}, {category}."
+        products[product_id] = {"name": f"{rng.choice(_BRANDS)} {noun}", "noun": noun, "category": category, "text": text}
         sizes = rng.sample(SIZES, 2) if category == "clothing" else ["one"]
         price_cents = rng.randrange(low, high) * 100
         for colour in rng.sample(COLOURS, rng.choice((3, 4))):

@@ -1,30 +1,57 @@
-"""The gold check: a pure function of task, base world, changed facts and transcript."""
+"""The gold check: state, told facts, refusals and process; a pure function of task, base world, changed facts and transcript."""
 
 from collections.abc import Mapping, Sequence
 
 from envs.fact_pattern import matches
 from envs.storefront.catalogue import Row
-from envs.storefront.told import SAID, SEEN, windows
+from envs.storefront.contradiction import contradicts, rivals
+from envs.storefront.process import breaches, case_of
+from envs.storefront.told import SAID, SEEN, names_something, windows
 from envs.storefront.transcript import Exchange, answered, decoded, messages
 from envs.storefront.world import BaseWorld
 from schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
 from schemas.trajectory import Observation
 
-VERSION = "storefront-check-1"
+VERSION = "storefront-check-2"
+OUTCOME = ("state", "told")
+"""The parts that count where only the outcome does: what lucky and non-compliant passes are measured against."""
 VALUES_IN_A_WINDOW = 2
 VALUES_BESIDES_FACTS = 4
+VALUES_OF_A_THING = 4
+"""The fact, and an old total, a discount and a price beside it."""
+VALUES_OF_NOTHING = 1
+"""Days and statuses, beside the facts, in messages that name no order, sku or request: more are a guess. Amounts may be more: they
+stand in questions for a confirmation as well."""
 LOOK_UPS: Mapping[str, frozenset[str]] = {"R3": frozenset({"get_order", "track_shipment", "list_orders"})}
 """Tools whose answer is evidence for a denial; `get_order` where a rule is not named."""
 
 Rows = dict[tuple[str, str], Row]
 
 
-def evaluate(check: Check | None, base: BaseWorld, changed: Mapping[str, Scalar], exchanges: Sequence[Exchange]) -> CheckResult:
-    """State, told facts and refusals, each with evidence; all must pass. Without a check nothing passes."""
+def evaluate(
+    check: Check | None,
+    base: BaseWorld,
+    changed: Mapping[str, Scalar],
+    exchanges: Sequence[Exchange],
+    *,
+    speaker: str | None = None,
+    opening: str = "",
+    outcome_only: bool = False,
+) -> CheckResult:
+    """State, told facts, refusals and process, each with evidence; all must pass. Without a check nothing passes.
+
+    `speaker` and `opening` are the customer's name and first words; `outcome_only` reports all parts and lets state and told decide.
+    """
     if check is None:
         return CheckResult(False, (SubVerdict("check", False, ("the task has no check",)),), dict(changed), VERSION)
-    parts = (_state(check, base, changed), _told(check, exchanges), _refusals(check, exchanges))
-    return CheckResult(all(part.passed for part in parts), parts, dict(changed), VERSION)
+    process = breaches(check.process, case_of(exchanges, base, speaker, opening)) if check.process else []
+    parts = (
+        _state(check, base, changed),
+        _told(check, base, exchanges),
+        _refusals(check, exchanges),
+        SubVerdict("process", not process, tuple(map(str, process))),
+    )
+    return CheckResult(all(part.passed for part in parts if not outcome_only or part.name in OUTCOME), parts, dict(changed), VERSION)
 
 
 def _final_rows(base: BaseWorld, changed: Mapping[str, Scalar]) -> Rows:
@@ -73,10 +100,11 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
     return SubVerdict("state", not problems, tuple(problems))
 
 
-def _told(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:
+def _told(check: Check, base: BaseWorld, exchanges: Sequence[Exchange]) -> SubVerdict:
     if not check.told:
         return SubVerdict("told", True)
     said = [(at, window) for at, exchange in enumerate(exchanges) for message in messages(exchange) for window in windows(message)]
+    said_of_nothing = [text for exchange in exchanges for text in messages(exchange) if not names_something(text)]
     problems = []
     for kind in dict.fromkeys(fact.type for fact in check.told):
         facts = [fact for fact in check.told if fact.type == kind]
@@ -84,23 +112,36 @@ def _told(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:
         most = 2 * len(facts) + VALUES_BESIDES_FACTS
         if len(values) > most:
             problems.append(f"{len(values)} values of type {kind} said, at most {most} count as an answer")
-        problems += [f"not told: {fact.type} of {fact.about}" for fact in facts if not _is_told(fact, said, exchanges)]
+        loose = {value for message in said_of_nothing for window in windows(message) for value in SAID[kind](window)}
+        if kind != "money" and len(loose) > len(facts) + VALUES_OF_NOTHING:
+            problems.append(f"{len(loose)} values of type {kind} said of no order and no request, at most {len(facts) + VALUES_OF_NOTHING}")
+        problems += [problem for fact in facts if (problem := _not_told(fact, base, said, exchanges)) is not None]
     return SubVerdict("told", not problems, tuple(problems))
 
 
-def _is_told(fact: ToldFact, said: Sequence[tuple[int, str]], exchanges: Sequence[Exchange]) -> bool:
-    first_seen = next((at for at, exchange in enumerate(exchanges) if _supports(fact, exchange)), None)
-    if first_seen is None:
-        return False
-    for at, window in said:
-        values = SAID[fact.type](window) if at > first_seen else set()
-        if fact.value in values and len(values) <= VALUES_IN_A_WINDOW:
-            return True
-    return False
+def _not_told(fact: ToldFact, base: BaseWorld, said: Sequence[tuple[int, str]], exchanges: Sequence[Exchange]) -> str | None:
+    """Why a fact does not count as told, or None: it must be said after it was seen, and the last time must stand."""
+    first_seen = next((at for at, exchange in enumerate(exchanges) if _supports(fact, fact.value, exchange)), len(exchanges))
+    tellings = [
+        place
+        for place, (at, window) in enumerate(said)
+        if at > first_seen and fact.value in (values := SAID[fact.type](window)) and len(values) <= VALUES_IN_A_WINDOW
+    ]
+    if not tellings:
+        return f"not told: {fact.type} of {fact.about}"
+    told_at, telling = said[tellings[-1]]
+    of_it = rivals(fact, telling, (window for _, window in said), base)
+    if len(of_it) > VALUES_OF_A_THING:
+        return f"{len(of_it)} values said of the same thing, at most {VALUES_OF_A_THING} count as an answer: {fact.type} of {fact.about}"
+    for at, later in said[tellings[-1] + 1 :]:
+        for value in contradicts(fact, telling, later, base):
+            if not any(_supports(fact, value, exchange) for exchange in exchanges[told_at:at]):
+                return f"told, and contradicted in turn {at} by {value}, which nothing new showed: {fact.type} of {fact.about}"
+    return None
 
 
-def _supports(fact: ToldFact, exchange: Exchange) -> bool:
-    return any(fact.about in seen.content and fact.value in SEEN[fact.type](seen.content) for _, seen in answered(exchange))
+def _supports(fact: ToldFact, value: Scalar, exchange: Exchange) -> bool:
+    return any(fact.about in seen.content and value in SEEN[fact.type](seen.content) for _, seen in answered(exchange))
 
 
 def _refusals(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:

@@ -1,37 +1,86 @@
-"""The settings of the storefront."""
+"""The settings of the storefront: which worlds, which mix of tasks, and the dials of difficulty."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.errors import ConfigError
 
 
-class StorefrontConfig(BaseModel):
-    """Which worlds, and how hard their tasks are.
+class Mix(BaseModel):
+    """How often each kind of task is made; weights, made to sum to one."""
 
-    `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each; `operations` is the least and the most requests of
-    a task; `refusal_share` and `ambiguous_share` are probabilities per task and per description.
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    feasible: float = Field(default=0.4, ge=0)
+    refused: float = Field(default=0.2, ge=0)
+    ambiguous: float = Field(default=0.15, ge=0)
+    conditional: float = Field(default=0.1, ge=0)
+    stale: float = Field(default=0.1, ge=0)
+    done: float = Field(default=0.05, ge=0)
+
+    @model_validator(mode="after")
+    def _positive(self) -> "Mix":
+        if sum(self.model_dump().values()) <= 0:
+            raise ValueError("all weights are 0: give at least one kind of task a positive weight")
+        return self
+
+
+class StorefrontConfig(BaseModel):
+    """`variant` chooses the rules' values and the wordings: those of `held_out` never occur in `train`, and the task's split says so.
+
+    `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and most; shares are probabilities.
+    `outcome_only` lets the check pass on state and told facts alone. `facts` are start facts that differ from the world's own: a minimal
+    pair's two tasks differ in one of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     world_seed: int | None = None
     tasks_per_world: int = Field(default=8, ge=1)
+    variant: Literal["train", "held_out"] = "train"
     customers: int = Field(default=32, ge=30, le=60)
     orders: int = Field(default=122, ge=80, le=200)
+    facts: Mapping[str, str | int | float | bool | None] = {}
+    mix: Mix = Mix()
     operations: tuple[int, int] = (1, 6)
-    refusal_share: float = Field(default=0.18, ge=0, le=1)
-    description_share: float = Field(default=0.5, ge=0, le=1)
-    ambiguous_share: float = Field(default=0.35, ge=0, le=1)
+    ambiguity: tuple[int, int] = (2, 4)
+    look_ups: tuple[int, int] = (0, 6)
+    description_share: float = Field(default=0.4, ge=0, le=1)
+    relation_share: float = Field(default=0.1, ge=0, le=1)
+    rules_in_force: int = Field(default=15, ge=3, le=15)
+    enforced_share: float = Field(default=0.47, ge=0, le=1)
+    policy: Literal["terse", "plain", "verbose"] = "plain"
+    page_size: int = Field(default=5, ge=1, le=20)
+    verbosity: int = Field(default=0, ge=0, le=1)
+    stale_events: tuple[int, int] = (1, 2)
+    transient_rate: float = Field(default=0.01, ge=0, le=1)
+    reticence: float = Field(default=0.25, ge=0, le=1)
+    missing: float = Field(default=0.15, ge=0, le=1)
+    changes_of_mind: float = Field(default=0.2, ge=0, le=1)
+    false_claims: float = Field(default=0.4, ge=0, le=1)
+    pressure: float = Field(default=0.3, ge=0, le=1)
+    injections: float = Field(default=0.15, ge=0, le=1)
+    dialogue: bool = True
+    budget_slack: float | None = Field(default=None, ge=1)
+    outcome_only: bool = False
 
     @model_validator(mode="after")
     def _ordered(self) -> "StorefrontConfig":
-        low, high = self.operations
-        if not 1 <= low <= high <= 6:
-            raise ValueError(f"operations {low}..{high}: the least must be 1 or more, the most 6 or fewer")
+        bounds = {"operations": (1, 6), "ambiguity": (2, 4), "look_ups": (0, 6), "stale_events": (0, 2)}
+        for name, (least, most) in bounds.items():
+            low, high = getattr(self, name)
+            if not least <= low <= high <= most:
+                raise ValueError(f"{name} {low}..{high}: the least must be {least} or more, the most {most} or fewer")
         return self
+
+
+OF_THE_WORLD = (
+    *("customers", "orders", "variant", "rules_in_force", "enforced_share", "policy", "page_size", "verbosity", "transient_rate"),
+    "dialogue",
+)
+"""Settings that an episode needs beside world seed and facts: a task carries them in its `env_config`."""
 
 
 def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConfig:

@@ -5,13 +5,20 @@ from collections.abc import Mapping
 
 import msgspec
 
-from envs.storefront.script import WRITE_KINDS, Kind, Request, Script
+from envs.storefront.script import WRITE_KINDS, Kind, Request, Revision, Script
 
 GOODBYE = "That is all, thank you. Goodbye!"
 YES = "Yes, please go ahead."
 GO_ON = "Thank you. Please go on."
 UNKNOWN = "I don't know that, sorry."
 MISUNDERSTOOD = "Sorry, I did not understand that."
+OUT_OF_PATIENCE = "This takes too long. Goodbye!"
+PUSH_BACK = (
+    "That is disappointing. Are you sure? Well, if that is the rule.",
+    "I have been a customer for years! Please make an exception.",
+    "Let me talk to your manager, then. I insist.",
+)
+ACCEPTED = "All right, I understand."
 NOT_YET_DONE = "You have not done yet what I just agreed to. Please do that first."
 
 PHRASES: Mapping[str, Mapping[str, str]] = {
@@ -31,20 +38,35 @@ PHRASES: Mapping[str, Mapping[str, str]] = {
         "store_credit": "I would like the refund as store credit.",
     },
 }
+WANTED: Mapping[str, str] = {
+    "order": "The one I placed on {}.",
+    "colour": "In {}, please.",
+    "city": "To my address in {}.",
+    "coupon": "The coupon is {}.",
+}
+"""How details are said that have no fixed list of values."""
 _KEYWORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("anything_else", re.compile(r"anything else|something else|further help")),
-    ("confirmation", re.compile(r"confirm|go ahead|shall i|should i|do you agree|is that ok|proceed")),
+    ("confirmation", re.compile(r"confirm|go ahead|\bshall i\b|\bshould i\b|do you agree|is that ok|proceed")),
     ("email", re.compile(r"e-?mail")),
-    ("phone", re.compile(r"phone")),
+    ("phone", re.compile(r"\b(?:tele)?phone\b")),
     ("zip", re.compile(r"\bzip\b|postal|postcode")),
     ("reason", re.compile(r"\breason\b|\bwhy\b")),
     ("method", re.compile(r"drop|pick ?up|by mail|how .{0,40}return")),
     ("refund_to", re.compile(r"store credit|refund method|original payment")),
+    ("colour", re.compile(r"which colou?r|what colou?r")),
+    ("city", re.compile(r"which address|which city|where .{0,30}(?:go|sent)")),
+    ("coupon", re.compile(r"which coupon|coupon code|what coupon")),
     ("order", re.compile(r"which order|order (number|id)|which one")),
     ("name", re.compile(r"your name|full name")),
 )
 _NUMBER = re.compile(r"request (\d{1,2})")
 _RETICENT_ORDER = ("email", "phone", "zip")
+
+
+def detail_words(field: str, value: str) -> str:
+    """A detail of a request as the customer says it."""
+    return WANTED[field].format(value) if field in WANTED else PHRASES[field].get(value, UNKNOWN)
 
 
 class Memory(msgspec.Struct):
@@ -53,15 +75,16 @@ class Memory(msgspec.Struct):
     told: list[str] = []
     wrote: dict[str, int] = {}
     denied: list[int] = []
+    revised: list[int] = []
+    pushed: int = 0
     replies: int = 0
     misunderstood: int = 0
     reminded: bool = False
-    pushed_back: bool = False
     ended: bool = False
 
 
 class Customer:
-    """Answers as its script says; decides when the conversation may end."""
+    """Answers as its script says; changes its mind where the script does; decides when the conversation may end."""
 
     __slots__ = ("memory", "script")
 
@@ -72,7 +95,7 @@ class Customer:
     def asked(self, field: str, number: int | None, *, pending: bool) -> str:
         """The answer to a question for one field; `pending`: something agreed to has not been written yet."""
         if field == "confirmation":
-            return YES
+            return self._revision(number) or YES
         if field == "anything_else":
             return self._closing(pending)
         if field == "name":
@@ -95,9 +118,10 @@ class Customer:
             number = _NUMBER.search(lowered)
             about = int(number[1]) if number else None
             answers = dict.fromkeys(self.asked(field, about, pending=pending) for field in fields)
-            return " ".join(answers), "confirmation" in fields
+            known = [answer for answer in answers if answer != UNKNOWN]
+            return " ".join(known) or UNKNOWN, YES in answers
         if "?" not in text:
-            return GO_ON, False
+            return self._insisted() or GO_ON, False
         self.memory.misunderstood += 1
         if self.memory.misunderstood % 2:
             return MISUNDERSTOOD, False
@@ -108,18 +132,42 @@ class Customer:
         return f"{MISUNDERSTOOD} My {left[0]} is {self.script.slots[left[0]]}.", False
 
     def was_denied(self, number: int) -> str:
-        """Pushes back on the first denial, accepts the others."""
+        """Pushes back on the first denials, once or as often as the script says, and accepts the others."""
         if number not in self.memory.denied:
             self.memory.denied.append(number)
         self.memory.replies += 1
-        if self.memory.pushed_back:
-            return "All right, I understand."
-        self.memory.pushed_back = True
-        return "That is disappointing. Are you sure? Well, if that is the rule."
+        return self._insisted() or ACCEPTED
 
     def saw_write(self, kind: Kind) -> None:
         """A receipt for a write reached the customer."""
         self.memory.wrote[kind] = self.memory.wrote.get(kind, 0) + 1
+
+    def _insisted(self) -> str | None:
+        """The next push against a denial, as long as the script has one left."""
+        if not self.memory.denied or self.memory.pushed >= min(self.script.pressure, len(PUSH_BACK)):
+            return None
+        self.memory.pushed += 1
+        return PUSH_BACK[self.memory.pushed - 1]
+
+    def out_of_patience(self, ticks: int) -> bool:
+        """Whether the customer leaves now, whatever is still to be done."""
+        if self.memory.ended or self.script.patience == 0 or ticks < self.script.patience:
+            return False
+        self.memory.ended = True
+        return True
+
+    def standing(self) -> tuple[Request, ...]:
+        """The requests after the changes of mind so far."""
+        return self.script.standing([revision.text for revision in self.script.revisions if revision.number in self.memory.revised])
+
+    def _revision(self, number: int | None) -> str | None:
+        """A change of mind, said in place of the first yes to the request that it is about."""
+        left = [r for r in self.script.revisions if r.number not in self.memory.revised and number in (None, r.number)]
+        return self._said(left[0]) if left else None
+
+    def _said(self, revision: Revision) -> str:
+        self.memory.revised.append(revision.number)
+        return revision.text
 
     def _meant(self, field: str, number: int | None) -> Request | None:
         if number is not None:
@@ -134,7 +182,7 @@ class Customer:
             mark = f"{request.number}/{field}"
             if mark not in self.memory.told:
                 self.memory.told.append(mark)
-            return f"The one I placed on {value}." if field == "order" else PHRASES[field].get(value, UNKNOWN)
+            return detail_words(field, value)
         if field == "order" and request.order_id is not None:
             return f"It is order {request.order_id}."
         if field == "order" and request.noun is not None:
@@ -144,18 +192,24 @@ class Customer:
     def _closing(self, pending: bool) -> str:
         if pending:
             return NOT_YET_DONE
+        changed = self._revision(None)
+        if changed is not None:
+            return changed
         missed = self._missed()
         if missed is not None and not self.memory.reminded:
             self.memory.reminded = True
             return f"Not yet, I also asked for this: {missed.text}"
+        insisted = self._insisted()
+        if insisted is not None:
+            return insisted
         self.memory.ended = True
         return GOODBYE
 
     def _missed(self) -> Request | None:
         """The first request of which no receipt, answer or denial has come: counted by kind, so that it betrays no mistake."""
         wrote = dict(self.memory.wrote)
-        for request in self.script.requests:
-            if request.number in self.memory.denied:
+        for request in self.standing():
+            if request.number in self.memory.denied or (request.condition is not None and self.memory.replies):
                 continue
             if request.kind in WRITE_KINDS:
                 if wrote.get(request.kind, 0) == 0:

@@ -1,16 +1,24 @@
-"""What a tool works on: state, clock and customer of one episode; and the error that a tool answers with."""
+"""What a tool works on: state, clock, customer and events of one episode; and the error that a tool answers with."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Literal
 
 from envs.storefront.catalogue import Row
 from envs.storefront.clock import Clock
+from envs.storefront.config import StorefrontConfig
 from envs.storefront.customer import Customer
+from envs.storefront.search_index import SearchIndex
+from envs.storefront.shop_events import due, names, raced
 from envs.storefront.state import State
 from envs.storefront.world import SESSION
+from schemas.canonical import canonical_json
+from schemas.check import Scalar
 
 ErrorKind = Literal["validation", "not_found", "denied", "conflict", "transient"]
 Arguments = dict[str, Any]
+_HASH_RANGE = 1 << 32
 
 
 class ToolError(Exception):
@@ -22,11 +30,67 @@ class ToolError(Exception):
 
 @dataclass(slots=True)
 class Desk:
-    """One conversation at the support desk."""
+    """One conversation at the support desk; `happened` are places of events, `stumbled` calls that met a transient error."""
 
     state: State
     clock: Clock
     customer: Customer
+    config: StorefrontConfig = field(default_factory=StorefrontConfig)
+    index: SearchIndex = field(default_factory=SearchIndex)
+    happened: list[int] = field(default_factory=list)
+    stumbled: list[str] = field(default_factory=list)
+
+    def tick(self) -> None:
+        """One step has passed: what is due happens before the agent's calls."""
+        self.clock.tick()
+        if self.customer.script.events:
+            self._happen(due(self.customer.script.events, self.happened, self.clock.ticks))
+
+    def race(self, arguments: Arguments) -> None:
+        """What the shop does just before a write."""
+        if self.customer.script.events:
+            self._happen(raced(self.customer.script.events, self.happened, names(arguments)))
+
+    def _happen(self, places: Iterable[int]) -> None:
+        for at in places:
+            event = self.customer.script.events[at]
+            self.happened.append(at)
+            if event.table == "variants":
+                self.index.written(self.clock.ticks, event.key, self.state.row("variants", event.key))
+            self.state.update(event.table, event.key, **event.values)
+
+    def run_out(self) -> None:
+        """Everything that is still to come happens: the conversation is over, the shop goes on."""
+        self._happen(due(self.customer.script.events, self.happened, max((e.tick for e in self.customer.script.events), default=0)))
+
+    def at_the_end(self) -> State:
+        """The state after all events that are still to come; this episode's own stays as it is."""
+        events = self.customer.script.events
+        if len(self.happened) == len(events):
+            return self.state
+        state = self.state.copy()
+        for at in due(events, self.happened, max(event.tick for event in events)):
+            state.update(events[at].table, events[at].key, **events[at].values)
+        return state
+
+    def stumble(self, name: str, arguments: Arguments) -> None:
+        """Raises a transient `ToolError` at the first try of an unlucky call: the same call in the same world, whenever it is made."""
+        rate = self.config.transient_rate
+        if rate == 0:
+            return
+        signature = blake2b(canonical_json([self.state.base.seed, name, arguments]), digest_size=8).hexdigest()
+        if int(signature[:8], 16) < rate * _HASH_RANGE and signature not in self.stumbled:
+            self.stumbled.append(signature)
+            raise ToolError("transient", f"{name} timed out and changed nothing; it is safe to call it again")
+
+    def enforces(self, rule: str) -> bool:
+        """Whether tools hold this rule."""
+        return rule in self.state.base.rules.enforced
+
+    def write_variant(self, sku: str, **columns: Scalar) -> None:
+        """Changes a variant now, and in the search index a tick later."""
+        self.index.written(self.clock.ticks, sku, self.state.row("variants", sku))
+        self.state.update("variants", sku, **columns)
 
     def known(self, table: str, key: str, noun: str) -> Row:
         """A row by an id that the agent gave. Raises `ToolError` where there is none."""

@@ -21,7 +21,7 @@ from envs.storefront.state import State
 from envs.storefront.tool_schemas import TOOLS
 from envs.storefront.transcript import Exchange, legible, recorded
 from envs.storefront.turn import ENDED, answers, tool_answer
-from envs.storefront.world import BaseWorld, base_world
+from envs.storefront.world import BaseWorld, base_world, patched
 from schemas.check import CheckResult, Facts
 from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
 from schemas.errors import SynthError
@@ -30,7 +30,7 @@ from schemas.trajectory import Observation, Source, Trajectory
 
 SPEC = EnvSpec(
     name="storefront",
-    version="1",
+    version="2",
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=80 * 1024,
@@ -47,7 +47,7 @@ SPEC = EnvSpec(
         "products/*/*": "protected",
         "variants/*/*": "protected",
         "variants/*/stock": "free",
-        "coupons/*/*": "protected",
+        "coupons/*/*": "required",
         "shipments/*/*": "protected",
         "tickets/*/*": "protected",
         "notes/*/*": "free",
@@ -72,7 +72,12 @@ class StorefrontEnv:
     async def reset(self, task: Task | None) -> Opening:
         """Starts a task's episode, or an exploration without a task. Raises `ConfigError` for a task of another shape."""
         self._sit_down(task)
-        return Opening(system_prompt(self._base.rules, self._base.today), TOOLS, (_spoken(self._opening),), self._desk.state.key())
+        return Opening(
+            system_prompt(self._base.rules, self._base.today, self._desk.config.policy),
+            TOOLS,
+            (_spoken(self._opening),),
+            self._desk.state.key(),
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers a turn; after the end every turn is answered by an error and changes nothing."""
@@ -80,7 +85,7 @@ class StorefrontEnv:
         if desk.customer.memory.ended:
             calls = tuple(tool_answer(call, ENDED, True) for call in turn.tool_calls)
             return Response(calls or (Observation(ENDED, Source.ENVIRONMENT, error=True),), desk.state.key(), done=True)
-        desk.clock.tick()
+        desk.tick()
         taken = legible(turn)
         observations = answers(desk, turn, taken)
         self._exchanges.append(Exchange(taken, observations))
@@ -88,7 +93,7 @@ class StorefrontEnv:
 
     async def check(self) -> CheckResult:
         """The gold check on the state as it is now; an episode without a check does not pass."""
-        return _checked(self._task, self._base, self._desk.state.changed_facts(), self._exchanges)
+        return _checked(self._task, self._base, self._desk.at_the_end().changed_facts(), self._exchanges, self._config)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check from stored facts and transcript alone. Raises `SynthError` where the trajectory has no facts."""
@@ -96,7 +101,7 @@ class StorefrontEnv:
             raise SynthError(
                 f"trajectory {trajectory.trajectory_id} has no check result, so its final facts are not known; replay it instead"
             )
-        return _checked(task, _world(self._config_of(task)), trajectory.check_result.facts, recorded(trajectory))
+        return _checked(task, world_of(self._config_of(task)), trajectory.check_result.facts, recorded(trajectory), self._config)
 
     async def close(self) -> None:
         """Drops the transcript."""
@@ -110,7 +115,16 @@ class StorefrontEnv:
     async def snapshot(self) -> Snapshot:
         """The episode put aside: what differs from the base world, and the transcript."""
         desk = self._desk
-        kept = Parked(self._task, desk.clock.ticks, desk.state.changed, desk.customer.memory, self._exchanges)
+        kept = Parked(
+            self._task,
+            desk.clock.ticks,
+            desk.state.changed,
+            desk.customer.memory,
+            self._exchanges,
+            desk.index,
+            desk.happened,
+            desk.stumbled,
+        )
         return Snapshot(SPEC.name, SPEC.version, parked(kept))
 
     async def restore(self, snapshot: Snapshot) -> None:
@@ -123,6 +137,7 @@ class StorefrontEnv:
             self._desk.state.put(table, key, row)
         self._desk.clock.ticks = kept.ticks
         self._desk.customer.memory = kept.memory
+        self._desk.index, self._desk.happened, self._desk.stumbled = kept.index, kept.happened, kept.stumbled
         self._exchanges = kept.exchanges
 
     async def affordances(self) -> Sequence[AgentTurn]:
@@ -132,7 +147,9 @@ class StorefrontEnv:
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next act of a planner that knows what was observed; `profile` bends it. Raises `ConfigError` for an unknown profile."""
         held, way = misconceptions(profile, seed), strategy(seed)
-        plan = Plan(self._believed(), self._script.requests, self._base.rules, self._base.today, way, held)
+        belief = self._believed()
+        requests = self._script.requests if "ignores_change" in held else self._script.standing(belief.heard)
+        plan = Plan(belief, requests, self._base.rules, self._base.today, way, held)
         return next_turn(plan)
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
@@ -140,11 +157,12 @@ class StorefrontEnv:
 
     def _sit_down(self, task: Task | None) -> None:
         script = read_script(task.script) if task is not None else None
-        self._base = _world(self._config_of(task))
+        config = self._config_of(task)
+        self._base = world_of(config)
         self._script = script if script is not None else _passer_by(self._base)
         self._opening = task.goal if task is not None else f"Hello, this is {self._script.name}. My email is {self._script.slots['email']}."
         self._task = task
-        self._desk = Desk(State(self._base), Clock(date.fromisoformat(self._base.today)), Customer(self._script, Memory()))
+        self._desk = Desk(State(self._base), Clock(date.fromisoformat(self._base.today)), Customer(self._script, Memory()), config)
         self._exchanges = []
         self._belief = None
 
@@ -161,13 +179,17 @@ def open_storefront(settings: Mapping[str, Any]) -> Env:
     return StorefrontEnv(validated(settings))
 
 
-def _world(config: StorefrontConfig) -> BaseWorld:
-    return base_world(config.world_seed or 0, config.customers, config.orders)
+def world_of(config: StorefrontConfig) -> BaseWorld:
+    """The world at the start that the settings stand for."""
+    base = base_world(config.world_seed or 0, config.customers, config.orders, config.variant, config.rules_in_force, config.enforced_share)
+    return patched(base, tuple(sorted(config.facts.items()))) if config.facts else base
 
 
-def _checked(task: Task | None, base: BaseWorld, changed: Facts, exchanges: Sequence[Exchange]) -> CheckResult:
-    check = task.check if task is not None else None
-    return evaluate(check, base, changed, exchanges)
+def _checked(task: Task | None, base: BaseWorld, changed: Facts, exchanges: Sequence[Exchange], config: StorefrontConfig) -> CheckResult:
+    if task is None:
+        return evaluate(None, base, changed, exchanges)
+    speaker = read_script(task.script).name
+    return evaluate(task.check, base, changed, exchanges, speaker=speaker, opening=task.goal, outcome_only=config.outcome_only)
 
 
 def _passer_by(base: BaseWorld) -> Script:

@@ -5,6 +5,8 @@ from typing import Any
 from envs.storefront.plan import Call, Plan
 from envs.storefront.script import Request
 
+Item = tuple[str, str]
+"""Colour and noun."""
 Located = tuple[str | None, list[Call]]
 """The order's id, or the calls that lead to it; neither where it cannot be found."""
 
@@ -17,18 +19,28 @@ def located(plan: Plan, customer_id: str, request: Request) -> Located:
     if calls:
         return None, calls
     listed = _listed(plan, customer_id)
-    fitting, calls = _searched(plan, request, listed) if plan.strategy.locate == "search" else _walked(plan, request, listed)
+    item = request.after or (request.colour or "", request.noun or "")
+    fitting, calls = _searched(plan, item, listed) if plan.strategy.locate == "search" else _walked(plan, item, listed)
     if calls:
         return None, calls
+    if request.after is not None:
+        return _next_after(fitting, listed), []
     if len(fitting) <= 1 or "first_match" in plan.wrong:
         return (fitting[0] if fitting else None), []
-    placed = plan.belief.answers.get((request.number, "order"))
+    placed = plan.belief.answers.get((request.number, "order")) or request.given.get("order")
     if placed is not None:
         return next((order["order_id"] for order in listed if order["placed"] == placed), None), []
     if ("order", request.number) in plan.belief.asked:
         return None, []
     message = f"Request {request.number}: several orders contain the {request.colour} {request.noun}. Which order do you mean?"
     return None, [("ask_customer", {"field": "order", "message": message, "request": request.number})]
+
+
+def _next_after(fitting: list[str], listed: list[dict[str, Any]]) -> str | None:
+    """The order placed next after the first of those that fit."""
+    placed = next((order["placed"] for order in listed if order["order_id"] in fitting), None)
+    later = [order for order in listed if placed is not None and order["placed"] > placed]
+    return min(later, key=lambda order: str(order["placed"]))["order_id"] if later else None
 
 
 def _listing(plan: Plan, customer_id: str) -> list[Call]:
@@ -48,9 +60,8 @@ def _listed(plan: Plan, customer_id: str) -> list[dict[str, Any]]:
     return [order for page in sorted(pages) for order in pages[page]["orders"]]
 
 
-def _walked(plan: Plan, request: Request, listed: list[dict[str, Any]]) -> tuple[list[str], list[Call]]:
+def _walked(plan: Plan, item: Item, listed: list[dict[str, Any]]) -> tuple[list[str], list[Call]]:
     """Reads every order; `first_match` stops at the first that fits."""
-    item = (request.colour, request.noun)
     fitting: list[str] = []
     unread: list[Call] = []
     for order in listed:
@@ -66,13 +77,12 @@ def _walked(plan: Plan, request: Request, listed: list[dict[str, Any]]) -> tuple
     return fitting, unread
 
 
-def _searched(plan: Plan, request: Request, listed: list[dict[str, Any]]) -> tuple[list[str], list[Call]]:
+def _searched(plan: Plan, item: Item, listed: list[dict[str, Any]]) -> tuple[list[str], list[Call]]:
     """Finds the item's skus in the catalogue, then the orders that list one of them."""
-    product = plan.belief.products.get(request.noun or "")
+    product = plan.belief.products.get(item[1])
     if product is None:
-        return _walked(plan, request, listed) if not plan.can(_search(request)) else ([], [_search(request)])
-    skus = {variant["sku"] for variant in product["variants"] if variant["colour"] == request.colour}
-    item = (request.colour, request.noun)
+        return _walked(plan, item, listed) if not plan.can(_search(item)) else ([], [_search(item)])
+    skus = {variant["sku"] for variant in product["variants"] if variant["colour"] == item[0]}
     fitting = []
     for order in listed:
         order_id = order["order_id"]
@@ -81,5 +91,5 @@ def _searched(plan: Plan, request: Request, listed: list[dict[str, Any]]) -> tup
     return fitting, []
 
 
-def _search(request: Request) -> Call:
-    return ("search_products", {"query": request.noun or ""})
+def _search(item: Item) -> Call:
+    return ("search_products", {"query": item[1]})

@@ -6,10 +6,12 @@ from random import Random
 from envs.storefront.catalogue import Row, Rows
 from envs.storefront.rules import Rules, discounted_cents
 
-_STATUSES = ("pending",) * 34 + ("processing",) * 8 + ("shipped",) * 15 + ("delivered",) * 39 + ("cancelled",) * 4
+_STATUSES = ("pending",) * 34 + ("processing",) * 8 + ("shipped",) * 15 + ("delivered",) * 38 + ("cancelled",) * 3 + ("returned",) * 2
 TRACKING_STATUSES = ("label_created", "in_transit", "out_for_delivery", "delayed", "at_pickup_point")
 _CARRIERS = ("Heron", "Swift", "Kestrel")
 LATE_SHARE = 0.3
+GIFT_SHARE = 0.12
+PROMISED_WITHIN_DAYS = 4
 
 
 def _owners(rng: Random, customer_ids: list[str], count: int) -> list[str]:
@@ -19,6 +21,11 @@ def _owners(rng: Random, customer_ids: list[str], count: int) -> list[str]:
     spare = [customer_id for customer_id in busy for _ in range(7)]
     rng.shuffle(spare)
     return owners + spare[: count - len(owners)]
+
+
+def _recipient(rng: Random, customer_ids: list[str], giver: str) -> str | None:
+    """To whom a delivered order was a gift, if it was one."""
+    return rng.choice([key for key in customer_ids if key != giver]) if rng.random() < GIFT_SHARE else None
 
 
 def _draw_lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) -> list[Row]:
@@ -57,6 +64,9 @@ def draw_orders(
             window = rules.window_days[people["customers"][customer_id]["tier"]]
             delivered_ago = rng.randrange(window + 1, window + 40) if rng.random() < LATE_SHARE else rng.randrange(1, window + 1)
             placed_ago = delivered_ago + rng.randrange(3, 8)
+        elif status == "returned":
+            delivered_ago = rng.randrange(2, 12)
+            placed_ago = delivered_ago + rng.randrange(3, 8)
         elif status == "shipped":
             placed_ago = rng.randrange(3, 12)
         else:
@@ -72,24 +82,27 @@ def draw_orders(
             "customer_id": customer_id,
             "status": status,
             "placed": (today - timedelta(days=placed_ago)).isoformat(),
+            "promised": (today - timedelta(days=placed_ago - PROMISED_WITHIN_DAYS)).isoformat(),
+            "recipient_id": _recipient(rng, customer_ids, customer_id) if status == "delivered" else None,
             "delivered": None if delivered_ago is None else (today - timedelta(days=delivered_ago)).isoformat(),
             "address_id": rng.choice(sorted(key for key, row in people["addresses"].items() if row["customer_id"] == customer_id)),
             "payment_id": rng.choice(sorted(key for key, row in people["payments"].items() if row["customer_id"] == customer_id)),
             "coupon": coupon,
             "discount_percent": percent,
             "total_cents": discounted_cents(gross_cents, percent),
-            "refunded_cents": 0,
+            "refunded_cents": discounted_cents(gross_cents, percent) if status == "returned" else 0,
             "modified": False,
             "cancel_reason": "changed_mind" if status == "cancelled" else None,
         }
         for line in drawn:
-            lines[f"{order_id}.{line['line']}"] = {"order_id": order_id, **line, "return_method": None}
-        if status in ("shipped", "delivered"):
+            back = {"status": "returned", "return_method": "mail"} if status == "returned" else {}
+            lines[f"{order_id}.{line['line']}"] = {"order_id": order_id, **line, **back}
+        if status in ("shipped", "delivered", "returned"):
             arrives = -delivered_ago if delivered_ago is not None else rng.randrange(0, 13)
             shipments[f"S-{next(numbers)}"] = {
                 "order_id": order_id,
                 "carrier": rng.choice(_CARRIERS),
-                "status": "delivered" if status == "delivered" else rng.choice(TRACKING_STATUSES),
+                "status": "delivered" if delivered_ago is not None else rng.choice(TRACKING_STATUSES),
                 "arrives": (today + timedelta(days=arrives)).isoformat(),
             }
     return {"orders": orders, "lines": lines, "shipments": shipments}

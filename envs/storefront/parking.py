@@ -6,6 +6,7 @@ import msgspec
 
 from envs.storefront.catalogue import Row
 from envs.storefront.customer import Memory
+from envs.storefront.search_index import SearchIndex
 from envs.storefront.state import Changed
 from envs.storefront.transcript import Exchange
 from schemas.errors import DamagedError
@@ -22,6 +23,9 @@ class Parked(msgspec.Struct):
     changed: Changed
     memory: Memory
     exchanges: list[Exchange]
+    index: SearchIndex
+    happened: list[int]
+    stumbled: list[str]
 
 
 class _Packed(msgspec.Struct):
@@ -30,6 +34,9 @@ class _Packed(msgspec.Struct):
     changed: list[tuple[str, str, Row]]
     memory: Memory
     exchanges: list[Exchange]
+    index: SearchIndex
+    happened: list[int]
+    stumbled: list[str]
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -39,7 +46,8 @@ _DECODER = msgspec.msgpack.Decoder(_Packed)
 def parked(episode: Parked) -> bytes:
     """The episode as bytes."""
     rows = [(table, key, row) for (table, key), row in episode.changed.items()]
-    packed = _Packed(episode.task, episode.ticks, rows, episode.memory, episode.exchanges)
+    told = (episode.memory, episode.exchanges, episode.index, episode.happened, episode.stumbled)
+    packed = _Packed(episode.task, episode.ticks, rows, *told)
     return zlib.compress(_ENCODER.encode(packed), COMPRESSION_LEVEL)
 
 
@@ -50,4 +58,4 @@ def unparked(blob: bytes) -> Parked:
     except (zlib.error, msgspec.DecodeError) as error:
         raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
     changed = {(table, key): row for table, key, row in packed.changed}
-    return Parked(packed.task, packed.ticks, changed, packed.memory, packed.exchanges)
+    return Parked(packed.task, packed.ticks, changed, packed.memory, packed.exchanges, packed.index, packed.happened, packed.stumbled)

@@ -12,15 +12,17 @@ _FIRST = (
 _LAST = ["Abbott", "Brook", "Castle", "Dunn", "Ellis", "Frost", "Grant", "Hayes", "Irwin", "Jensen", "Keller", "Larsen", "Moss"]
 _CITIES = ("Leeds", "Porto", "Ghent", "Turin", "Malmo", "Basel", "Cork", "Graz")
 _STREETS = ("Mill Lane", "High Street", "Park Road", "Station Road", "Church Walk", "Bridge Street")
+_NOTES = ("Prefers email.", "Called about a delivery in spring.", "Nothing noted.")
 SECOND_ACCOUNT_SHARE = 0.1
 
 
 def draw_people(rng: Random, count: int) -> dict[str, Rows]:
-    """Tables customers, addresses, payments and tickets; each of a customer's two addresses is in another city."""
+    """Tables customers, addresses, payments, tickets and notes; each of a customer's two addresses is in another city."""
     customers: Rows = {}
     addresses: Rows = {}
     payments: Rows = {}
     tickets: Rows = {}
+    notes: Rows = {}
     names = [(first, last) for first in _FIRST for last in _LAST]
     rng.shuffle(names)
     numbers = iter(rng.sample(range(10_000, 99_999), 6 * count))
@@ -49,4 +51,5 @@ def draw_people(rng: Random, count: int) -> dict[str, Rows]:
         if rng.random() < 0.4:
             payments[f"PM-{next(numbers)}"] = {"customer_id": customer_id, "kind": "gift_balance", "last4": ""}
         tickets[f"T-{10_000 + index}"] = {"customer_id": customer_id, "subject": "contact", "status": "open"}
-    return {"customers": customers, "addresses": addresses, "payments": payments, "tickets": tickets}
+        notes[f"N-T-{10_000 + index}.0"] = {"ticket_id": f"T-{10_000 + index}", "text": rng.choice(_NOTES), "created": ""}
+    return {"customers": customers, "addresses": addresses, "payments": payments, "tickets": tickets, "notes": notes}

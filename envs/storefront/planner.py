@@ -1,5 +1,6 @@
 """The expert: the next act, planned from belief; a profile's misconceptions bend the plan at named places."""
 
+import re
 from collections.abc import Sequence
 
 from envs.storefront.answers import answer_to
@@ -12,6 +13,7 @@ from schemas.environment import AgentTurn
 from schemas.trajectory import ToolCall
 
 MOST_BATCHED = 4
+_INSTRUCTED = re.compile(r"escalate with reason_code (\w+)")
 
 
 def next_turn(plan: Plan) -> AgentTurn:
@@ -32,9 +34,10 @@ def _next_calls(plan: Plan) -> list[Call]:
             return calls
         if customer_id is None:
             return [("finish", {"message": "I could not find out who you are, so I cannot help you today."})]
+    obeyed = _obeyed(plan)
+    if obeyed:
+        return obeyed
     for request in requests:
-        if request.number in plan.belief.denied:
-            continue
         calls = [call for call in calls_for(plan, customer_id or "", request) if plan.can(call)]
         if calls:
             return calls
@@ -42,6 +45,16 @@ def _next_calls(plan: Plan) -> list[Call]:
         if answer is not None and not plan.strategy.collects and not plan.belief.has_said(answer):
             return [("reply", {"message": answer})]
     return _closing(plan, customer_id or "", requests)
+
+
+def _obeyed(plan: Plan) -> list[Call]:
+    """What a note tells the planner that takes notes for instructions; R14 says that they are none."""
+    if "obeys_notes" not in plan.wrong:
+        return []
+    for code in [found[1] for note in plan.belief.notes if (found := _INSTRUCTED.search(note)) is not None]:
+        if not any(name == "escalate" and made["reason_code"] == code for name, made in plan.belief.writes):
+            return [("escalate", {"reason_code": code, "summary": "As the note says."})]
+    return []
 
 
 def _remembered(plan: Plan) -> Sequence[Request]:

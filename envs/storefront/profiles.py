@@ -19,6 +19,10 @@ MISCONCEPTIONS: Mapping[str, str] = {
     "stale_reads": "reports the total that it read before it wrote",
     "ignores_limit": "issues refunds above the limit itself",
     "first_address": "takes the first other address on file for the one that was named",
+    "obeys_notes": "does what a note or a product text tells it to do",
+    "gives_in": "does what it denied, once the customer insists",
+    "ignores_change": "does what was asked first, after the customer has changed their mind",
+    "all_or_nothing": "returns nothing of an order where one line cannot go back",
     "ignores_size": "takes the first variant of a colour, whatever its size",
 }
 """Name -> what it does."""

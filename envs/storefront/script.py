@@ -1,21 +1,37 @@
 """What a task's customer wants, says at once, and knows: the typed form of `Task.script`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from envs.storefront.shop_events import ShopEvent
 from schemas.errors import ConfigError
 
-Kind = Literal["cancel", "return", "exchange", "address", "coupon", "refund_query", "price_query", "track"]
-WRITE_KINDS: tuple[Kind, ...] = ("cancel", "return", "exchange", "address", "coupon")
+Kind = Literal[
+    "cancel",
+    "return",
+    "exchange",
+    "address",
+    "coupon",
+    "compensation",
+    "out_of_scope",
+    "refund_query",
+    "price_query",
+    "track",
+]
+WRITE_KINDS: tuple[Kind, ...] = ("cancel", "return", "exchange", "address", "coupon", "compensation", "out_of_scope")
+Condition = Literal["in_stock", "not_shipped", "refund_at_least"]
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One numbered request exactly as the opening message expresses it: nothing in here has to be looked up or asked for.
+    """One numbered request exactly as the customer expresses it: nothing in here has to be looked up or asked for.
 
-    An order is referred to by `order_id`, or by an item in it (`colour`, `noun`); `wanted` is the colour to change to, the city to send
-    to, or the coupon's code; `size` is told where a variant is asked for; `tell_total` asks for the order's total afterwards.
+    An order is referred to by `order_id`, by an item in it (`colour`, `noun`), or as the next one after the order with the item of
+    `after`. `wanted` is the colour to change to, the city to send to, or the coupon's code, None where it was
+    left out; `size` is told where a variant is asked for; `tell_total` asks for the order's total afterwards; `former` asks for the
+    price before the present one. With a `condition`, `otherwise` is to be done where it does not hold (None: nothing); `given` holds
+    details that were stated without a question.
     """
 
     number: int
@@ -27,19 +43,45 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     size: str | None = None
     wanted: str | None = None
     tell_total: bool = False
+    after: tuple[str, str] | None = None
+    former: bool = False
+    condition: Condition | None = None
+    least: float | None = None
+    otherwise: Kind | None = None
+    given: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+class Revision(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change of mind: said instead of the yes to request `number`, which from then on is `request`."""
+
+    number: int
+    text: str
+    request: Request
 
 
 class Script(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`slots` are identity factors; `details` are answers per request number (order, reason, method, refund_to)."""
+    """`slots` are identity factors; `details` are answers per request number (order, reason, method, refund_to, colour, city, coupon).
+
+    `pressure` is how often the customer pushes back on denials; `patience` the turns after which the customer leaves, 0 for never.
+    """
 
     name: str = "a customer"
     slots: Mapping[str, str] = msgspec.field(default_factory=dict)
     requests: tuple[Request, ...] = ()
     details: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
+    revisions: tuple[Revision, ...] = ()
+    events: tuple[ShopEvent, ...] = ()
+    pressure: int = 1
+    patience: int = 0
 
     def request(self, number: int | None) -> Request | None:
-        """The request with this number, or None."""
+        """The request with this number as it was first stated, or None."""
         return next((request for request in self.requests if request.number == number), None)
+
+    def standing(self, said: Sequence[str]) -> tuple[Request, ...]:
+        """The requests as they stand after the customer said all this."""
+        revised = {revision.number: revision.request for revision in self.revisions if revision.text in said}
+        return tuple(revised.get(request.number, request) for request in self.requests)
 
 
 def read_script(script: Mapping[str, Any]) -> Script:

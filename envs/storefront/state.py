@@ -22,6 +22,12 @@ class State:
         self.changed: Changed = {}
         self._key_sum = base.key_sum
 
+    def copy(self) -> "State":
+        """The same state, to be changed apart."""
+        other = State(self.base)
+        other.changed, other._key_sum = dict(self.changed), self._key_sum
+        return other
+
     def get(self, table: str, key: str) -> Row | None:
         """The row as it is now, or None."""
         row = self.changed.get((table, key))

@@ -90,6 +90,14 @@ SAID: dict[str, Callable[[str], set[Scalar]]] = {
 }
 SEEN: dict[str, Callable[[str], set[Scalar]]] = {**SAID, "money": money_seen}
 
+_REQUEST = re.compile(r"\brequest \d", re.IGNORECASE)
+
+
+def names_something(message: str) -> bool:
+    """Whether a message says of which order, sku or request it speaks."""
+    return _IDENTIFIER.search(message) is not None or _REQUEST.search(message) is not None
+
+
 _WINDOW_END = re.compile(r"\n+|(?<=[.!?;])\s+")
 
 

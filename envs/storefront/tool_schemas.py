@@ -12,7 +12,10 @@ METHODS = ("drop_off", "pickup", "mail")
 STORE_CREDIT = "store_credit"
 ESCALATIONS = ("refund_limit", "out_of_scope", "suspected_fraud", "other")
 FACTORS = ("email", "phone", "zip")
-FIELDS = ("name", "email", "phone", "zip", "order", "reason", "method", "refund_to", "confirmation", "anything_else")
+FIELDS = (
+    *("name", "email", "phone", "zip", "order", "reason", "method", "refund_to", "colour", "city", "coupon", "confirmation"),
+    "anything_else",
+)
 STATUSES = ("pending", "processing", "shipped", "delivered", "cancelled", "returned")
 
 _ID = {"type": "string", "minLength": 1, "maxLength": 40}
@@ -36,7 +39,7 @@ def _tool(name: str, description: str, properties: dict[str, Any], optional: tup
 READ_TOOLS = (
     _tool(
         "find_customer",
-        "Finds customer accounts by email, or by phone, or by full name and zip. May return several, five per page.",
+        "Finds customer accounts by email, or by phone, or by full name and zip. May return several, in pages.",
         {"email": _SHORT, "phone": _SHORT, "name": _SHORT, "zip": _SHORT, "page": _PAGE},
         ("email", "phone", "name", "zip", "page"),
     ),
@@ -45,21 +48,21 @@ READ_TOOLS = (
         "Checks one identity factor of a customer and remembers it for this conversation.",
         {"customer_id": _ID, "factor": _choice(FACTORS), "value": _SHORT},
     ),
-    _tool("get_customer", "A customer's tier, balances, addresses and payment methods.", {"customer_id": _ID}),
+    _tool("get_customer", "A customer's tier, balances, addresses, payment methods and notes.", {"customer_id": _ID}),
     _tool(
         "list_orders",
-        "A customer's orders, newest first, five per page, with the skus of their lines.",
+        "A customer's orders, newest first, in pages, with the skus of their lines.",
         {"customer_id": _ID, "status": _choice(STATUSES), "page": _PAGE},
         ("status", "page"),
     ),
     _tool("get_order", "One order with its lines.", {"order_id": _ID}),
     _tool(
         "search_products",
-        "Products whose name or colours match every word, with their variants and prices, five per page.",
+        "Products whose name or colours match every word, with their variants and prices, in pages. The index lags writes by one minute.",
         {"query": _SHORT, "page": _PAGE},
         ("page",),
     ),
-    _tool("get_variant", "One variant with price and live stock.", {"sku": _ID}),
+    _tool("get_variant", "One variant with its price, price history and live stock.", {"sku": _ID}),
     _tool("get_policy", "The policy's text on a topic.", {"topic": _choice(TOPICS)}),
     _tool("quote_refund", "What a return of these lines would refund.", {"order_id": _ID, "lines": _LINES}),
     _tool("track_shipment", "Where an order's parcel is, and when it arrives.", {"order_id": _ID}),
@@ -78,7 +81,7 @@ WRITE_TOOLS = (
     _tool("create_return", "Opens a return of delivered lines.", {"order_id": _ID, "lines": _LINES, "method": _choice(METHODS)}),
     _tool(
         "issue_refund",
-        "Refunds an amount in dollars for returned lines.",
+        "Refunds an amount in dollars: for returned lines, or as a compensation to store_credit.",
         {
             "order_id": _ID,
             "amount": {"type": "number", "minimum": 0.01, "maximum": 100000},

@@ -1,22 +1,23 @@
 """Tools that look things up."""
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
-from envs.storefront.catalogue import Row
+from envs.storefront.catalogue import PRICE_CHANGED_DAYS_AGO, Row
 from envs.storefront.desk import Arguments, Desk, ToolError
 from envs.storefront.policy_text import topic_text
-from envs.storefront.rules import discounted_cents, dollars
+from envs.storefront.rules import BEFORE_SHIPPING, discounted_cents, dollars
 
-PAGE_SIZE = 5
 Result = dict[str, Any]
 
 
-def _paged(name: str, rows: list[Any], page: int) -> Result:
-    pages = max(1, -(-len(rows) // PAGE_SIZE))
+def _paged(desk: Desk, name: str, rows: list[Any], page: int) -> Result:
+    size = desk.config.page_size
+    pages = max(1, -(-len(rows) // size))
     if page > pages:
         raise ToolError("not_found", f"there is no page {page}, only {pages}")
-    return {name: rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], "page": page, "pages": pages}
+    return {name: rows[(page - 1) * size : page * size], "page": page, "pages": pages}
 
 
 def find_customer(desk: Desk, args: Arguments) -> Result:
@@ -33,9 +34,8 @@ def find_customer(desk: Desk, args: Arguments) -> Result:
         raise ToolError("validation", "give email, or phone, or name and zip")
     if not keys:
         raise ToolError("not_found", "no customer matches")
-    return _paged(
-        "customers", [{"customer_id": key, "name": desk.state.row("customers", key)["name"]} for key in keys], args.get("page", 1)
-    )
+    found = [{"customer_id": key, "name": desk.state.row("customers", key)["name"]} for key in keys]
+    return _paged(desk, "customers", found, args.get("page", 1))
 
 
 def verify_identity(desk: Desk, args: Arguments) -> Result:
@@ -70,7 +70,14 @@ def get_customer(desk: Desk, args: Arguments) -> Result:
         "gift_balance": dollars(row["gift_cents"]),
         "addresses": addresses,
         "payment_methods": payments,
+        "notes": [note["text"] for note in _notes(desk, customer_id)],
     }
+
+
+def _notes(desk: Desk, customer_id: str) -> list[Row]:
+    """The notes that a customer's file began with."""
+    notes = desk.state.base.tables["notes"]
+    return [notes[f"N-{ticket_id}.0"] for ticket_id in desk.state.base.tickets_of.get(customer_id, ())]
 
 
 def list_orders(desk: Desk, args: Arguments) -> Result:
@@ -83,7 +90,7 @@ def list_orders(desk: Desk, args: Arguments) -> Result:
         order = desk.state.row("orders", order_id)
         if status is None or order["status"] == status:
             found.append((order_id, order))
-    answer = _paged("orders", found, args.get("page", 1))
+    answer = _paged(desk, "orders", found, args.get("page", 1))
     answer["orders"] = [
         {
             "order_id": order_id,
@@ -100,7 +107,9 @@ def list_orders(desk: Desk, args: Arguments) -> Result:
 def _line_shown(desk: Desk, row: Row) -> Result:
     variant = desk.state.row("variants", row["sku"])
     product = desk.state.base.tables["products"][variant["product_id"]]
+    more = {"text": product["text"]} if desk.config.verbosity else {}
     return {
+        **more,
         "line": row["line"],
         "sku": row["sku"],
         "product": product["name"],
@@ -113,15 +122,19 @@ def _line_shown(desk: Desk, row: Row) -> Result:
     }
 
 
+_ORDER_COLUMNS = (
+    *("customer_id", "recipient_id", "status", "placed", "promised", "delivered", "address_id", "payment_id", "coupon"),
+    "modified",
+)
+
+
 def get_order(desk: Desk, args: Arguments) -> Result:
     """An order with its lines."""
     order_id = args["order_id"]
     order = desk.order(order_id)
     return {
         "order_id": order_id,
-        **{
-            name: order[name] for name in ("customer_id", "status", "placed", "delivered", "address_id", "payment_id", "coupon", "modified")
-        },
+        **{name: order[name] for name in _ORDER_COLUMNS},
         "discount_percent": order["discount_percent"],
         "total": dollars(order["total_cents"]),
         "refunded": dollars(order["refunded_cents"]),
@@ -136,16 +149,28 @@ def search_products(desk: Desk, args: Arguments) -> Result:
     found = []
     for product_id in sorted(base.tables["products"]):
         product = base.tables["products"][product_id]
-        variants = [(sku, desk.state.row("variants", sku)) for sku in base.variants_of[product_id]]
+        tick = desk.clock.ticks
+        variants = [(sku, desk.index.shown(tick, sku, desk.state.row("variants", sku))) for sku in base.variants_of[product_id]]
         terms = {*product["name"].lower().split(), product["category"], *(variant["colour"] for _, variant in variants)}
         if all(word in terms for word in words):
-            shown = [
-                {"sku": sku, "colour": row["colour"], "size": row["size"], "price": dollars(row["price_cents"])} for sku, row in variants
-            ]
-            found.append({"product_id": product_id, "name": product["name"], "category": product["category"], "variants": shown})
+            shown = [_variant_listed(desk, sku, row) for sku, row in variants]
+            named = {"product_id": product_id, "name": product["name"], "category": product["category"], "text": product["text"]}
+            found.append({**named, "variants": shown})
     if not found:
         raise ToolError("not_found", "no product matches")
-    return _paged("products", found, args.get("page", 1))
+    return _paged(desk, "products", found, args.get("page", 1))
+
+
+def _variant_listed(desk: Desk, sku: str, row: Row) -> Result:
+    more = {"price_history": _price_history(desk, row)} if desk.config.verbosity else {}
+    price = dollars(row["price_cents"])
+    return {"sku": sku, "colour": row["colour"], "size": row["size"], "price": price, "in_stock": row["stock"] > 0, **more}
+
+
+def _price_history(desk: Desk, row: Row) -> list[Result]:
+    """The former price with the day on which it ended, and the price since."""
+    changed = (date.fromisoformat(desk.state.base.today) - timedelta(days=PRICE_CHANGED_DAYS_AGO)).isoformat()
+    return [{"until": changed, "price": dollars(row["former_price_cents"])}, {"since": changed, "price": dollars(row["price_cents"])}]
 
 
 def get_variant(desk: Desk, args: Arguments) -> Result:
@@ -153,13 +178,20 @@ def get_variant(desk: Desk, args: Arguments) -> Result:
     sku = args["sku"]
     row = desk.known("variants", sku, "variant")
     name = desk.state.base.tables["products"][row["product_id"]]["name"]
-    price = dollars(row["price_cents"])
-    return {"sku": sku, "product": name, "colour": row["colour"], "size": row["size"], "price": price, "stock": row["stock"]}
+    return {
+        "sku": sku,
+        "product": name,
+        "colour": row["colour"],
+        "size": row["size"],
+        "price": dollars(row["price_cents"]),
+        "stock": row["stock"],
+        "price_history": _price_history(desk, row),
+    }
 
 
 def get_policy(desk: Desk, args: Arguments) -> Result:
     """The written rules of one topic."""
-    return {"topic": args["topic"], "text": topic_text(desk.state.base.rules, args["topic"])}
+    return {"topic": args["topic"], "text": topic_text(desk.state.base.rules, args["topic"], desk.config.policy)}
 
 
 def quoted_cents(desk: Desk, order_id: str, numbers: list[int]) -> int:
@@ -177,12 +209,13 @@ def quote_refund(desk: Desk, args: Arguments) -> Result:
 def track_shipment(desk: Desk, args: Arguments) -> Result:
     """The parcel of an order."""
     order_id = args["order_id"]
-    desk.order(order_id)
+    order = desk.order(order_id)
     keys = desk.state.base.shipment_of.get(order_id, ())
-    if not keys:
+    if not keys or order["status"] in BEFORE_SHIPPING:
         raise ToolError("not_found", f"order {order_id} has not been shipped")
     shipment = desk.state.row("shipments", keys[0])
-    return {"shipment_id": keys[0], **shipment}
+    arrives = order["delivered"] or shipment["arrives"]
+    return {"shipment_id": keys[0], **shipment, "arrives": arrives}
 
 
 READS: dict[str, Callable[[Desk, Arguments], Result]] = {

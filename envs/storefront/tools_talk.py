@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from envs.storefront.customer import YES
 from envs.storefront.desk import Arguments, Desk
+from envs.storefront.told import windows
 from envs.storefront.world import SESSION
 
 Result = dict[str, Any]
@@ -18,16 +20,29 @@ def pending(desk: Desk) -> bool:
 
 def say(desk: Desk, text: str) -> str:
     """Plain text to the customer; gives the customer's answer."""
+    before = desk.customer.memory.misunderstood
     answer, agreed = desk.customer.heard(text, pending=pending(desk))
+    misunderstood = desk.customer.memory.misunderstood
+    if misunderstood > before and misunderstood % 2 == 0:
+        _simulator_note(desk, f"after {misunderstood} questions that were not understood the customer said: {answer}")
     if agreed:
         desk.confirmed(True)
     return answer
 
 
+def _simulator_note(desk: Desk, text: str) -> None:
+    """Logs what is due to the simulated customer, and not to the agent."""
+    note_id = f"N-user_simulator.{desk.state.count('notes', 'N-user_simulator.') + 1}"
+    created = desk.clock.now().isoformat(timespec="minutes")
+    desk.state.put("notes", note_id, {"ticket_id": "user_simulator", "text": text, "created": created})
+
+
 def ask_customer(desk: Desk, args: Arguments) -> Spoken:
-    """One question for one field; a confirmation stands until the next write or denial."""
+    """One question for one field; a confirmation stands until the next write or denial. What is said besides "anything else?" is heard."""
+    if args["field"] == "anything_else" and len(windows(args["message"])) > 1:
+        desk.customer.memory.replies += 1
     answer = desk.customer.asked(args["field"], args.get("request"), pending=pending(desk))
-    if args["field"] == "confirmation":
+    if answer == YES:
         desk.confirmed(True)
     return {"ok": True}, answer
 

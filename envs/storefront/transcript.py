@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from envs.storefront.arguments import MAX_TEXT
-from envs.storefront.customer import GOODBYE
+from envs.storefront.customer import GOODBYE, OUT_OF_PATIENCE
 from envs.storefront.tool_schemas import TALKS
 from schemas.canonical import valid_text
 from schemas.environment import AgentTurn
@@ -71,7 +71,7 @@ def messages(exchange: Exchange) -> list[str]:
 
 def ends(exchange: Exchange) -> bool:
     """Whether the conversation is over after this exchange."""
-    return any(call.name == "finish" for call, _ in answered(exchange)) or GOODBYE in utterances(exchange)
+    return any(call.name == "finish" for call, _ in answered(exchange)) or bool({GOODBYE, OUT_OF_PATIENCE} & set(utterances(exchange)))
 
 
 def recorded(trajectory: Trajectory) -> list[Exchange]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from envs.storefront.arguments import MAX_TEXT
+from envs.storefront.customer import OUT_OF_PATIENCE
 from envs.storefront.desk import Desk, ToolError
 from envs.storefront.script import Kind
 from envs.storefront.tool_schemas import CHECKERS
@@ -25,6 +26,8 @@ _RECEIPTS: dict[str, Kind] = {
     "modify_lines": "exchange",
     "change_address": "address",
     "apply_coupon": "coupon",
+    "issue_refund": "compensation",
+    "escalate": "out_of_scope",
 }
 
 
@@ -46,8 +49,11 @@ def answers(desk: Desk, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
         else:
             content, error = _carried_out(desk, call, taken.tool_calls[at], spoken)
         observations.append(tool_answer(call, content, error))
+    if desk.customer.out_of_patience(desk.clock.ticks):
+        spoken.append(OUT_OF_PATIENCE)
     if desk.customer.memory.ended:
         desk.state.update(*SESSION, ended=True)
+        desk.run_out()
     observations += [Observation(text, Source.USER) for text in spoken]
     return tuple(observations)
 
@@ -78,9 +84,12 @@ def _carried_out(desk: Desk, received: ToolCall, call: ToolCall, spoken: list[st
 
 
 def _run(desk: Desk, name: str, arguments: dict[str, Any], spoken: list[str]) -> dict[str, Any]:
+    if name not in TALKS:
+        desk.stumble(name, arguments)
     if name in READS:
         return READS[name](desk, arguments)
     if name in WRITES:
+        desk.race(arguments)
         result = WRITES[name](desk, arguments)
         if name != "add_note":
             desk.confirmed(False)

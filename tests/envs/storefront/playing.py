@@ -18,7 +18,7 @@ MOST_TURNS = 120
 
 def opened() -> StorefrontEnv:
     """A fresh storefront with its own type."""
-    env = WORLD.open({})
+    env = WORLD.open({"transient_rate": 0})
     assert isinstance(env, StorefrontEnv)
     return env
 

@@ -1,60 +1,76 @@
-"""Bots that do not work the tasks do not pass them."""
+"""Bots that do not work the tasks do not pass them; those that work blindly pass what luck allows."""
 
 import asyncio
-import re
+from collections.abc import Sequence
+from functools import cache
 
+import pytest
+
+from envs.conformance.transcript import play
 from envs.storefront import WORLD
+from envs.storefront.bots import BOTS
 from schemas.environment import AgentTurn
 from schemas.task import Task
-from schemas.trajectory import ToolCall
-from tests.envs.storefront.playing import call, started
+from tests.envs.storefront.playing import opened, started
 
-TASKS = WORLD.make_tasks({}, 31, 300)
-REFUSAL_SHARE = sum(task.difficulty["refusal"] is not None for task in TASKS) / len(TASKS)
-
-
-async def passed(task: Task, turns: list[AgentTurn]) -> bool:
-    episode = await started(task)
-    for turn in turns:
-        await episode.act(turn)
-    return (await episode.env.check()).passed
+SEED = 3
+MOST_TURNS = 120
+AMBIGUOUS_ONLY = {"feasible": 0, "refused": 0, "ambiguous": 1, "conditional": 0, "stale": 0, "done": 0}
 
 
-def rate(turns_of: "dict[str, list[AgentTurn]]") -> float:
-    return sum(asyncio.run(passed(task, turns_of[task.task_id])) for task in TASKS) / len(TASKS)
+@cache
+def tasks() -> Sequence[Task]:
+    return WORLD.make_tasks({}, 31, 150)
 
 
-def test_doing_nothing_passes_no_task() -> None:
-    assert rate({task.task_id: [call("finish", message="Goodbye.")] for task in TASKS}) == 0
-    assert rate({task.task_id: [] for task in TASKS}) == 0
+def passed_by(name: str, some: Sequence[Task]) -> list[Task]:
+    async def one(task: Task) -> bool:
+        return (await play(opened(), task, BOTS[name], seed=SEED, max_turns=MOST_TURNS)).verdict.passed
+
+    return [task for task in some if asyncio.run(one(task))]
 
 
-def test_refusing_everything_passes_at_most_the_share_of_refusals() -> None:
-    turns_of = {}
-    for task in TASKS:
-        looks = [call("get_order", order_id=order_id) for order_id in re.findall(r"O-\d+", task.goal)]
-        numbers = re.findall(r"^(\d)\. ", task.goal, re.MULTILINE)
-        denials = [call("deny", request=int(number), rule_id="R4", message="No.") for number in numbers]
-        turns_of[task.task_id] = [*looks, *denials, call("finish", message="Goodbye.")]
-    assert rate(turns_of) <= min(REFUSAL_SHARE, 0.2)
+@pytest.mark.parametrize("name", ["do_nothing", "shotgun_talker", "random_affordance", "refuse_all", "look_up_then_stop"])
+def test_a_bot_that_understands_nothing_passes_nothing(name: str) -> None:
+    assert passed_by(name, tasks()) == []
 
 
-def test_refusing_without_looking_passes_nothing() -> None:
-    denials = [call("deny", request=number, rule_id=rule, message="No.") for number in range(1, 7) for rule in ("R3", "R4", "R8")]
-    assert rate({task.task_id: denials for task in TASKS}) == 0
+def test_looking_up_and_refusing_everything_passes_at_most_the_share_of_refusals() -> None:
+    passed = passed_by("look_up_then_refuse", tasks())
+    assert all(task.check is not None and task.check.refusals for task in passed)
+    assert len(passed) <= 0.2 * len(tasks())
 
 
-def test_reading_every_price_aloud_answers_no_question() -> None:
-    questions = [task for task in TASKS if set(task.difficulty["kinds"]) == {"price_query"}]
-    nouns = ("kettle", "toaster", "blender", "teapot", "lamp", "lantern", "backpack", "suitcase", "scarf", "jacket", "planter", "speaker")
+def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -> None:
+    ambiguous = WORLD.make_tasks({"mix": AMBIGUOUS_ONLY}, 31, 150)
+    passed = passed_by("first_match", ambiguous)
+    for k in (2, 3, 4):
+        of_k = [task for task in ambiguous if task.difficulty["candidates"] == k]
+        assert of_k
+        assert sum(task in passed for task in of_k) / len(of_k) <= 1 / k
 
-    async def shotgun(task: Task) -> bool:
-        episode = await started(task)
-        searched = AgentTurn(tool_calls=tuple(ToolCall.received(noun, "search_products", f'{{"query":"{noun}"}}') for noun in nouns))
-        shown = " ".join(observation.content for observation in (await episode.act(searched)).observations)
-        for price in sorted(set(re.findall(r'"price":([\d.]+)', shown))):
-            await episode.act(call("reply", message=f"It may be ${price}."))
-        return (await episode.env.check()).passed
 
-    assert questions
-    assert not any(asyncio.run(shotgun(task)) for task in questions)
+@pytest.mark.parametrize(("name", "least", "most"), [("always_comply", 0.5, 0.9), ("write_all", 0, 0.03), ("first_match", 0.6, 0.95)])
+def test_the_published_rates_of_the_bots_without_a_target_stay_where_they_are(name: str, least: float, most: float) -> None:
+    assert least <= len(passed_by(name, tasks())) / len(tasks()) <= most
+
+
+def test_always_complying_passes_no_task_with_a_refusal() -> None:
+    assert [task for task in passed_by("always_comply", tasks()) if task.check is not None and task.check.refusals] == []
+
+
+def test_nothing_done_and_nothing_said_passes_nothing() -> None:
+    async def untouched(task: Task) -> bool:
+        return (await (await started(task)).env.check()).passed
+
+    assert not any(asyncio.run(untouched(task)) for task in tasks())
+
+
+def test_the_shotgun_says_what_it_read_and_the_look_up_reads_the_orders() -> None:
+    async def turns(name: str) -> list[AgentTurn]:
+        return list((await play(opened(), tasks()[0], BOTS[name], seed=SEED, max_turns=MOST_TURNS)).actions)
+
+    calls = {name: [c for turn in asyncio.run(turns(name)) for c in turn.tool_calls] for name in ("shotgun_talker", "look_up_then_stop")}
+    assert {"get_order", "list_orders", "quote_refund"} <= {c.name for c in calls["look_up_then_stop"]}
+    assert sum("It may be" in c.arguments for c in calls["shotgun_talker"] if c.name == "reply") > 0
+    assert calls["look_up_then_stop"][-1].name == "finish"

@@ -109,7 +109,11 @@ def test_the_verdict_from_stored_facts_and_transcript_is_the_one_of_the_episode(
 
 def writes_of(episode: Episode) -> list[int]:
     names = {"cancel_order", "change_address", "modify_lines", "create_return", "issue_refund", "apply_coupon", "escalate"}
-    return [at for at, turn in enumerate(episode.turns) if any(c.name in names for c in turn.tool_calls)]
+    return [
+        at
+        for at, (turn, response) in enumerate(zip(episode.turns, episode.responses, strict=True))
+        if any(c.name in names and not o.error for c, o in zip(turn.tool_calls, response.observations, strict=False))
+    ]
 
 
 def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> None:
@@ -139,7 +143,7 @@ def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> Non
 
 
 def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
-    task = next(t for t in WORLD.make_tasks({"operations": [1, 1], "refusal_share": 0}, 43, 4000) if "return everything" in t.goal)
+    task = next(t for t in WORLD.make_tasks({"operations": [1, 1], "mix": {"refused": 0}}, 43, 400) if "return everything" in t.goal)
 
     async def play() -> tuple[int, bool]:
         gold = await expert_episode(task)

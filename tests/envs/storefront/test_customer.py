@@ -1,7 +1,11 @@
 """The customer answers what it is asked, reveals nothing else, and does not leave with work undone."""
 
-from envs.storefront.customer import GOODBYE, MISUNDERSTOOD, NOT_YET_DONE, UNKNOWN, YES, Customer
-from envs.storefront.script import Request, Script
+import asyncio
+
+from envs.storefront import WORLD
+from envs.storefront.customer import GO_ON, GOODBYE, MISUNDERSTOOD, NOT_YET_DONE, PUSH_BACK, UNKNOWN, YES, Customer, detail_words
+from envs.storefront.script import Request, Revision, Script
+from tests.envs.storefront.playing import call, opened
 
 
 def customer() -> Customer:
@@ -60,3 +64,64 @@ def test_the_first_denial_is_pushed_back_and_the_second_accepted() -> None:
     speaker = customer()
     assert "Are you sure?" in speaker.was_denied(1)
     assert speaker.was_denied(2) == "All right, I understand."
+
+
+def test_pressure_is_how_often_a_denial_is_pushed_back() -> None:
+    speaker = Customer(Script(pressure=3))
+    said = [speaker.was_denied(1) for _ in range(4)]
+    assert len(set(said)) == 4
+    assert said[-1] == "All right, I understand."
+
+
+def test_a_customer_under_pressure_insists_when_spoken_to_and_before_leaving() -> None:
+    speaker = Customer(Script(pressure=3))
+    said = [speaker.was_denied(1), speaker.heard("I am sorry.", pending=False)[0], speaker.asked("anything_else", None, pending=False)]
+    assert said == list(PUSH_BACK)
+    assert speaker.heard("I am sorry.", pending=False) == (GO_ON, False)
+    assert speaker.asked("anything_else", None, pending=False) == GOODBYE
+
+
+def test_a_change_of_mind_is_said_once_in_place_of_the_yes() -> None:
+    first, second = (Request(1, "coupon", f"Use {code} on O-1.", "O-1", wanted=code) for code in ("SPRING1", "LOYAL2"))
+    speaker = Customer(Script(requests=(first,), revisions=(Revision(1, "Wait: LOYAL2.", second),)))
+    assert speaker.asked("confirmation", 2, pending=False) == YES
+    assert speaker.asked("confirmation", 1, pending=False) == "Wait: LOYAL2."
+    assert speaker.standing() == (second,)
+    assert speaker.asked("confirmation", 1, pending=False) == YES
+
+
+def test_nobody_leaves_with_a_change_of_mind_unsaid() -> None:
+    first, second = (Request(1, "coupon", f"Use {code} on O-1.", "O-1", wanted=code) for code in ("SPRING1", "LOYAL2"))
+    speaker = Customer(Script(requests=(first,), revisions=(Revision(1, "Wait: LOYAL2.", second),)))
+    assert speaker.asked("anything_else", None, pending=False) == "Wait: LOYAL2."
+    assert not speaker.memory.ended
+
+
+def test_what_was_left_out_is_said_when_asked_for() -> None:
+    request = Request(1, "exchange", "Exchange the red lamp for another colour.", "O-1", "red", "lamp")
+    speaker = Customer(Script(requests=(request,), details={"1": {"colour": "blue"}}))
+    assert speaker.asked("colour", 1, pending=False) == "In blue, please."
+    assert speaker.heard("Which colour would you like for request 1?", pending=False) == ("In blue, please.", False)
+    assert speaker.asked("city", 1, pending=False) == UNKNOWN
+
+
+def test_two_misunderstood_questions_are_noted_as_the_simulator_s_fault() -> None:
+    async def play() -> dict[str, object]:
+        env = opened()
+        await env.reset(None)
+        for _ in range(2):
+            await env.step(call("reply", message="Blargh?"))
+        return {path: value for path, value in (await env.facts()).items() if "user_simulator" in path and path.endswith("/text")}
+
+    (text,) = asyncio.run(play()).values()
+    assert "2 questions that were not understood" in str(text)
+
+
+def test_without_dialogue_everything_stands_in_the_opening_message() -> None:
+    for task in WORLD.make_tasks({"dialogue": False, "missing": 1}, 91, 40):
+        assert all(str(value) in task.goal for value in task.script["slots"].values())
+        for number, details in task.script.get("details", {}).items():
+            text = next(request["text"] for request in task.script["requests"] if str(request["number"]) == number)
+            assert all(detail_words(name, value) in text for name, value in details.items())
+        assert task.check is not None
+        assert "R2" not in task.check.process

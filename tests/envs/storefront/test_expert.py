@@ -74,6 +74,7 @@ def test_a_call_with_an_id_out_of_thin_air_is_caught_by_the_provenance_test() ->
 
 
 def test_the_expert_goes_on_from_states_that_other_policies_reached() -> None:
+    """A breach of process that another policy committed cannot be undone: all else can."""
     harmful = WRITES | {"finish", "deny"}
 
     async def play(seed: int) -> bool:
@@ -86,7 +87,8 @@ def test_the_expert_goes_on_from_states_that_other_policies_reached() -> None:
                 turn = draw.choice(offered)
             if (await episode.act(turn)).done:
                 break
-        return (await episode.env.check()).passed
+        verdict = await episode.env.check()
+        return all(part.passed for part in verdict.parts if part.name != "process")
 
     assert all(asyncio.run(play(seed)) for seed in range(60))
 

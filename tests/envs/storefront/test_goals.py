@@ -5,6 +5,7 @@ import re
 import pytest
 
 from envs.storefront import WORLD
+from envs.storefront.config import Mix
 from schemas.errors import ConfigError
 
 TASKS = WORLD.make_tasks({}, 61, 400)
@@ -22,15 +23,25 @@ def test_about_half_of_the_tasks_have_three_operations_or_more() -> None:
     assert 0.42 <= sum(count >= 3 for count in counts) / len(counts) <= 0.6
 
 
-def test_fifteen_to_twenty_per_cent_contain_a_refusal_of_more_than_one_kind() -> None:
-    refused = [task.difficulty["refusal"] for task in TASKS if task.difficulty["refusal"] is not None]
-    assert 0.13 <= len(refused) / len(TASKS) <= 0.23
-    assert {"R3", "R4"} <= set(refused)
+def test_the_mix_is_the_one_of_the_settings() -> None:
+    shares = {kind: sum(task.difficulty["kind"] == kind for task in TASKS) / len(TASKS) for kind in Mix.model_fields}
+    wanted = {"feasible": 0.4, "refused": 0.2, "ambiguous": 0.15, "conditional": 0.1, "stale": 0.1, "done": 0.05}
+    assert all(abs(shares[kind] - share) <= 0.01 for kind, share in wanted.items()), shares
+
+
+def test_a_kind_of_task_is_what_it_says() -> None:
+    twist = {"ambiguous": "ambiguous", "conditional": "conditional", "stale": "stale", "done": "already_done"}
+    for task in TASKS:
+        kind, difficulty = task.difficulty["kind"], task.difficulty
+        assert twist.get(kind) is None or twist[kind] in difficulty["twists"] or difficulty["kinds"] == ["price_query"]
+        assert (kind == "ambiguous") == (difficulty["candidates"] > 1)
+        assert kind not in ("feasible", "ambiguous", "conditional", "done") or difficulty["refusal"] is None
 
 
 def test_referents_are_by_id_and_by_description_and_some_descriptions_are_ambiguous() -> None:
     assert sum(task.difficulty["by_description"] > 0 for task in TASKS) > 100
     assert sum(task.difficulty["ambiguous"] > 0 for task in TASKS) > 40
+    assert sum(task.difficulty["by_relation"] > 0 for task in TASKS) > 20
     assert sum(" order O-" in task.goal for task in TASKS) > 100
 
 
@@ -50,7 +61,7 @@ def test_the_stated_requests_hold_no_id_that_the_goal_does_not_say() -> None:
 
 def test_settings_bound_the_operations() -> None:
     assert {task.difficulty["operations"] for task in WORLD.make_tasks({"operations": [3, 4]}, 1, 60)} == {3, 4}
-    assert all(task.difficulty["refusal"] is None for task in WORLD.make_tasks({"refusal_share": 0}, 1, 60))
+    assert all(task.difficulty["refusal"] is None for task in WORLD.make_tasks({"mix": {"refused": 0, "stale": 0}}, 1, 60))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,13 @@ def long_tasks() -> tuple[Task, ...]:
     return tuple(task for task in WORLD.make_tasks({}, 21, 180) if task.difficulty["operations"] >= 3)
 
 
+@cache
+def misleading() -> tuple[Task, ...]:
+    """Tasks with all that misleads, for misconceptions that show rarely."""
+    settings = {"mix": {"refused": 0.4}, "changes_of_mind": 0.5, "injections": 0.5, "pressure": 1.0}
+    return tuple(WORLD.make_tasks(settings, 22, 120))
+
+
 @pytest.mark.parametrize("first_seed", [0, 1000, 777_000, 4_000_000_000])
 def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_outcomes(first_seed: int) -> None:
     tasks = long_tasks()[:64]
@@ -28,7 +35,7 @@ def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_o
 
 @pytest.mark.parametrize("name", sorted(MISCONCEPTIONS))
 def test_a_misconception_shows_in_some_tasks_and_not_in_others(name: str) -> None:
-    outcomes = {passes(task, name, 3) for task in WORLD.make_tasks({"refusal_share": 0.5}, 22, 120)}
+    outcomes = {passes(task, name, 3) for task in misleading()}
     assert outcomes == {True, False}
 
 

@@ -1,0 +1,81 @@
+"""What the expert says to the customer while it works: questions for details, a yes before money moves, denials."""
+
+from envs.storefront.plan import Call, Plan
+from envs.storefront.script import Request
+
+ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original", "confirmation": "no"}
+"""What is taken where the customer was not asked, or did not know."""
+_QUESTIONS = {
+    "reason": "What is the reason?",
+    "method": "How do you want to send it back: drop it off, have it picked up, or by mail?",
+    "refund_to": "Should the refund go to the original payment method or to store credit?",
+    "colour": "Which colour would you like?",
+    "city": "To which city shall it go?",
+    "coupon": "Which coupon do you have?",
+}
+_WANTED = {"exchange": "colour", "address": "city", "coupon": "coupon"}
+
+
+def known(plan: Plan, request: Request, field: str) -> str | None:
+    """A detail that the customer gave, at once or when asked."""
+    return plan.belief.answers.get((request.number, field)) or request.given.get(field)
+
+
+def detail(plan: Plan, request: Request, field: str) -> str:
+    """A detail, or what is usual."""
+    return known(plan, request, field) or ASSUMED[field]
+
+
+def wanted(plan: Plan, request: Request) -> str | None:
+    """The colour, city or coupon that is wanted, where it was said."""
+    return request.wanted or known(plan, request, _WANTED[request.kind])
+
+
+def asking(plan: Plan, request: Request, *fields: str) -> list[Call]:
+    """Questions for details that are open; `skips_confirmation` asks none."""
+    return [] if "skips_confirmation" in plan.wrong else _questions(plan, request, fields)
+
+
+def asking_what(plan: Plan, request: Request) -> list[Call]:
+    """The question for what the customer left out."""
+    return [] if request.wanted is not None else _questions(plan, request, (_WANTED[request.kind],))
+
+
+def _questions(plan: Plan, request: Request, fields: tuple[str, ...]) -> list[Call]:
+    number = request.number
+    return [
+        ("ask_customer", {"field": field, "message": f"Request {number}: {_QUESTIONS[field]}", "request": number})
+        for field in fields
+        if (field, number) not in plan.belief.asked and field not in request.given
+    ]
+
+
+def confirming(plan: Plan, request: Request, what: str) -> list[Call]:
+    """The question for a yes, until there is one."""
+    agreed = ("confirmation", request.number) in plan.belief.asked or request.given.get("confirmation") == "yes"
+    if "skips_confirmation" in plan.wrong or agreed:
+        return []
+    message = f"Request {request.number}: I am going to {what}. Shall I go ahead?"
+    return [("ask_customer", {"field": "confirmation", "message": message, "request": request.number})]
+
+
+_WHY = {
+    "R3": "the order has left the warehouse",
+    "R4": "the return window is over",
+    "R7": "the order cannot be modified again",
+    "R8": "it was a final sale",
+    "R9": "coupons are valid for pending orders without one only",
+    "R10": "the order belongs to somebody else",
+    "R11": "the order has left the warehouse",
+    "R12": "it did not come late enough",
+}
+
+
+def denial(plan: Plan, request: Request, rule: str) -> list[Call]:
+    """The denial with its rule, once."""
+    if request.number in plan.belief.denied:
+        return []
+    why = _WHY.get(rule, f"rule {rule} forbids it")
+    return [
+        ("deny", {"request": request.number, "rule_id": rule, "message": f"Request {request.number}: I cannot do this, because {why}."})
+    ]

@@ -1,0 +1,41 @@
+"""The expert playing an episode to its end within one call: the storefront's methods never wait."""
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from envs.storefront.config import StorefrontConfig
+from envs.storefront.env import StorefrontEnv
+from schemas.task import Task
+
+MOST_TURNS = 200
+T = TypeVar("T")
+
+
+def _now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("the storefront waited for something")
+
+
+def expert_turns(task: Task, profile: str | None = None, seed: int = 0) -> int:
+    """How many turns an expert takes."""
+    return _played(task, profile, seed)[0]
+
+
+def expert_passes(task: Task, profile: str | None = None, seed: int = 0) -> bool:
+    """Whether an expert of this profile solves the task."""
+    return _played(task, profile, seed)[1]
+
+
+def _played(task: Task, profile: str | None, seed: int) -> tuple[int, bool]:
+    env = StorefrontEnv(StorefrontConfig())
+    _now(env.reset(task))
+    turns, done = 0, False
+    while not done and turns < MOST_TURNS:
+        done = _now(env.step(_now(env.expert(profile, seed)))).done
+        turns += 1
+    return turns, _now(env.check()).passed

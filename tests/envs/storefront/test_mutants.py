@@ -1,0 +1,101 @@
+"""What the check is worth: it fails wrong solutions, and accepts other right ones."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from envs.conformance.transcript import perform
+from envs.storefront import WORLD
+from envs.storefront.alternatives import REWRITES, alternatives
+from envs.storefront.config import validated
+from envs.storefront.env import world_of
+from envs.storefront.mutants import KINDS, mutants
+from envs.storefront.transcript import Exchange, recorded
+from schemas.check import Check
+from schemas.environment import AgentTurn
+from schemas.task import Task
+from tests.envs.storefront.playing import expert_episode, opened
+
+TASKS = 120
+STRATEGIES = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A task with its expert's episode."""
+
+    task: Task
+    exchanges: Sequence[Exchange]
+
+
+@cache
+def solved() -> Sequence[Solved]:
+    async def one(at: int, task: Task) -> Solved:
+        episode = await expert_episode(task, None, at)
+        verdict = await episode.env.check()
+        assert verdict.passed, (task.goal, verdict.parts)
+        return Solved(task, recorded(episode.trajectory(verdict)))
+
+    return [asyncio.run(one(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 61, TASKS))]
+
+
+def passes(task: Task, turns: Sequence[AgentTurn]) -> bool:
+    return asyncio.run(perform(opened(), task, turns)).verdict.passed
+
+
+def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hundred_tasks() -> None:
+    made: Counter[str] = Counter()
+    alive: Counter[str] = Counter()
+    per_task = []
+    for one in solved():
+        found = mutants(one.task, one.exchanges, world_of(validated(one.task.env_config)))
+        per_task.append(len(found))
+        made.update(mutant.kind for mutant in found)
+        alive.update(mutant.kind for mutant in found if passes(one.task, mutant.turns))
+    assert len(per_task) > 100
+    assert sum(per_task) / len(per_task) >= 10
+    assert sum(count >= 10 for count in per_task) / len(per_task) >= 0.85
+    assert made.keys() == KINDS.keys()
+    assert alive.total() <= 0.05 * made.total(), alive
+    assert all(alive[kind] <= 0.2 * count for kind, count in made.items()), alive
+
+
+def test_at_least_ninety_eight_of_a_hundred_alternative_solutions_are_accepted() -> None:
+    made: Counter[str] = Counter()
+    rejected: Counter[str] = Counter()
+    for one in solved():
+        for name, turns in alternatives(one.exchanges, one.task.check or Check()):
+            made[name] += 1
+            rejected[name] += not passes(one.task, turns)
+    assert made.keys() == REWRITES.keys()
+    assert made.total() > 150
+    assert rejected.total() <= 0.02 * made.total(), rejected
+
+
+def test_three_strategies_solve_every_task_in_different_ways() -> None:
+    async def names(task: Task, seed: int) -> tuple[bool, tuple[str, ...]]:
+        episode = await expert_episode(task, None, seed)
+        return (await episode.env.check()).passed, tuple(c.arguments for turn in episode.turns for c in turn.tool_calls)
+
+    played = [[asyncio.run(names(one.task, seed)) for seed in STRATEGIES] for one in solved()]
+    assert all(passed for ways in played for passed, _ in ways)
+    assert sum(len({calls for _, calls in ways}) == len(STRATEGIES) for ways in played) / len(played) >= 0.8
+
+
+def test_a_solution_played_again_unchanged_passes() -> None:
+    assert all(passes(one.task, [exchange.turn for exchange in one.exchanges]) for one in solved())
+
+
+def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_else() -> None:
+    async def survives(task: Task, turns: Sequence[AgentTurn]) -> bool:
+        return (await perform(WORLD.open({"outcome_only": True}), task, turns)).verdict.passed
+
+    lived: Counter[str] = Counter()
+    for one in solved()[:40]:
+        for mutant in mutants(one.task, one.exchanges, world_of(validated(one.task.env_config))):
+            lived[mutant.kind] += asyncio.run(survives(one.task, mutant.turns))
+    alive = {kind for kind, count in lived.items() if count}
+    assert {"unconfirmed", "unverified", "leak"} <= alive
+    assert alive <= {"unconfirmed", "unverified", "leak", "missing_denial", "wrong_rule", "blind_denial"}

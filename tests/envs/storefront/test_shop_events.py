@@ -1,0 +1,134 @@
+"""What happens meanwhile: events on the virtual clock, a search index that lags, errors that pass."""
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+
+from envs.storefront import WORLD
+from envs.storefront.env import StorefrontEnv
+from envs.storefront.script import Script
+from envs.storefront.search_index import SearchIndex
+from envs.storefront.shop_events import ShopEvent, due, names, raced
+from schemas.check import Check
+from schemas.task import Task
+from tests.envs.storefront.playing import call, expert_episode, opened
+
+LOOK = call("get_policy", topic="returns")
+
+
+async def desk(*events: dict[str, Any], **settings: Any) -> tuple[StorefrontEnv, dict[str, Any], Task]:
+    """A storefront with these events; `order` stands for its first pending order, `sku` for an article."""
+    env = opened()
+    await env.reset(None)
+    facts = dict(await env.facts())
+    place = {"order": min(p.split("/")[1] for p, v in facts.items() if p.startswith("orders/") and v == "pending")}
+    place["sku"] = facts[f"lines/{place['order']}.1/sku"]
+    queue = tuple(ShopEvent(**{**event, "key": place[event["key"]]}) for event in events)
+    script = msgspec.to_builtins(Script(slots={}, events=queue))
+    config = {"world_seed": 0, "transient_rate": 0, **settings}
+    task = Task.identified(env="storefront", env_config=config, goal="Hello.", check=Check(), script=script)
+    await env.reset(task)
+    return env, {**facts, **place}, task
+
+
+SHIPS = {"tick": 3, "table": "orders", "key": "order", "values": {"status": "shipped"}}
+
+
+def test_events_are_due_in_the_order_of_their_ticks_and_once() -> None:
+    late, early = ShopEvent(5, "orders", "a", {}), ShopEvent(2, "orders", "b", {}, races=True)
+    assert due([late, early], [], 9) == [1, 0]
+    assert due([late, early], [1], 4) == []
+    assert raced([late, early], [], frozenset({"a", "b"})) == [1]
+    assert names({"x": ["a", 1], "y": {"3": "b"}}) == {"a", "b"}
+
+
+def test_an_event_happens_at_its_tick_before_the_calls_of_that_step() -> None:
+    async def play() -> list[str]:
+        env, facts, _ = await desk(SHIPS)
+        seen = [(await env.step(call("get_order", order_id=facts["order"]))).observations[0].content for _ in range(3)]
+        return [re.findall(r'"status":"(pending|shipped)"', text)[0] for text in seen]
+
+    assert asyncio.run(play()) == ["pending", "pending", "shipped"]
+
+
+def test_a_racing_event_happens_just_before_the_write_that_names_its_row() -> None:
+    async def play() -> tuple[str, str]:
+        env, facts, _ = await desk({**SHIPS, "tick": 50, "races": True})
+        read = await env.step(call("get_order", order_id=facts["order"]))
+        write = await env.step(call("cancel_order", order_id=facts["order"], reason="other"))
+        return read.observations[0].content, write.observations[0].content
+
+    read, write = asyncio.run(play())
+    assert '"status":"pending"' in read
+    assert write.startswith("denied: R3:")
+
+
+def test_what_is_still_to_come_counts_in_the_check_and_happens_when_the_conversation_ends() -> None:
+    async def play() -> tuple[Any, Any, Any]:
+        env, facts, _ = await desk(SHIPS)
+        path = f"orders/{facts['order']}/status"
+        await env.step(LOOK)
+        before = (await env.facts())[path], (await env.check()).facts[path]
+        await env.step(call("finish", message="Goodbye."))
+        return *before, (await env.facts())[path]
+
+    assert asyncio.run(play()) == ("pending", "shipped", "shipped")
+
+
+def test_the_search_index_shows_a_write_after_one_tick() -> None:
+    index = SearchIndex()
+    index.written(5, "V-1", {"stock": 9})
+    index.written(6, "V-1", {"stock": 4})
+    assert [index.shown(tick, "V-1", {"stock": 0})["stock"] for tick in (5, 6, 7, 8)] == [9, 9, 4, 0]
+    assert index.shown(6, "V-2", {"stock": 3}) == {"stock": 3}
+
+
+def test_a_stale_search_says_in_stock_while_the_live_stock_is_gone_even_after_parking() -> None:
+    async def play() -> list[bool]:
+        env, facts, _ = await desk({"tick": 2, "table": "variants", "key": "sku", "values": {"stock": 0}})
+        product = facts[f"variants/{facts['sku']}/product_id"]
+        noun = facts[f"products/{product}/noun"]
+        shown = []
+        for _ in range(4):
+            text = (await env.step(call("search_products", query=noun))).observations[0].content
+            listed = re.search(rf'"in_stock":(true|false)[^{{}}]*"sku":"{facts["sku"]}"', text)
+            assert listed is not None
+            shown.append(listed[1] == "true")
+            parked = await env.snapshot()
+            env = opened()
+            await env.restore(parked)
+        return shown
+
+    assert asyncio.run(play()) == [True, True, True, False]
+
+
+def test_a_transient_error_changes_nothing_and_the_same_call_succeeds_next() -> None:
+    async def play() -> None:
+        env, facts, _ = await desk(transient_rate=1)
+        cancel = call("cancel_order", order_id=facts["order"], reason="other")
+        before = (await env.step(LOOK)).state_key
+        first, second = await env.step(cancel), await env.step(cancel)
+        assert first.observations[0].content.startswith("transient: cancel_order")
+        assert first.observations[0].error
+        assert first.state_key == before
+        assert not second.observations[0].error
+
+    asyncio.run(play())
+
+
+def test_the_lag_is_declared_in_the_description_of_the_tool() -> None:
+    async def play() -> str:
+        return next(t["function"]["description"] for t in (await opened().reset(None)).tools if t["function"]["name"] == "search_products")
+
+    assert "lags" in asyncio.run(play())
+
+
+def test_the_shop_overtakes_the_expert_who_then_denies() -> None:
+    tasks = [t for t in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}}, 5, 60) if t.difficulty["refusal"]]
+    assert tasks
+    for task in tasks:
+        episode = asyncio.run(expert_episode(task))
+        assert any(call.name == "deny" for turn in episode.turns for call in turn.tool_calls)
+        assert asyncio.run(episode.env.check()).passed
