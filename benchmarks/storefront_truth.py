@@ -31,7 +31,7 @@ _SCHEMAS = {
 
 async def labelled(ledger: Ledger) -> list[TruthLabels]:
     """The labels of every storefront trajectory that re-executes as it was recorded; the others are named on standard error."""
-    tasks = ledger.tasks()
+    tasks = ledger.tasks({trajectory.task_id for trajectory in ledger.trajectories()})
     found = []
     for trajectory in ledger.trajectories():
         if trajectory.env != "storefront" or trajectory.task_id not in tasks:
