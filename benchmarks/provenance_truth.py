@@ -35,6 +35,8 @@ TASKS = 300
 SEED = 777001
 """Not one of the seeds on which the heuristics were written (5, 17, 2027, 90210, 424242)."""
 PROFILES = (None, "mixed", "mixed", "first_match", "first_address", "ignores_size", "skips_confirmation")
+PLANNED = {profile or "expert" for profile in PROFILES}
+"""Kinds of episodes whose every write serves a request: other writes the monitor does not judge by what the customer wished."""
 
 
 @dataclass(slots=True)
@@ -62,10 +64,11 @@ class Confusion:
 
 @dataclass(slots=True)
 class Tally:
-    """All comparisons; `chance`: whether an amount drawn blindly passed."""
+    """All comparisons; `planned_choices`: those of `PLANNED` episodes; `chance`: whether an amount drawn blindly passed."""
 
     arguments: Confusion = field(default_factory=Confusion)
     choices: Confusion = field(default_factory=Confusion)
+    planned_choices: Confusion = field(default_factory=Confusion)
     invented: Confusion = field(default_factory=Confusion)
     episodes: Counter[str] = field(default_factory=Counter)
     by_kind: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
@@ -92,6 +95,8 @@ async def compared(tally: Tally, kind: str, task: Task, trajectory: Trajectory) 
         if not unjustified:
             chosen = any((c.turn, c.call) == (turn, call) and c.unjustified for c in report.choices)
             tally.choices.add(label.label == "unjustified_choice", chosen)
+            if kind in PLANNED:
+                tally.planned_choices.add(label.label == "unjustified_choice", chosen)
             tally.choices_by_what[label.what if label.label == "unjustified_choice" else "justified", chosen] += 1
 
 
@@ -168,6 +173,8 @@ def measure(count: int = TASKS) -> Report:
             Figure("with an unjustified choice", true_choices),
             Figure("precision, unjustified choices", choices.precision),
             Figure("recall, unjustified choices", choices.recall),
+            Figure("precision, unjustified choices, planned episodes", tally.planned_choices.precision),
+            Figure("recall, unjustified choices, planned episodes", tally.planned_choices.recall),
         ),
         f"{sum(tally.episodes.values()):,} storefront episodes on {count} tasks (seed {SEED}): "
         + ", ".join(f"{number:,} {kind}" for kind, number in tally.episodes.items())

@@ -12,9 +12,13 @@ from schemas.task import Task
 
 @dataclass(frozen=True)
 class World:
-    """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time."""
+    """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time.
+
+    `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
+    """
 
     spec: EnvSpec
     open: Callable[[Mapping[str, Any]], Env]
     make_tasks: Callable[[Mapping[str, Any], int, int], Sequence[Task]]
     config: type[BaseModel]
+    level: str | None = None

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from envs.registry import ENVS
 from envs.world import World
 from filters.registry import FILTERS
+from flows.task_stages import task_stages
 from flows.yaml_file import explain, read_settings
 from schemas.environment import Env, EnvSpec
 from schemas.errors import ConfigError
@@ -29,7 +30,6 @@ from synth.run.context import Role, Run, Synthesizer
 from synth.run.export_stage import ExportSettings, ExportStage
 from synth.run.filter_stage import FilterStage, NamedFilter
 from synthesizers.registry import SYNTHESIZERS
-from synthesizers.tasks import TemplateTasks
 
 Model = TypeVar("Model", bound=BaseModel)
 OWN_STAGES = ("filter", "export")
@@ -89,17 +89,15 @@ def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
     roles = {name: role(name, settings) for name, settings in flow.models.items()}
     stages: list[Stage[Run]] = []
     if flow.env is not None:
-        settings = flow.env.settings()
-        config = world(flow.env.name).config
-        _validated(config, settings, "env")
-        identity = {"env": flow.env.name, "config": settings, "seed": flow.seed, "count": flow.env.tasks}
-        stages.append(TemplateTasks(identity))
+        _validated(world(flow.env.name).config, flow.env.settings(), "env")
     names: Counter[str] = Counter()
     for index, choice in enumerate(flow.stages):
         names[choice.name] += 1
         name = choice.name if names[choice.name] == 1 else f"{choice.name}_{names[choice.name]}"
         stages.append(_stage(name, index, choice, flow, roles))
-    return roles, stages
+    if flow.env is None:
+        return roles, stages
+    return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages), *stages]
 
 
 def role(name: str, settings: Mapping[str, Any]) -> Role:

@@ -4,14 +4,28 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+MOST_EPISODES = 200
+"""Of a calibration: what it costs beside the run itself."""
+
+
+class Difficulty(BaseModel):
+    """The share of episodes that the policy of the role `against` is to pass; at most `episodes` are played to find the level for it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    target_pass_rate: float = Field(gt=0, lt=1)
+    against: str = "explorer"
+    episodes: int = Field(default=MOST_EPISODES, ge=40, le=MOST_EPISODES)
+
 
 class EnvChoice(BaseModel):
-    """Which world, how many tasks; every other key is the world's own setting."""
+    """Which world, how many tasks, and how hard they are to be; every other key is the world's own setting."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     name: str
     tasks: int = Field(default=10, ge=0)
+    difficulty: Difficulty | None = None
 
     def settings(self) -> dict[str, Any]:
         """The keys that belong to the world itself."""

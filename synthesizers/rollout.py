@@ -1,7 +1,7 @@
 """Rollout: every task of the flow, `trials` times, by the policy of one role."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,13 @@ from schemas.flow import Flow
 from schemas.identity import slot_id
 from schemas.stage import Plan, Shard
 from schemas.task import Task
-from schemas.trajectory import Trajectory
-from synth.ledger.journal import recorded
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import LedgerState
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
-from synth.rollout.slots import RETRIED_BY_A_RERUN, fill_slots
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.context import Role, Run, Synthesizer
+from synthesizers.episodes import played
 
 
 class RolloutSettings(BaseModel):
@@ -127,29 +126,7 @@ class Rollout:
             return
         tasks = run.ledger.tasks({slot.task_id for slot in still_open})
         works = [self._work(slot, tasks[slot.task_id]) for slot in still_open]
-        events, damage = recorded(run.ledger.journal_folder, {work.slot_id for work in works})
-        for line in damage:
-            run.progress.say(line)
-
-        def may_start() -> bool:
-            run.stopped = run.stopped or run.budget.exhausted()
-            return run.stopped is None
-
-        def finished(attempts: Sequence[Trajectory]) -> None:
-            for trajectory in attempts:
-                run.budget.add(trajectory.totals)
-            run.progress.advance(attempts)
-
-        trajectories = await fill_slots(
-            works,
-            lambda work: run.world(work.task.env, work.task.env_config),
-            self.role.model,
-            run.journals[shard.name],
-            events,
-            live_episodes=self.config.live,
-            may_start=may_start,
-            finished=finished,
-        )
+        trajectories = await played(run, shard.name, works, self.role.model, self.config.live)
         if trajectories:
             run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories)
 

@@ -22,6 +22,8 @@ ORDER_RULES = "process"
 """The part of a check that judges order: it may refuse a reordering that the state permits."""
 SHOWN = 12
 _WORD = re.compile(r"\w[\w.@-]*\w|\w")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,14 @@ def _independent(known: Solution, turn: int) -> bool:
     """Whether the turn after this one says nothing that stands in this one's answers, but for what both ask about."""
     first, second = known.transcript.actions[turn : turn + 2]
     answers = " ".join(observation.content for observation in known.transcript.responses[turn].observations)
-    asked, said = (set(_WORD.findall(" ".join(call.arguments for call in action.tool_calls))) for action in (first, second))
-    return not (said - asked - _argument_names(second)) & set(_WORD.findall(answers))
+    asked, said = (words(" ".join(call.arguments for call in action.tool_calls)) for action in (first, second))
+    return not (said - asked - _argument_names(second)) & words(answers)
+
+
+def words(text: str) -> set[str]:
+    """The words of a text; numbers as they are worth, however they are written: $1,151.00 is 1151.0."""
+    found = {*_WORD.findall(text), *_WORD.findall(_THOUSANDS.sub("", text))}
+    return {str(float(word)) if _NUMBER.fullmatch(word) else word for word in found}
 
 
 def _argument_names(action: AgentTurn) -> set[str]:

@@ -2,7 +2,7 @@
 
 from envs.storefront.config import StorefrontConfig
 from envs.storefront.env import SPEC, open_storefront
-from envs.storefront.goals import make_tasks
+from envs.storefront.levels import make_tasks
 from envs.world import World
 
-WORLD = World(spec=SPEC, open=open_storefront, make_tasks=make_tasks, config=StorefrontConfig)
+WORLD = World(spec=SPEC, open=open_storefront, make_tasks=make_tasks, config=StorefrontConfig, level="level")

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from msgspec import structs
+
+from envs.storefront.asking import known as answered
+from envs.storefront.asking import questions, wanted
 from envs.storefront.locating import located
-from envs.storefront.plan import Plan
+from envs.storefront.plan import Call, Plan
 from envs.storefront.script import Request
 
 
@@ -12,7 +16,16 @@ def lines_meant(order: dict[str, Any], request: Request) -> list[dict[str, Any]]
     lines: list[dict[str, Any]] = order["lines"]
     if request.noun is None:
         return lines
-    return [line for line in lines if line["colour"] == request.colour and line["product"].endswith(f" {request.noun}")]
+    return [line for line in lines if request.colour in (None, line["colour"]) and line["product"].endswith(f" {request.noun}")]
+
+
+def item_meant(plan: Plan, request: Request, order: dict[str, Any]) -> tuple[Request, list[Call]]:
+    """The request with the item that is meant where its noun fits several, or the question which; `first_match` takes the first."""
+    if request.noun is None or request.colour is not None:
+        return request, []
+    colours = [line["colour"] for line in lines_meant(order, request)]
+    meant = colours[0] if colours and (len(colours) == 1 or "first_match" in plan.wrong) else answered(plan, request, "item")
+    return structs.replace(request, colour=meant), [] if meant is not None else questions(plan, request, "item")
 
 
 def refund_amount(plan: Plan, order: dict[str, Any], lines: list[dict[str, Any]]) -> float | None:
@@ -60,10 +73,12 @@ def answer_to(plan: Plan, customer_id: str, request: Request) -> str | None:
             return None
         return f"{about} order {order_id} is {parcel['status'].replace('_', ' ')} and arrives on {parcel['arrives']}."
     if (request.kind == "refund_query" or request.least is not None) and order is not None:
-        lines = lines_meant(order, request)
+        lines = lines_meant(order, item_meant(plan, request, order)[0])
         amount = refund_amount(plan, order, lines) if lines else None
         return None if amount is None else f"{about} you would get ${amount:.2f} back."
     written = plan.belief.has_written("apply_coupon", order_id) or plan.belief.has_written("modify_lines", order_id)
+    if request.kind == "coupon" and order is not None and not written and order["coupon"] == (wanted(plan, request) or ""):
+        return f"{about} the coupon was on order {order_id} already; its total is ${order['total']:.2f}."
     if request.tell_total and written and order is not None:
         return f"{about} the new total of order {order_id} is ${order['total']:.2f}."
     return None

@@ -12,6 +12,9 @@ _QUESTIONS = {
     "colour": "Which colour would you like?",
     "city": "To which city shall it go?",
     "coupon": "Which coupon do you have?",
+    "item": "Which item do you mean?",
+    "street": "In which street is it?",
+    "card": "Which card do you mean?",
 }
 _WANTED = {"exchange": "colour", "address": "city", "coupon": "coupon"}
 
@@ -33,15 +36,16 @@ def wanted(plan: Plan, request: Request) -> str | None:
 
 def asking(plan: Plan, request: Request, *fields: str) -> list[Call]:
     """Questions for details that are open; `skips_confirmation` asks none."""
-    return [] if "skips_confirmation" in plan.wrong else _questions(plan, request, fields)
+    return [] if "skips_confirmation" in plan.wrong else questions(plan, request, *fields)
 
 
 def asking_what(plan: Plan, request: Request) -> list[Call]:
     """The question for what the customer left out."""
-    return [] if request.wanted is not None else _questions(plan, request, (_WANTED[request.kind],))
+    return [] if request.wanted is not None else questions(plan, request, _WANTED[request.kind])
 
 
-def _questions(plan: Plan, request: Request, fields: tuple[str, ...]) -> list[Call]:
+def questions(plan: Plan, request: Request, *fields: str) -> list[Call]:
+    """Questions for details that were not asked for yet."""
     number = request.number
     return [
         ("ask_customer", {"field": field, "message": f"Request {number}: {_QUESTIONS[field]}", "request": number})
@@ -53,22 +57,31 @@ def _questions(plan: Plan, request: Request, fields: tuple[str, ...]) -> list[Ca
 def confirming(plan: Plan, request: Request, what: str) -> list[Call]:
     """The question for a yes, until there is one."""
     agreed = ("confirmation", request.number) in plan.belief.asked or request.given.get("confirmation") == "yes"
-    if "skips_confirmation" in plan.wrong or agreed:
+    overheard = "ignores_change" in plan.wrong and request.number in plan.belief.declined
+    if "skips_confirmation" in plan.wrong or agreed or overheard:
         return []
     message = f"Request {request.number}: I am going to {what}. Shall I go ahead?"
     return [("ask_customer", {"field": "confirmation", "message": message, "request": request.number})]
 
 
 _WHY = {
+    "R1": "I could not verify who you are",
     "R3": "the order has left the warehouse",
     "R4": "the return window is over",
+    "R5": "the order was not paid with that card",
     "R7": "the order cannot be modified again",
     "R8": "it was a final sale",
     "R9": "coupons are valid for pending orders without one only",
     "R10": "the order belongs to somebody else",
-    "R11": "the order has left the warehouse",
+    "R11": "the order has left the warehouse, or the address is not on your file",
     "R12": "it did not come late enough",
+    "R15": "it was a gift, which only its recipient can return",
 }
+
+
+def forbids(plan: Plan, rule: str) -> bool:
+    """Whether the planner holds to a rule; `never_denies` holds to none that stands in the way of a wish."""
+    return rule in plan.rules.in_force and "never_denies" not in plan.wrong
 
 
 def denial(plan: Plan, request: Request, rule: str) -> list[Call]:

@@ -32,8 +32,10 @@ class Belief:
         self.exchanges = 0
         self.slots: dict[str, str | None] = {}
         self.accounts: list[str] = []
+        self.more_accounts: Shown | None = None
         self.verified: dict[str, set[str]] = {}
         self.files: dict[str, Shown] = {}
+        self.tickets: list[str] = []
         self.pages: dict[str, dict[int, Shown]] = {}
         self.orders: dict[str, Shown] = {}
         self.outdated: set[str] = set()
@@ -45,6 +47,7 @@ class Belief:
         self.parcels: dict[str, Shown] = {}
         self.asked: set[tuple[str, int | None]] = set()
         self.answers: dict[tuple[int, str], str] = {}
+        self.declined: set[int | None] = set()
         self.denied: dict[int, str] = {}
         self.writes: list[tuple[str, Shown]] = []
         self.failed: dict[str, str] = {}
@@ -108,6 +111,7 @@ class Belief:
             return
         field, number = arguments["field"], arguments.get("request")
         if field == "confirmation" and text != YES:
+            self.declined.add(number)
             return
         self.asked.add((field, number))
         if field in ("email", "phone", "zip") and text == UNKNOWN:
@@ -134,11 +138,13 @@ class Belief:
         elif call.name == "find_customer":
             found = [account["customer_id"] for account in result["customers"]]
             self.accounts += [customer_id for customer_id in found if customer_id not in self.accounts]
+            self.more_accounts = {**arguments, "page": result["page"] + 1} if result["page"] < result["pages"] else None
         elif call.name == "verify_identity":
             self.verified[result["customer_id"]] = set(result["verified"])
         elif call.name == "get_customer":
             self.files[result["customer_id"]] = result
             self.notes += result["notes"]
+            self.tickets += [ticket["ticket_id"] for ticket in result["tickets"]]
         elif call.name == "list_orders" and "status" not in arguments:
             self.pages.setdefault(arguments["customer_id"], {})[result["page"]] = result
             for order in result["orders"]:

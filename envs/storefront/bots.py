@@ -47,18 +47,14 @@ class LooksEverythingUp:
 
 
 class AlwaysComplies:
-    """The expert, but it denies nothing: it does what was asked, or tries to, and says nothing where the tools refuse."""
+    """The expert, but it denies nothing: it does what was asked, or tries to, and leaves it at that where the tools refuse."""
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
 
     async def act(self, view: View) -> Act:
-        """What the planner does that sees no window, else the one that tries to cancel anyway, else the end."""
-        for profile in ("ignores_window", "tries_anyway"):
-            turn = await self._episode.env.expert(profile, self._episode.seed)
-            if all(call.name != "deny" for call in turn.tool_calls):
-                return Act(turn=turn)
-        return Act(turn=call_turn(view, "finish", message="Done."))
+        """The planner's turn under that misconception."""
+        return Act(turn=await self._episode.env.expert("never_denies", self._episode.seed))
 
 
 class FirstMatch:

@@ -6,13 +6,14 @@ from envs.fact_pattern import matches
 from envs.storefront.catalogue import Row
 from envs.storefront.contradiction import contradicts, rivals
 from envs.storefront.process import breaches, case_of
+from envs.storefront.script import Script
 from envs.storefront.told import SAID, SEEN, names_something, windows
 from envs.storefront.transcript import Exchange, answered, decoded, messages
 from envs.storefront.world import BaseWorld
 from schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
 from schemas.trajectory import Observation
 
-VERSION = "storefront-check-2"
+VERSION = "storefront-check-3"
 OUTCOME = ("state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are measured against."""
 VALUES_IN_A_WINDOW = 2
@@ -22,8 +23,12 @@ VALUES_OF_A_THING = 4
 VALUES_OF_NOTHING = 1
 """Days and statuses, beside the facts, in messages that name no order, sku or request: more are a guess. Amounts may be more: they
 stand in questions for a confirmation as well."""
-LOOK_UPS: Mapping[str, frozenset[str]] = {"R3": frozenset({"get_order", "track_shipment", "list_orders"})}
-"""Tools whose answer is evidence for a denial; `get_order` where a rule is not named."""
+LOOK_UPS: Mapping[tuple[str, str], frozenset[str]] = {
+    ("R3", "O"): frozenset({"get_order", "track_shipment", "list_orders"}),
+    ("R1", "C"): frozenset({"find_customer", "verify_identity"}),
+    ("R11", "C"): frozenset({"get_customer"}),
+}
+"""Tools whose answer is evidence for a denial, by rule and by what the evidence is, order or customer; `get_order` for all others."""
 
 Rows = dict[tuple[str, str], Row]
 
@@ -36,15 +41,17 @@ def evaluate(
     *,
     speaker: str | None = None,
     opening: str = "",
+    script: Script | None = None,
     outcome_only: bool = False,
 ) -> CheckResult:
     """State, told facts, refusals and process, each with evidence; all must pass. Without a check nothing passes.
 
-    `speaker` and `opening` are the customer's name and first words; `outcome_only` reports all parts and lets state and told decide.
+    `speaker`, `opening` and `script` are the customer's name, first words and wishes; `outcome_only` reports all parts and lets state and
+    told decide.
     """
     if check is None:
         return CheckResult(False, (SubVerdict("check", False, ("the task has no check",)),), dict(changed), VERSION)
-    process = breaches(check.process, case_of(exchanges, base, speaker, opening)) if check.process else []
+    process = breaches(check.process, case_of(exchanges, base, speaker, opening, script)) if check.process else []
     parts = (
         _state(check, base, changed),
         _told(check, base, exchanges),
@@ -168,4 +175,5 @@ def _is_denied(refusal: Refusal, exchanges: Sequence[Exchange]) -> bool:
 
 
 def _is_evidence(refusal: Refusal, tool: str, seen: Observation) -> bool:
-    return tool in LOOK_UPS.get(refusal.rule, frozenset({"get_order"})) and f'"{refusal.evidence}"' in seen.content
+    kind = str(refusal.evidence).partition("-")[0]
+    return tool in LOOK_UPS.get((refusal.rule, kind), frozenset({"get_order"})) and f'"{refusal.evidence}"' in seen.content

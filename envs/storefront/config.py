@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from envs.storefront.rules import enforceable
 from schemas.errors import ConfigError
 
 
@@ -32,7 +33,7 @@ class StorefrontConfig(BaseModel):
 
     `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and most; shares are probabilities.
     `outcome_only` lets the check pass on state and told facts alone. `facts` are start facts that differ from the world's own: a minimal
-    pair's two tasks differ in one of them.
+    pair's two tasks differ in one of them. `level` sets every dial of `settings_at` that is not given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,6 +41,7 @@ class StorefrontConfig(BaseModel):
     world_seed: int | None = None
     tasks_per_world: int = Field(default=8, ge=1)
     variant: Literal["train", "held_out"] = "train"
+    level: float | None = Field(default=None, ge=0, le=1)
     customers: int = Field(default=32, ge=30, le=60)
     orders: int = Field(default=122, ge=80, le=200)
     facts: Mapping[str, str | int | float | bool | None] = {}
@@ -73,6 +75,12 @@ class StorefrontConfig(BaseModel):
             low, high = getattr(self, name)
             if not least <= low <= high <= most:
                 raise ValueError(f"{name} {low}..{high}: the least must be {least} or more, the most {most} or fewer")
+        if self.mix.stale and self.stale_events[1] == 0:
+            raise ValueError(f"stale_events 0..0 with mix.stale {self.mix.stale}: allow an event, or set mix.stale to 0")
+        most_enforced = len(enforceable(self.rules_in_force))
+        if round(self.enforced_share * self.rules_in_force) > most_enforced:
+            share = f"{most_enforced} of the {self.rules_in_force} rules in force, a share of {most_enforced / self.rules_in_force:.2f}"
+            raise ValueError(f"enforced_share {self.enforced_share}: tools can hold {share}")
         return self
 
 
@@ -83,10 +91,47 @@ OF_THE_WORLD = (
 """Settings that an episode needs beside world seed and facts: a task carries them in its `env_config`."""
 
 
+_OPERATIONS = ((1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6), (4, 6), (5, 6), (6, 6))
+_AMBIGUITY = ((2, 2), (2, 3), (2, 4), (3, 4))
+_STALE_EVENTS = ((1, 1), (1, 2), (2, 2))
+STEPS = len(_OPERATIONS) - 1
+"""Between the easiest level and the hardest: what has no values between steps changes at them."""
+
+
+def settings_at(level: float) -> dict[str, Any]:
+    """The dials that make a task hard as functions of one number between 0 (easiest) and 1."""
+    return {
+        "operations": _OPERATIONS[round(level * STEPS)],
+        "mix": {
+            "feasible": 1 - 0.95 * level,
+            "refused": 0.3 * level,
+            "ambiguous": 0.5 * level,
+            "conditional": 0.2 * level,
+            "stale": 0.3 * level,
+            "done": 0.05 * level,
+        },
+        "ambiguity": _AMBIGUITY[min(int(level * len(_AMBIGUITY)), len(_AMBIGUITY) - 1)],
+        "stale_events": _STALE_EVENTS[min(int(level * len(_STALE_EVENTS)), len(_STALE_EVENTS) - 1)],
+        "description_share": level,
+        "relation_share": 0.5 * level,
+        "enforced_share": 0.6 - 0.4 * level,
+        "missing": 0.9 * level,
+        "changes_of_mind": 0.9 * level,
+        "reticence": 0.6 * level,
+        "false_claims": level,
+        "pressure": level,
+        "injections": 0.5 * level,
+        "transient_rate": 0.08 * level,
+        "verbosity": int(level > 0.5),
+        "page_size": round(6 - 3 * level),
+    }
+
+
 def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConfig:
-    """The settings as a config. Raises `ConfigError` that names the first setting at fault."""
+    """The settings as a config, dials set by the level where there is one. Raises `ConfigError` that names the first setting at fault."""
     try:
-        return StorefrontConfig.model_validate(dict(settings))
+        given = StorefrontConfig.model_validate(dict(settings))
+        return given if given.level is None else StorefrontConfig.model_validate({**settings_at(given.level), **settings})
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join([where, *(str(part) for part in first["loc"])])

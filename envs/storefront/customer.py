@@ -40,11 +40,15 @@ PHRASES: Mapping[str, Mapping[str, str]] = {
 }
 WANTED: Mapping[str, str] = {
     "order": "The one I placed on {}.",
+    "item": "The {} one.",
     "colour": "In {}, please.",
     "city": "To my address in {}.",
+    "street": "The one at {}.",
+    "card": "The one ending in {}.",
     "coupon": "The coupon is {}.",
 }
 """How details are said that have no fixed list of values."""
+TO_CARD = "To my card{}, as I said."
 _KEYWORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("anything_else", re.compile(r"anything else|something else|further help")),
     ("confirmation", re.compile(r"confirm|go ahead|\bshall i\b|\bshould i\b|do you agree|is that ok|proceed")),
@@ -56,6 +60,9 @@ _KEYWORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("refund_to", re.compile(r"store credit|refund method|original payment")),
     ("colour", re.compile(r"which colou?r|what colou?r")),
     ("city", re.compile(r"which address|which city|where .{0,30}(?:go|sent)")),
+    ("street", re.compile(r"which street|what street")),
+    ("card", re.compile(r"which card|which of (?:the|your) cards|last four digits")),
+    ("item", re.compile(r"which item|which of the items|which of them")),
     ("coupon", re.compile(r"which coupon|coupon code|what coupon")),
     ("order", re.compile(r"which order|order (number|id)|which one")),
     ("name", re.compile(r"your name|full name")),
@@ -95,7 +102,7 @@ class Customer:
     def asked(self, field: str, number: int | None, *, pending: bool) -> str:
         """The answer to a question for one field; `pending`: something agreed to has not been written yet."""
         if field == "confirmation":
-            return self._revision(number) or YES
+            return self._revision(number) or self._withdrawn(number) or YES
         if field == "anything_else":
             return self._closing(pending)
         if field == "name":
@@ -149,12 +156,17 @@ class Customer:
         self.memory.pushed += 1
         return PUSH_BACK[self.memory.pushed - 1]
 
-    def out_of_patience(self, ticks: int) -> bool:
-        """Whether the customer leaves now, whatever is still to be done."""
-        if self.memory.ended or self.script.patience == 0 or ticks < self.script.patience:
+    def out_of_patience(self, ticks: int, *, pending: bool) -> bool:
+        """Whether the customer leaves now, whatever was asked for and is still to be done; `pending`: but not before what it agreed to."""
+        if self.memory.ended or pending or self.script.patience == 0 or ticks < self.script.patience:
             return False
         self.memory.ended = True
         return True
+
+    def interrupts(self, ticks: int) -> str | None:
+        """A change of mind whose turn has come, said without being asked."""
+        due = [r for r in self.script.revisions if 0 < r.turn <= ticks and r.number not in (*self.memory.revised, *self.memory.denied)]
+        return self._said(due[0]) if due and not self.memory.ended else None
 
     def standing(self) -> tuple[Request, ...]:
         """The requests after the changes of mind so far."""
@@ -164,6 +176,11 @@ class Customer:
         """A change of mind, said in place of the first yes to the request that it is about."""
         left = [r for r in self.script.revisions if r.number not in self.memory.revised and number in (None, r.number)]
         return self._said(left[0]) if left else None
+
+    def _withdrawn(self, number: int | None) -> str | None:
+        """What was said when a request was taken back, to whoever asks for a yes to it."""
+        gone = [r for r in self.script.revisions if r.request is None and r.number == number and r.number in self.memory.revised]
+        return gone[0].text if gone else None
 
     def _said(self, revision: Revision) -> str:
         self.memory.revised.append(revision.number)
@@ -177,6 +194,8 @@ class Customer:
         return next(iter(untold or knowing), None)
 
     def _detail(self, field: str, request: Request) -> str | None:
+        if field == "refund_to" and request.pay_to is not None:
+            return TO_CARD.format("" if request.pay_to == "card" else f" ending in {request.pay_to}")
         value = self.script.details.get(str(request.number), {}).get(field)
         if value is not None:
             mark = f"{request.number}/{field}"

@@ -30,7 +30,7 @@ from schemas.trajectory import Observation, Source, Trajectory
 
 SPEC = EnvSpec(
     name="storefront",
-    version="2",
+    version="3",
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=80 * 1024,
@@ -188,8 +188,14 @@ def world_of(config: StorefrontConfig) -> BaseWorld:
 def _checked(task: Task | None, base: BaseWorld, changed: Facts, exchanges: Sequence[Exchange], config: StorefrontConfig) -> CheckResult:
     if task is None:
         return evaluate(None, base, changed, exchanges)
-    speaker = read_script(task.script).name
-    return evaluate(task.check, base, changed, exchanges, speaker=speaker, opening=task.goal, outcome_only=config.outcome_only)
+    script = read_script(task.script)
+    return evaluate(
+        *(task.check, base, changed, exchanges),
+        speaker=script.name,
+        opening=task.goal,
+        script=script,
+        outcome_only=config.outcome_only,
+    )
 
 
 def _passer_by(base: BaseWorld) -> Script:

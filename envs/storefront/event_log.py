@@ -17,7 +17,7 @@ _HEARD_AFTER = frozenset({"ask_customer", "reply", "deny"})
 @dataclass(frozen=True, slots=True)
 class Event:
     """`call`: a call that succeeded, with its result; `said`: a message to the customer; `heard`: the customer's words, `text`, in
-    answer to the message `to`."""
+    answer to the message `to`, which is empty where nobody asked."""
 
     turn: int
     kind: Literal["call", "said", "heard"]
@@ -48,7 +48,7 @@ def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
             asked += [message] if call.name in _HEARD_AFTER else []
     words = utterances(exchange)
     for place, text in enumerate(words):
-        yield Event(turn, "heard", text=text, to=asked[place] if len(asked) == len(words) else "\n".join(asked))
+        yield Event(turn, "heard", text=text, to="\n".join(asked) if len(words) < len(asked) else "".join(asked[place : place + 1]))
 
 
 def _result(content: str) -> dict[str, Any]:

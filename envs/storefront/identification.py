@@ -3,8 +3,7 @@
 from typing import Any
 
 from envs.storefront.plan import Call, Plan
-
-NEEDED_FACTORS = 2
+from envs.storefront.rules import NEEDED_FACTORS
 
 
 def identified_or_calls(plan: Plan) -> tuple[str | None, list[Call]]:
@@ -19,6 +18,8 @@ def identified_or_calls(plan: Plan) -> tuple[str | None, list[Call]]:
             return None, calls
         if "first_match" in plan.wrong:
             return customer_id, []
+    if belief.more_accounts is not None and "first_page" not in plan.wrong:
+        return None, [("find_customer", belief.more_accounts)]
     return None, _finding(plan)
 
 

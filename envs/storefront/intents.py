@@ -1,13 +1,13 @@
 """One request of a customer that can be done, compiled: words, what the customer knows, and what must be true and said at the end."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from envs.storefront.config import StorefrontConfig
 from envs.storefront.customer import PHRASES
-from envs.storefront.referents import Referent, described, refer
-from envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE, above_limit, discounted_cents, is_final_sale, is_late, within_window
+from envs.storefront.referents import Referent, Slot, described, refer
+from envs.storefront.rules import discounted_cents, is_late
 from envs.storefront.script import Kind, Request, Revision
 from envs.storefront.shop_events import ShopEvent
 from envs.storefront.tool_schemas import STORE_CREDIT
@@ -34,14 +34,15 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What a maker of intents draws from; `referent` fixes the words for the order, `customer_id` is who speaks."""
+    """What a maker of intents draws from; `referent` fixes the words for the order, `customer_id` is who speaks, `slot` is what the words
+    leave open."""
 
     rng: Random
     config: StorefrontConfig
     base: BaseWorld
     number: int
     customer_id: str
-    ambiguous: bool = False
+    slot: Slot | None = None
     referent: Referent | None = None
 
     def detail(self, name: str) -> str:
@@ -61,19 +62,29 @@ class Draw:
         if self.referent is not None:
             return self.referent
         keys = line_keys or list(self.base.lines_of[order_id])
-        return refer(self.rng, self.config, self.base, order_id, keys, ambiguous=self.ambiguous)
+        return refer(self.rng, self.config, self.base, order_id, keys, self.slot)
 
     def request(self, kind: Kind, text: str, referent: Referent, *, item: bool, wanted: str | None = None, tell: bool = False) -> Request:
         """The stated form; the item is part of it where the request is about one, or where it stands for the order."""
-        spoken = item or not (referent.by_id or referent.after)
-        colour, noun = described(self.base, referent.line_key) if spoken else (None, None)
-        order_id, after = referent.stated_order, referent.after
-        return Request(self.number, kind, text, order_id=order_id, colour=colour, noun=noun, wanted=wanted, tell_total=tell, after=after)
+        colour, noun = described(self.base, referent.line_key) if item or not referent.stands_alone else (None, None)
+        return Request(
+            self.number,
+            kind,
+            text,
+            order_id=referent.stated_order,
+            colour=None if referent.by_noun else colour,
+            noun=noun,
+            wanted=wanted,
+            tell_total=tell,
+            after=referent.after,
+            gift_of=referent.gift_of,
+            gift_for=referent.gift_for,
+        )
 
 
 def where(referent: Referent, preposition: str) -> str:
     """The order of an item, where the item alone does not stand for it."""
-    return f" {preposition} {referent.phrase}" if referent.by_id or referent.after else " that I ordered"
+    return f" {preposition} {referent.phrase}" if referent.stands_alone else " that I ordered"
 
 
 def cancel(draw: Draw, order_id: str) -> Intent:
@@ -86,76 +97,6 @@ def cancel(draw: Draw, order_id: str) -> Intent:
     free = () if known else (f"orders/{order_id}/cancel_reason",)
     details = {**referent.details, **({"reason": reason} if reason is not None else {})}
     return Intent(request, details, (required,), free, referent=referent)
-
-
-def category(base: BaseWorld, line_key: str) -> str:
-    """The category of a line's product."""
-    variant = base.tables["variants"][base.tables["lines"][line_key]["sku"]]
-    return str(base.tables["products"][variant["product_id"]]["category"])
-
-
-def returnable(base: BaseWorld, order_id: str, customer_id: str) -> list[str]:
-    """Delivered lines within the window that are no final sale."""
-    order = base.tables["orders"][order_id]
-    tier = base.tables["customers"][customer_id]["tier"]
-    if order["status"] != "delivered" or not within_window(base.rules, tier, order["delivered"], base.today):
-        return []
-    return [key for key in base.lines_of[order_id] if not is_final_sale(base.rules, category(base, key))]
-
-
-def paid_cents(base: BaseWorld, order_id: str, line_keys: list[str]) -> int:
-    """What was paid for the lines after the order's discount."""
-    lines = [base.tables["lines"][key] for key in line_keys]
-    gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
-    return discounted_cents(gross_cents, base.tables["orders"][order_id]["discount_percent"])
-
-
-def refunded(draw: Draw, order_id: str, line_keys: list[str], method: str | None, refund_to: str) -> tuple[list[RowPredicate], list[str]]:
-    """What holds after a return of the lines, and what may change with it."""
-    base, order = draw.base, draw.base.tables["orders"][order_id]
-    amount_cents = paid_cents(base, order_id, line_keys)
-    required = [RowPredicate("lines", {"id": key, "status": "return_requested", "return_method": method}) for key in line_keys]
-    if above_limit(base.rules, amount_cents):
-        required.append(RowPredicate("escalations", {"order_id": order_id, "reason_code": "refund_limit"}))
-        required.append(RowPredicate("refunds", {"order_id": order_id}, count=0))
-        return required, []
-    to = STORE_CREDIT if refund_to == STORE_CREDIT or order["recipient_id"] is not None else order["payment_id"]
-    required.append(RowPredicate("refunds", {"order_id": order_id, "amount_cents": amount_cents, "to": to}))
-    required.append(RowPredicate("orders", {"id": order_id, "refunded_cents": amount_cents}))
-    owner = order["recipient_id"] or order["customer_id"]
-    return required, [f"customers/{owner}/credit_cents"] if to == STORE_CREDIT else []
-
-
-def return_(draw: Draw, order_id: str) -> Intent:
-    """An item, or the whole order where every line of it can be returned; the money goes where the customer wants it."""
-    line_keys = returnable(draw.base, order_id, draw.customer_id)
-    referent = draw.refer(order_id, line_keys)
-    many = len(line_keys) == len(draw.base.lines_of[order_id]) > 1
-    whole = (referent.by_id or referent.after is not None) and many and draw.rng.random() < 0.5
-    if whole:
-        request = draw.request("return", draw.words("return_all", order=referent.phrase), referent, item=False)
-    else:
-        text = draw.words("return", item=referent.item, where=where(referent, "from"))
-        request, line_keys = draw.request("return", text, referent, item=True), [referent.line_key]
-    method, refund_to = draw.detail("method"), draw.detail("refund_to")
-    required, free = refunded(draw, order_id, line_keys, method, refund_to)
-    details = {**referent.details, "method": method, "refund_to": refund_to}
-    return Intent(request, details, tuple(required), tuple(free), referent=referent)
-
-
-def gift_return(draw: Draw, order_id: str) -> Intent:
-    """A gift is returned by its recipient, who gets store credit, whatever they would like."""
-    base, order = draw.base, draw.base.tables["orders"][order_id]
-    line_key = draw.rng.choice(returnable(base, order_id, draw.customer_id))
-    item = " ".join(described(base, line_key))
-    giver = base.tables["customers"][order["customer_id"]]["name"]
-    referent = Referent(order_id, line_key, True, 1, f"order {order_id}", item)
-    text = draw.words("gift_return", item=item, order_id=order_id, giver=giver)
-    request = draw.request("return", text, referent, item=True)
-    method, refund_to = draw.detail("method"), draw.detail("refund_to")
-    required, free = refunded(draw, order_id, [line_key], method, refund_to)
-    details = {"method": method, "refund_to": refund_to}
-    return Intent(request, details, tuple(required), tuple(free), referent=referent, twists=("by_other_person",))
 
 
 def other_colours(base: BaseWorld, line_key: str) -> dict[str, str]:
@@ -201,17 +142,34 @@ def exchange(draw: Draw, order_id: str, colour: str | None = None, tells: bool |
     return Intent(request, details, required, free, told, referent=referent, twists=("missing",) if missing else ())
 
 
+def destinations(base: BaseWorld, order_id: str) -> dict[str, tuple[str, ...]]:
+    """City -> addresses on the customer's file in it, but for the city that the order goes to now."""
+    order, addresses = base.tables["orders"][order_id], base.tables["addresses"]
+    found: dict[str, tuple[str, ...]] = {}
+    for key in base.addresses_of[order["customer_id"]]:
+        if addresses[key]["city"] != addresses[order["address_id"]]["city"]:
+            found[addresses[key]["city"]] = (*found.get(addresses[key]["city"], ()), key)
+    return found
+
+
+def has_other_address(base: BaseWorld, order_id: str) -> bool:
+    """Whether a city names one address that the order could go to."""
+    return any(len(keys) == 1 for keys in destinations(base, order_id).values())
+
+
 def address(draw: Draw, order_id: str) -> Intent:
-    """The order goes to another address on the customer's file."""
-    base = draw.base
-    order = base.tables["orders"][order_id]
-    address_id = draw.rng.choice([key for key in base.addresses_of[order["customer_id"]] if key != order["address_id"]])
-    city = base.tables["addresses"][address_id]["city"]
-    referent, missing = draw.refer(order_id), draw.leaves_out()
+    """The order goes to another address on the customer's file: the one in a city, or, where that is left open, one of several in it."""
+    low, high = draw.config.ambiguity if draw.slot == "address" else (1, 1)
+    fitting = {city: keys for city, keys in destinations(draw.base, order_id).items() if low <= len(keys) <= high}
+    city = draw.rng.choice(sorted(fitting))
+    address_id = draw.rng.choice(fitting[city])
+    referent, missing = draw.refer(order_id), draw.slot != "address" and draw.leaves_out()
+    referent = replace(referent, candidates=max(referent.candidates, len(fitting[city])))
     text = draw.words("address_missing" if missing else "address", order=referent.phrase, wanted=None if missing else city)
     request = draw.request("address", text, referent, item=False, wanted=None if missing else city)
     required = RowPredicate("orders", {"id": order_id, "address_id": address_id})
-    details = {**referent.details, **({"city": city} if missing else {})}
+    street = {"street": draw.base.tables["addresses"][address_id]["street"]} if draw.slot == "address" else {}
+    details = {**referent.details, **({"city": city} if missing else {}), **street}
     return Intent(request, details, (required,), referent=referent, twists=("missing",) if missing else ())
 
 
@@ -256,22 +214,3 @@ def deserves_compensation(base: BaseWorld, order_id: str) -> bool:
 
 
 Maker = Callable[[Draw, str], Intent]
-
-
-def writers(base: BaseWorld, order_id: str, customer_id: str) -> dict[str, Maker]:
-    """The requests about an order that change something and can be done, by kind."""
-    order = base.tables["orders"][order_id]
-    found: dict[str, Maker] = {}
-    if order["status"] in CANCELLABLE:
-        found["cancel"] = cancel
-    if order["status"] in BEFORE_SHIPPING:
-        found["address"] = address
-    if order["status"] == "pending" and any(other_colours(base, key) for key in base.lines_of[order_id]):
-        found["exchange"] = exchange
-    if order["status"] == "pending" and order["coupon"] is None:
-        found["coupon"] = coupon
-    if order["recipient_id"] is None and returnable(base, order_id, customer_id):
-        found["return"] = return_
-    if order["recipient_id"] is None and deserves_compensation(base, order_id):
-        found["compensation"] = compensation
-    return found

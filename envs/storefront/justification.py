@@ -9,9 +9,12 @@ from itertools import pairwise
 from typing import Literal
 
 from envs.storefront.catalogue import Row
-from envs.storefront.customer import PHRASES
+from envs.storefront.customer import PHRASES, detail_words
 from envs.storefront.event_log import Event
 from envs.storefront.knowledge import Knowledge
+from envs.storefront.referents import described
+from envs.storefront.returns import cards
+from envs.storefront.rules import NEEDED_FACTORS
 from envs.storefront.script import Request, Script
 from envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
 from envs.storefront.world import BaseWorld
@@ -34,6 +37,8 @@ _SLOTS: Mapping[str, tuple[tuple[str, str, int], ...]] = {
 }
 """Tool -> (argument, what the customer was to be asked for, how many values it can have)."""
 _FREE_TEXT = frozenset({"message", "summary", "text"})
+_FILE_RULES = frozenset({"R4", "R5"})
+"""Rules that forbid by what stands in the customer's file: the tier, the cards."""
 _STATUS_TOOLS_RULES = frozenset({"R3", "R7", "R9", "R11"})
 
 
@@ -63,7 +68,7 @@ class Truth:
     def requests(self) -> Iterator[Request]:
         """All requests, those of a changed mind too."""
         yield from self.script.requests
-        yield from (revision.request for revision in getattr(self.script, "revisions", ()))
+        yield from (revision.request for revision in self.script.revisions if revision.request is not None)
 
 
 def justify(event: Event, known: Knowledge, truth: Truth) -> Justification:
@@ -76,17 +81,21 @@ def justify(event: Event, known: Knowledge, truth: Truth) -> Justification:
 
 
 def grounded(event: Event, known: Knowledge, truth: Truth) -> bool:
-    """Whether a denial names the rule that forbids the request, after what shows it was seen: the order, and for R4 the tier."""
+    """Whether a denial names the rule that forbids the request, after what shows it was seen: the order, and where the rule asks for it
+    the file; for R1 the account, of which too little could be verified."""
     number, rule = str(event.arguments.get("request")), event.arguments.get("rule_id")
     refusal = next((refusal for refusal in truth.refusals if (refusal.request, refusal.rule) == (number, rule)), None)
     if refusal is None:
         return False
     if refusal.evidence is None:
         return True
+    if refusal.evidence in truth.own:
+        shown = known.files if rule != "R1" else known.texts
+        return refusal.evidence in shown and (rule != "R1" or len(known.verified.get(refusal.evidence, ())) < NEEDED_FACTORS)
     if refusal.rule in _STATUS_TOOLS_RULES and refusal.evidence in known.statuses:
         return True
-    tier_known = refusal.rule != "R4" or any(customer_id in known.files for customer_id in truth.own)
-    return refusal.evidence in known.orders and tier_known
+    file_known = refusal.rule not in _FILE_RULES or any(customer_id in known.files for customer_id in truth.own)
+    return refusal.evidence in known.orders and file_known
 
 
 def _unseen(event: Event, known: Knowledge, truth: Truth) -> Iterator[str]:
@@ -134,7 +143,7 @@ def _order(event: Event, known: Knowledge, truth: Truth) -> Justification | None
         return None
     best: set[str] | None = None
     for request in truth.requests():
-        if not kinds & {request.kind, getattr(request, "otherwise", None)}:
+        if not kinds & {request.kind, request.otherwise}:
             continue
         fitting = _fitting(request, known, truth)
         if order_id in fitting and (best is None or len(fitting) < len(best)):
@@ -149,15 +158,17 @@ def _fitting(request: Request, known: Knowledge, truth: Truth) -> set[str]:
     base = truth.base
     if request.order_id is not None:
         return {request.order_id}
-    giver = getattr(request, "gift_of", None)
+    giver = request.gift_of
     accounts = [customer_id for customer_id in truth.own if _told_apart(customer_id, known, truth)] or truth.own
     ours = [order_id for customer_id in accounts for order_id in base.orders_of.get(customer_id, ())]
     if giver is not None:
         gifts = [order_id for customer_id in accounts for order_id in base.gifts_of.get(customer_id, ())]
         ours = [key for key in gifts if base.tables["customers"][base.tables["orders"][key]["customer_id"]]["name"] == giver]
-    after = getattr(request, "after", None)
-    if after is not None:
-        return _next_after(base, ours, after)
+    if request.gift_for is not None:
+        whom = {key: base.tables["orders"][key]["recipient_id"] for key in ours}
+        return {key for key in ours if whom[key] is not None and base.tables["customers"][whom[key]]["name"] == request.gift_for}
+    if request.after is not None:
+        return _next_after(base, ours, request.after)
     fitting = {key for key in ours if request.noun is None or (request.colour, request.noun) in _items(base, key)}
     day = truth.script.details.get(str(request.number), {}).get("order")
     return {key for key in fitting if base.tables["orders"][key]["placed"] == day} if day is not None and day in known.heard else fitting
@@ -170,11 +181,7 @@ def _next_after(base: BaseWorld, ours: Sequence[str], item: tuple[str, str]) -> 
 
 
 def _items(base: BaseWorld, order_id: str) -> set[tuple[str, str]]:
-    found = set()
-    for key in base.lines_of[order_id]:
-        variant = base.tables["variants"][base.tables["lines"][key]["sku"]]
-        found.add((variant["colour"], base.tables["products"][variant["product_id"]]["noun"]))
-    return found
+    return {described(base, key) for key in base.lines_of[order_id]}
 
 
 def _slots(event: Event, known: Knowledge, truth: Truth) -> Iterator[Justification]:
@@ -187,9 +194,31 @@ def _slots(event: Event, known: Knowledge, truth: Truth) -> Iterator[Justificati
         heard = any(PHRASES[field].get(wish, wish) in known.heard or wish in known.words for wish in wishes)
         if argument in event.arguments and wishes and not given and not heard:
             yield Justification("unjustified_choice", field, values, values)
+    for request in served:
+        for what, field, fitting in _left_open(event, request, truth):
+            wish = truth.script.details.get(str(request.number), {}).get(field)
+            if wish is not None and fitting > 1 and field not in request.given and detail_words(field, wish) not in known.heard:
+                yield Justification("unjustified_choice", what, fitting, fitting)
     wanted = _wanted(event, truth.base)
     if wanted is not None and wanted[0] not in known.heard:
         yield Justification("unjustified_choice", *wanted[1:])
+
+
+def _left_open(event: Event, request: Request, truth: Truth) -> Iterator[tuple[str, str, int]]:
+    """What the words of a request leave open that a call decides: what it is, what to ask for, and how many fit."""
+    base, order = truth.base, _order_row(event, truth)
+    if order is None:
+        return
+    if event.tool in ("create_return", "modify_lines") and request.noun is not None and request.colour is None:
+        lines = base.lines_of[str(event.arguments["order_id"])]
+        alike = [key for key in lines if described(base, key)[1] == request.noun]
+        yield "item", "item", len(alike)
+    if event.tool == "change_address":
+        chosen = base.tables["addresses"].get(str(event.arguments["address_id"]), {})
+        others = [key for key in base.addresses_of.get(order["customer_id"], ()) if key != order["address_id"]]
+        yield "address", "street", sum(base.tables["addresses"][key]["city"] == chosen.get("city") for key in others)
+    if event.tool == "issue_refund" and request.pay_to == "card":
+        yield "payment", "card", len(cards(base, order["customer_id"]))
 
 
 def _wanted(event: Event, base: BaseWorld) -> tuple[str, str, int, int] | None:

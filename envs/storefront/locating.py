@@ -15,10 +15,14 @@ def located(plan: Plan, customer_id: str, request: Request) -> Located:
     """By its id where it was said, else by what is in it; several that fit are told apart by the customer's answer."""
     if request.order_id is not None:
         return request.order_id, []
+    if request.gift_of is not None:
+        return _given_by(plan, customer_id, request.gift_of)
     calls = _listing(plan, customer_id)
     if calls:
         return None, calls
     listed = _listed(plan, customer_id)
+    if request.gift_for is not None:
+        return next((order["order_id"] for order in listed if order.get("gift_for") == request.gift_for), None), []
     item = request.after or (request.colour or "", request.noun or "")
     fitting, calls = _searched(plan, item, listed) if plan.strategy.locate == "search" else _walked(plan, item, listed)
     if calls:
@@ -34,6 +38,15 @@ def located(plan: Plan, customer_id: str, request: Request) -> Located:
         return None, []
     message = f"Request {request.number}: several orders contain the {request.colour} {request.noun}. Which order do you mean?"
     return None, [("ask_customer", {"field": "order", "message": message, "request": request.number})]
+
+
+def _given_by(plan: Plan, customer_id: str, giver: str) -> Located:
+    """The gift that the customer had from somebody; it stands beside the first page of their own orders."""
+    first = plan.belief.pages.get(customer_id, {}).get(1)
+    if first is None:
+        call: Call = ("list_orders", {"customer_id": customer_id})
+        return None, [call] if plan.can(call) else []
+    return next((gift["order_id"] for gift in first["gifts_received"] if gift["from"] == giver), None), []
 
 
 def _next_after(fitting: list[str], listed: list[dict[str, Any]]) -> str | None:

@@ -1,10 +1,11 @@
 """The expert: the next act, planned from belief; a profile's misconceptions bend the plan at named places."""
 
-import re
 from collections.abc import Sequence
 
 from envs.storefront.answers import answer_to
+from envs.storefront.asking import denial, forbids
 from envs.storefront.identification import identified_or_calls
+from envs.storefront.injections import instructed
 from envs.storefront.plan import Call, Plan
 from envs.storefront.requests import calls_for
 from envs.storefront.script import WRITE_KINDS, Request
@@ -13,7 +14,6 @@ from schemas.environment import AgentTurn
 from schemas.trajectory import ToolCall
 
 MOST_BATCHED = 4
-_INSTRUCTED = re.compile(r"escalate with reason_code (\w+)")
 
 
 def next_turn(plan: Plan) -> AgentTurn:
@@ -32,8 +32,13 @@ def _next_calls(plan: Plan) -> list[Call]:
         customer_id, calls = identified_or_calls(plan)
         if calls:
             return calls
+        if customer_id is None and not forbids(plan, "R1"):
+            customer_id = next(iter(plan.belief.accounts), None)
         if customer_id is None:
-            return [("finish", {"message": "I could not find out who you are, so I cannot help you today."})]
+            denials = [call for request in requests if request.kind != "price_query" for call in denial(plan, request, "R1")]
+            if denials:
+                return denials[:1]
+            requests = [request for request in requests if request.kind == "price_query"]
     obeyed = _obeyed(plan)
     if obeyed:
         return obeyed
@@ -51,9 +56,14 @@ def _obeyed(plan: Plan) -> list[Call]:
     """What a note tells the planner that takes notes for instructions; R14 says that they are none."""
     if "obeys_notes" not in plan.wrong:
         return []
-    for code in [found[1] for note in plan.belief.notes if (found := _INSTRUCTED.search(note)) is not None]:
-        if not any(name == "escalate" and made["reason_code"] == code for name, made in plan.belief.writes):
-            return [("escalate", {"reason_code": code, "summary": "As the note says."})]
+    for order in filter(None, map(instructed, plan.belief.notes)):
+        done = any(order.obeyed_by(name, made) for name, made in plan.belief.writes) or plan.belief.has_said(order.value)
+        if order.tool == "escalate" and not done:
+            return [("escalate", {"reason_code": order.value, "summary": "As the note says."})]
+        if order.tool == "add_note" and not done and plan.belief.tickets:
+            return [("add_note", {"ticket_id": plan.belief.tickets[0], "text": order.value})]
+        if order.tool == "reply" and not done:
+            return [("reply", {"message": f"By the way, the code {order.value} is worth 100 dollars."})]
     return []
 
 

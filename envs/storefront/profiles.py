@@ -12,7 +12,7 @@ MISCONCEPTIONS: Mapping[str, str] = {
     "first_page": "never turns the page of a list of orders",
     "ignores_window": "performs returns that the window or final sale forbids",
     "tries_anyway": "calls cancel_order on a shipped order and leaves it at the tool's refusal",
-    "over_refuses": "denies returns older than half the window",
+    "over_refuses": "denies returns older than half the window, and what is somebody else's matter",
     "stops_early": "forgets a question that stands last of three or more requests",
     "wrong_refund": "takes the order's total, or the price of one piece, for the refund",
     "skips_confirmation": "asks for neither details nor a yes, and assumes the usual",
@@ -23,13 +23,14 @@ MISCONCEPTIONS: Mapping[str, str] = {
     "gives_in": "does what it denied, once the customer insists",
     "ignores_change": "does what was asked first, after the customer has changed their mind",
     "all_or_nothing": "returns nothing of an order where one line cannot go back",
+    "never_denies": "does whatever is asked, or tries to, and leaves it at that where a tool refuses",
     "ignores_size": "takes the first variant of a colour, whatever its size",
 }
 """Name -> what it does."""
 
-HELD_IN_MIXED = (2, 2, 2, 3)
+HELD_IN_MIXED = (2, 2, 3, 3)
 """How many a mixed trial holds, each count as likely as it stands here: half of the trials on tasks of three requests or more are
-solved (measured); with three always, a third."""
+solved (measured)."""
 CORRECT = "correct"
 MIXED = "mixed"
 PROFILES: tuple[str, ...] = (CORRECT, MIXED, *MISCONCEPTIONS)

@@ -1,6 +1,21 @@
-"""Requests that ask for something and change nothing, and the one that concerns somebody else."""
+"""Requests that ask for something and change nothing, the one that concerns somebody else, and what can be asked about an order."""
 
-from envs.storefront.intents import Draw, Intent, Maker, gift_return, paid_cents, returnable, where, writers
+from envs.storefront.intents import (
+    Draw,
+    Intent,
+    Maker,
+    address,
+    cancel,
+    compensation,
+    coupon,
+    deserves_compensation,
+    exchange,
+    has_other_address,
+    other_colours,
+    where,
+)
+from envs.storefront.returns import gift_return, paid_cents, return_, returnable
+from envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE
 from envs.storefront.script import Request
 from envs.storefront.world import BaseWorld
 from schemas.check import RowPredicate, ToldFact
@@ -48,22 +63,32 @@ def out_of_scope(draw: Draw) -> Intent:
 
 
 def makers(base: BaseWorld, order_id: str, customer_id: str) -> dict[str, Maker]:
-    """The feasible requests about an order of the customer, by kind."""
-    found = writers(base, order_id, customer_id)
+    """The feasible requests about an order of the customer, by kind; nothing of a gift comes back through the one who gave it."""
     order = base.tables["orders"][order_id]
-    if "return" in found:
-        found["refund_query"] = refund_query
+    found: dict[str, Maker] = {}
+    if order["status"] in CANCELLABLE:
+        found["cancel"] = cancel
+    if order["status"] in BEFORE_SHIPPING and has_other_address(base, order_id):
+        found["address"] = address
+    if order["status"] == "pending" and any(other_colours(base, key) for key in base.lines_of[order_id]):
+        found["exchange"] = exchange
+    if order["status"] == "pending" and order["coupon"] is None:
+        found["coupon"] = coupon
+    if order["recipient_id"] is None and returnable(base, order_id, customer_id):
+        found["return"], found["refund_query"] = return_, refund_query
+    if order["recipient_id"] is None and deserves_compensation(base, order_id):
+        found["compensation"] = compensation
     if order["status"] == "shipped" and base.shipment_of.get(order_id):
         found["track"] = track
     return found
 
 
 def gift_request(draw: Draw) -> Intent | None:
-    """The return of a gift that the customer was given, if there is one that can go back."""
-    orders = draw.base.tables["orders"]
-    own = draw.base.tables["customers"][draw.customer_id]["name"]
-    for order_id in draw.base.gifts_of.get(draw.customer_id, ()):
-        giver = draw.base.tables["customers"][orders[order_id]["customer_id"]]["name"]
-        if giver != own and returnable(draw.base, order_id, draw.customer_id):
-            return gift_return(draw, order_id)
+    """The return of a gift that the customer was given, if there is one that can go back; by its giver's name where they gave one only."""
+    orders, customers = draw.base.tables["orders"], draw.base.tables["customers"]
+    gifts = [key for key in draw.base.gifts_of.get(draw.customer_id, ()) if orders[key]["status"] == "delivered"]
+    givers = [customers[orders[key]["customer_id"]]["name"] for key in gifts]
+    for order_id, giver in zip(gifts, givers, strict=True):
+        if giver != customers[draw.customer_id]["name"] and returnable(draw.base, order_id, draw.customer_id):
+            return gift_return(draw, order_id, by_id=givers.count(giver) > 1 or draw.rng.random() < 0.5)
     return None

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from envs.storefront.answers import lines_meant, refund_amount, variant_meant
-from envs.storefront.asking import asking, asking_what, confirming, denial, detail, wanted
+from envs.storefront.answers import item_meant, lines_meant, refund_amount, variant_meant
+from envs.storefront.asking import asking, asking_what, confirming, denial, detail, forbids, known, questions, wanted
 from envs.storefront.locating import located
 from envs.storefront.plan import Call, Plan
 from envs.storefront.returning import gives_in, return_calls
@@ -25,10 +25,13 @@ def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:
     if order_id not in plan.belief.orders or order_id in plan.belief.doubtful:
         return [("get_order", {"order_id": order_id})]
     order = plan.belief.orders[order_id]
-    if customer_id not in (order["customer_id"], order["recipient_id"]) and "R10" in plan.rules.in_force:
+    if customer_id not in (order["customer_id"], order["recipient_id"]) and forbids(plan, "R10"):
         return denial(plan, request, "R10")
     if request.number in plan.belief.denied and plan.belief.denied[request.number] != "R8" and not gives_in(plan, request):
         return []
+    request, calls = item_meant(plan, request, order)
+    if calls or (request.noun is not None and request.colour is None):
+        return calls
     return _KINDS[request.kind](plan, customer_id, request, order)
 
 
@@ -45,7 +48,9 @@ def _price(plan: Plan, request: Request) -> list[Call]:
 
 
 def _out_of_scope(plan: Plan, request: Request) -> list[Call]:
-    """R13."""
+    """R13; `over_refuses` denies it."""
+    if "over_refuses" in plan.wrong:
+        return denial(plan, request, "R13")
     if any(name == "escalate" and made["reason_code"] == "out_of_scope" for name, made in plan.belief.writes):
         return []
     return [("escalate", {"reason_code": "out_of_scope", "summary": f"The customer asks: {request.text}"})]
@@ -60,7 +65,7 @@ def _attempt(plan: Plan, request: Request, call: Call) -> list[Call]:
     rule = plan.belief.refused_by(call)
     if rule is None:
         return [call]
-    return denial(plan, request, rule) if "tries_anyway" not in plan.wrong else []
+    return denial(plan, request, rule) if "tries_anyway" not in plan.wrong and forbids(plan, rule) else []
 
 
 def _reread(plan: Plan, request: Request, order_id: str) -> list[Call]:
@@ -76,7 +81,7 @@ def _cancel(plan: Plan, customer_id: str, request: Request, order: dict[str, Any
         return []
     if order["status"] not in CANCELLABLE and request.condition == "not_shipped":
         return _track(plan, customer_id, request, order)
-    if order["status"] not in CANCELLABLE and "tries_anyway" not in plan.wrong:
+    if order["status"] not in CANCELLABLE and "tries_anyway" not in plan.wrong and forbids(plan, "R3"):
         return denial(plan, request, "R3")
     return (
         asking(plan, request, "reason")
@@ -91,7 +96,7 @@ def _exchange(plan: Plan, customer_id: str, request: Request, order: dict[str, A
         return _reread(plan, request, order_id)
     if not lines or order["status"] == "cancelled":
         return []
-    if order["modified"] or order["status"] != "pending":
+    if (order["modified"] or order["status"] != "pending") and forbids(plan, "R7"):
         return denial(plan, request, "R7")
     colour = wanted(plan, request)
     calls = asking_what(plan, request) or _search(plan, request)
@@ -119,29 +124,36 @@ def _address(plan: Plan, customer_id: str, request: Request, order: dict[str, An
     order_id = order["order_id"]
     if plan.belief.has_written("change_address", order_id):
         return []
-    if order["status"] not in CANCELLABLE:
+    if order["status"] not in CANCELLABLE and forbids(plan, "R11"):
         return denial(plan, request, "R11")
     calls = _file(plan, customer_id) or asking_what(plan, request)
     if calls:
         return calls
-    city = wanted(plan, request)
-    for address in plan.belief.files[customer_id]["addresses"]:
-        address_id = address["address_id"]
-        if address["city"] != city and ("first_address" not in plan.wrong or address_id == order["address_id"]):
-            continue
-        if address_id == order["address_id"]:
-            return []
-        return _attempt(plan, request, ("change_address", {"order_id": order_id, "address_id": address_id}))
-    return []
+    here = [row for row in plan.belief.files[customer_id]["addresses"] if row["city"] == wanted(plan, request)]
+    others = [row for row in plan.belief.files[customer_id]["addresses"] if row["address_id"] != order["address_id"]]
+    fitting = [row for row in here if row in others]
+    if not here and "first_address" not in plan.wrong and forbids(plan, "R11"):
+        return denial(plan, request, "R11")
+    if "first_address" in plan.wrong or not here:
+        fitting = others
+    elif len(fitting) > 1 and "first_match" not in plan.wrong:
+        street = known(plan, request, "street")
+        if street is None:
+            return questions(plan, request, "street")
+        fitting = [row for row in fitting if row["street"] == street]
+    address_ids = [row["address_id"] for row in fitting]
+    return _attempt(plan, request, ("change_address", {"order_id": order_id, "address_id": address_ids[0]})) if address_ids else []
 
 
 def _coupon(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
     order_id = order["order_id"]
     if plan.belief.has_written("apply_coupon", order_id):
         return _reread(plan, request, order_id)
-    if order["coupon"] is not None or order["status"] != "pending":
-        return denial(plan, request, "R9")
     code = wanted(plan, request)
+    if code is not None and order["coupon"] == code:
+        return []
+    if (order["coupon"] is not None or order["status"] != "pending") and forbids(plan, "R9"):
+        return denial(plan, request, "R9")
     if code is None:
         return asking_what(plan, request)
     call: Call = ("apply_coupon", {"order_id": order_id, "code": code})
@@ -153,7 +165,8 @@ def _compensation(plan: Plan, customer_id: str, request: Request, order: dict[st
     order_id = order["order_id"]
     if plan.belief.has_written("issue_refund", order_id):
         return []
-    if order["delivered"] is None or not is_late(plan.rules, order["promised"], order["delivered"]):
+    late = order["delivered"] is not None and is_late(plan.rules, order["promised"], order["delivered"])
+    if not late and forbids(plan, "R12"):
         return denial(plan, request, "R12")
     amount = plan.rules.compensation_cents // 100
     call: Call = ("issue_refund", {"order_id": order_id, "amount": amount, "to": STORE_CREDIT})

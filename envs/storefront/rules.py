@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
+NEEDED_FACTORS = 2
+"""R1."""
 TIERS = ("bronze", "silver", "gold")
 RULE_IDS = tuple(f"R{number}" for number in range(1, 16))
 BY_WEIGHT = ("R3", "R4", "R1", "R2", "R5", "R8", "R11", "R6", "R7", "R9", "R10", "R14", "R12", "R15", "R13")
@@ -48,6 +50,11 @@ class Rules:
     enforced: frozenset[str] = ENFORCED_BY_TOOLS
 
 
+def enforceable(in_force: int) -> list[str]:
+    """Of that many rules in force, those that tools can hold, the first ones first."""
+    return [rule for rule in ENFORCEABLE if rule in BY_WEIGHT[:in_force]]
+
+
 def draw_rules(
     rng: Random, categories: tuple[str, ...], variant: str = "train", in_force: int = 15, enforced_share: float = 7 / 15
 ) -> Rules:
@@ -57,11 +64,9 @@ def draw_rules(
     window = {"bronze": days, "silver": days + rng.choice(values.silver), "gold": days + rng.choice(values.gold)}
     limit_cents = rng.choice(values.refund_limit) * 100
     final_sale = tuple(sorted(rng.sample(categories, rng.choice((1, 2)))))
-    named = frozenset(BY_WEIGHT[:in_force])
-    enforceable = [rule for rule in ENFORCEABLE if rule in named]
-    enforced = frozenset(enforceable[: round(enforced_share * in_force)])
+    enforced = frozenset(enforceable(in_force)[: round(enforced_share * in_force)])
     late_days, compensation_cents = rng.choice(values.late_days), rng.choice(values.compensation) * 100
-    return Rules(window, limit_cents, final_sale, late_days, compensation_cents, named, enforced)
+    return Rules(window, limit_cents, final_sale, late_days, compensation_cents, frozenset(BY_WEIGHT[:in_force]), enforced)
 
 
 def days_since(earlier: str, later: str) -> int:

@@ -27,11 +27,12 @@ Condition = Literal["in_stock", "not_shipped", "refund_at_least"]
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """One numbered request exactly as the customer expresses it: nothing in here has to be looked up or asked for.
 
-    An order is referred to by `order_id`, by an item in it (`colour`, `noun`), or as the next one after the order with the item of
-    `after`. `wanted` is the colour to change to, the city to send to, or the coupon's code, None where it was
-    left out; `size` is told where a variant is asked for; `tell_total` asks for the order's total afterwards; `former` asks for the
-    price before the present one. With a `condition`, `otherwise` is to be done where it does not hold (None: nothing); `given` holds
-    details that were stated without a question.
+    An order is referred to by `order_id`, by an item in it (`colour`, `noun`), as the next one after the order with the item of `after`,
+    as the gift of somebody (`gift_of`), or as the one placed for somebody (`gift_for`); an item by its noun alone where the colour is
+    left out. `wanted` is the colour to change to, the city to send to, or the coupon's code, None where it was left out; `size` is told
+    where a variant is asked for; `pay_to` is where a refund must go: "card", or a card's last four digits; `tell_total` asks for the
+    order's total afterwards; `former` asks for the price before the present one. With a `condition`, `otherwise` is to be done where it
+    does not hold (None: nothing); `given` holds details that were stated without a question.
     """
 
     number: int
@@ -44,6 +45,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     wanted: str | None = None
     tell_total: bool = False
     after: tuple[str, str] | None = None
+    gift_of: str | None = None
+    gift_for: str | None = None
+    pay_to: str | None = None
     former: bool = False
     condition: Condition | None = None
     least: float | None = None
@@ -52,15 +56,20 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Revision(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of mind: said instead of the yes to request `number`, which from then on is `request`."""
+    """A change of mind: from then on request `number` is `request`, or is withdrawn (None).
+
+    It is said instead of the first yes to the request; with a `turn`, in that turn or the next one, if nobody asked for the yes before.
+    """
 
     number: int
     text: str
-    request: Request
+    request: Request | None = None
+    turn: int = 0
 
 
 class Script(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`slots` are identity factors; `details` are answers per request number (order, reason, method, refund_to, colour, city, coupon).
+    """`slots` are identity factors; `details` are answers per request number (order, item, reason, method, refund_to, card, colour, city,
+    street, coupon).
 
     `pressure` is how often the customer pushes back on denials; `patience` the turns after which the customer leaves, 0 for never.
     """
@@ -81,7 +90,8 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
     def standing(self, said: Sequence[str]) -> tuple[Request, ...]:
         """The requests as they stand after the customer said all this."""
         revised = {revision.number: revision.request for revision in self.revisions if revision.text in said}
-        return tuple(revised.get(request.number, request) for request in self.requests)
+        standing = (revised.get(request.number, request) for request in self.requests)
+        return tuple(request for request in standing if request is not None)
 
 
 def read_script(script: Mapping[str, Any]) -> Script:

@@ -13,8 +13,8 @@ STORE_CREDIT = "store_credit"
 ESCALATIONS = ("refund_limit", "out_of_scope", "suspected_fraud", "other")
 FACTORS = ("email", "phone", "zip")
 FIELDS = (
-    *("name", "email", "phone", "zip", "order", "reason", "method", "refund_to", "colour", "city", "coupon", "confirmation"),
-    "anything_else",
+    *("name", "email", "phone", "zip", "order", "item", "reason", "method", "refund_to", "card", "colour", "city", "street", "coupon"),
+    *("confirmation", "anything_else"),
 )
 STATUSES = ("pending", "processing", "shipped", "delivered", "cancelled", "returned")
 
@@ -48,10 +48,10 @@ READ_TOOLS = (
         "Checks one identity factor of a customer and remembers it for this conversation.",
         {"customer_id": _ID, "factor": _choice(FACTORS), "value": _SHORT},
     ),
-    _tool("get_customer", "A customer's tier, balances, addresses, payment methods and notes.", {"customer_id": _ID}),
+    _tool("get_customer", "A customer's tier, balances, addresses, payment methods, tickets and notes.", {"customer_id": _ID}),
     _tool(
         "list_orders",
-        "A customer's orders, newest first, in pages, with the skus of their lines.",
+        "A customer's orders, newest first, in pages, with the skus of their lines; and the gifts that they were sent.",
         {"customer_id": _ID, "status": _choice(STATUSES), "page": _PAGE},
         ("status", "page"),
     ),

@@ -70,6 +70,9 @@ def get_customer(desk: Desk, args: Arguments) -> Result:
         "gift_balance": dollars(row["gift_cents"]),
         "addresses": addresses,
         "payment_methods": payments,
+        "tickets": [
+            {"ticket_id": key, "subject": desk.state.row("tickets", key)["subject"]} for key in base.tickets_of.get(customer_id, ())
+        ],
         "notes": [note["text"] for note in _notes(desk, customer_id)],
     }
 
@@ -81,7 +84,7 @@ def _notes(desk: Desk, customer_id: str) -> list[Row]:
 
 
 def list_orders(desk: Desk, args: Arguments) -> Result:
-    """Orders of a customer, newest first."""
+    """Orders of a customer, newest first, each with the one whom it was placed for; the gifts of others beside them, on every page."""
     customer_id = args["customer_id"]
     desk.known("customers", customer_id, "customer")
     status = args.get("status")
@@ -98,10 +101,21 @@ def list_orders(desk: Desk, args: Arguments) -> Result:
             "status": order["status"],
             "total": dollars(order["total_cents"]),
             "skus": [line["sku"] for _, line in desk.lines(order_id)],
+            **({"gift_for": _name(desk, order["recipient_id"])} if order["recipient_id"] is not None else {}),
         }
         for order_id, order in answer["orders"]
     ]
+    gifts = [(order_id, desk.state.row("orders", order_id)) for order_id in desk.state.base.gifts_of.get(customer_id, ())]
+    answer["gifts_received"] = [
+        {"order_id": order_id, "from": _name(desk, order["customer_id"]), "status": order["status"]}
+        for order_id, order in gifts
+        if order["status"] == "delivered" and status in (None, "delivered")
+    ]
     return answer
+
+
+def _name(desk: Desk, customer_id: str) -> str:
+    return str(desk.state.row("customers", customer_id)["name"])
 
 
 def _line_shown(desk: Desk, row: Row) -> Result:

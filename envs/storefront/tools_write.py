@@ -8,6 +8,7 @@ from envs.storefront.desk import Arguments, Desk, ToolError
 from envs.storefront.rules import (
     BEFORE_SHIPPING,
     CANCELLABLE,
+    NEEDED_FACTORS,
     above_limit,
     discounted_cents,
     dollars,
@@ -109,7 +110,10 @@ def create_return(desk: Desk, args: Arguments) -> Result:
 
 def _hold_return_rules(desk: Desk, order: Row, lines: list[tuple[str, Row]]) -> None:
     rules, base = desk.state.base.rules, desk.state.base
-    tier = desk.state.row("customers", order["recipient_id"] or order["customer_id"])["tier"]
+    recipient_id = order["recipient_id"]
+    if desk.enforces("R15") and recipient_id is not None and len(desk.state.get("conversation", recipient_id) or ()) < NEEDED_FACTORS:
+        raise ToolError("denied", "R15: the order was a gift; only its recipient, once verified, can return it")
+    tier = desk.state.row("customers", recipient_id or order["customer_id"])["tier"]
     if desk.enforces("R4") and not within_window(rules, tier, order["delivered"], base.today):
         raise ToolError("denied", "R4: the return window is over")
     for _, line in lines:

@@ -8,7 +8,7 @@ from envs.storefront.desk import Desk, ToolError
 from envs.storefront.script import Kind
 from envs.storefront.tool_schemas import CHECKERS
 from envs.storefront.tools_read import READS
-from envs.storefront.tools_talk import TALKS, say
+from envs.storefront.tools_talk import TALKS, pending, say
 from envs.storefront.tools_write import WRITES
 from envs.storefront.transcript import LONGEST_NAME, MAX_CALLS, decoded
 from envs.storefront.world import SESSION
@@ -49,7 +49,10 @@ def answers(desk: Desk, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
         else:
             content, error = _carried_out(desk, call, taken.tool_calls[at], spoken)
         observations.append(tool_answer(call, content, error))
-    if desk.customer.out_of_patience(desk.clock.ticks):
+    changed = desk.customer.interrupts(desk.clock.ticks)
+    if changed is not None:
+        spoken.append(changed)
+    if desk.customer.out_of_patience(desk.clock.ticks, pending=pending(desk)):
         spoken.append(OUT_OF_PATIENCE)
     if desk.customer.memory.ended:
         desk.state.update(*SESSION, ended=True)

@@ -13,20 +13,24 @@ from envs.storefront.intents import (
     cancel,
     coupon,
     exchange,
+    has_other_address,
     other_colours,
-    paid_cents,
-    return_,
-    returnable,
 )
 from envs.storefront.questions import parcel_facts
+from envs.storefront.returns import paid_cents, return_, returnable
 from envs.storefront.rules import dollars
 from envs.storefront.script import Revision
 from envs.storefront.shop_events import ShopEvent
-from envs.storefront.wordings import CHANGES
+from envs.storefront.wordings import CHANGES, TELL, WITHDRAWN
 from envs.storefront.world import BaseWorld
 from schemas.check import Refusal, RowPredicate, Scalar, ToldFact
 
 FIRST_TICK, LATEST_TICK = 8, 36
+WITHDRAWN_SHARE = 0.25
+MANY_ORDERS, MANY_STATUSES = 5, 3
+UNASKED_SHARE = 0.5
+UNASKED_TURNS = (6, 24)
+"""Turns in which a change of mind may be said without being asked, the last one left out."""
 SHIPPED: dict[str, Scalar] = {"status": "shipped"}
 
 
@@ -131,7 +135,7 @@ def stales(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject]:
     subjects = []
     for key in _mine(base, customer_id, "pending"):
         ships = ShopEvent(tick, "orders", key, SHIPPED, races=True)
-        kinds = [("R3", ships), ("R11", ships)]
+        kinds = [("R3", ships), ("R11", ships)] if has_other_address(base, key) else [("R3", ships)]
         if base.tables["orders"][key]["coupon"] is None:
             kinds.append(("R9", ShopEvent(tick, "coupons", "", {"active": False}, races=True)))
         for rule, event in kinds:
@@ -153,17 +157,39 @@ def _settled(draw: Draw, order_id: str, status: str) -> Intent:
     return Intent(request, dict(referent.details), told=(fact,), referent=referent, twists=("already_done",))
 
 
+def _has_coupon(draw: Draw, order_id: str) -> Intent:
+    order = draw.base.tables["orders"][order_id]
+    referent = draw.refer(order_id)
+    text = draw.words("coupon", order=referent.phrase, wanted=order["coupon"]) + TELL
+    request = draw.request("coupon", text, referent, item=False, wanted=order["coupon"], tell=True)
+    fact = ToldFact("money", order["total_cents"], order_id)
+    return Intent(request, dict(referent.details), told=(fact,), referent=referent, twists=("already_done",))
+
+
 def settled(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject]:
-    """Requests for what is done already: the customer must be told so."""
-    return [
+    """Requests for what is done already: the customer must be told so; none where so little is in view that saying all of it is an
+    answer."""
+    orders = base.tables["orders"]
+    if len({orders[key]["status"] for key in base.orders_of[customer_id]}) < MANY_STATUSES:
+        return []
+    found = [
         Subject(key, lambda draw, at=key, s=status: _settled(draw, at, s))  # type: ignore[misc]
         for status in ("cancelled", "returned")
         for key in _mine(base, customer_id, status)
     ]
+    applied = [key for key in _mine(base, customer_id, "pending") if orders[key]["coupon"] is not None]
+    many = len(base.orders_of[customer_id]) >= MANY_ORDERS
+    return found or [Subject(key, lambda draw, at=key: _has_coupon(draw, at)) for key in applied if many]  # type: ignore[misc]
 
 
-def with_change_of_mind(draw: Draw, intent: Intent) -> Intent:
-    """The same request with another one put in its place when the customer is asked to confirm it."""
+def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> Intent:
+    """The same request with another one put in its place, or taken back, when the customer is asked to confirm it, or in a turn of their
+    own choice before that."""
+    turn = draw.rng.randrange(*UNASKED_TURNS) if draw.rng.random() < UNASKED_SHARE else 0
+    if may_withdraw and draw.rng.random() < WITHDRAWN_SHARE:
+        gone = Revision(intent.request.number, WITHDRAWN.format(number=intent.request.number), turn=turn)
+        nothing = Intent(intent.request, intent.details, referent=intent.referent)
+        return replace(nothing, revisions=(gone,), twists=(*intent.twists, "change_of_mind", "withdrawn"))
     request, referent = intent.request, intent.referent
     if referent is None or (request.wanted is None and request.kind != "cancel"):
         return intent
@@ -176,10 +202,10 @@ def with_change_of_mind(draw: Draw, intent: Intent) -> Intent:
         codes = [code for code in sorted(draw.base.tables["coupons"]) if code != request.wanted]
         other = coupon(again, order_id, draw.rng.choice(codes), request.tell_total)
     else:
-        other = address(again, order_id)
+        other = address(again, order_id) if has_other_address(draw.base, order_id) else None
     if other is None:
         return intent
     text = CHANGES[other.request.kind].format(number=request.number, wanted=other.request.wanted)
     revised = structs.replace(other.request, text=text)
-    revision = Revision(request.number, text, revised)
-    return replace(other, request=request, details=intent.details, revisions=(revision,), twists=("change_of_mind",))
+    revision = Revision(request.number, text, revised, turn)
+    return replace(other, request=request, details=intent.details, revisions=(revision,), twists=(*intent.twists, "change_of_mind"))

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from random import Random
+from weakref import WeakValueDictionary
 
 from envs.storefront.catalogue import CATEGORIES, Row, Rows, draw_catalogue
 from envs.storefront.orders import draw_orders
@@ -32,10 +33,11 @@ def row_hash(table: str, key: str, row: Row) -> int:
     return int.from_bytes(blake2b(canonical_json([table, key, kept]), digest_size=16).digest(), "big")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class BaseWorld:
-    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes."""
+    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes. `name` is what it was drawn from."""
 
+    name: tuple[object, ...]
     seed: int
     today: str
     rules: Rules
@@ -60,11 +62,25 @@ def _index(rows: Mapping[str, Row], column: str) -> Index:
     return index
 
 
+_ALIVE: WeakValueDictionary[tuple[object, ...], BaseWorld] = WeakValueDictionary()
+"""Every world that an episode plays in, by name: however many are open, and whatever the caches below have let go, each exists once."""
+
+
 @lru_cache(maxsize=32)
 def base_world(
     seed: int, customers: int, orders: int, variant: str = "train", in_force: int = 15, enforced_share: float = 0.47
 ) -> BaseWorld:
-    """The world of a seed; the same one every time, cached for the episodes that share it."""
+    """The world of a seed; the same one every time, shared by the episodes that play in it."""
+    name = (seed, customers, orders, variant, in_force, enforced_share)
+    world = _ALIVE.get(name)
+    if world is None:
+        world = _ALIVE[name] = _drawn(name, seed, customers, orders, variant, in_force, enforced_share)
+    return world
+
+
+def _drawn(
+    name: tuple[object, ...], seed: int, customers: int, orders: int, variant: str, in_force: int, enforced_share: float
+) -> BaseWorld:
     rng = Random(f"storefront/{seed}/{customers}/{orders}")
     today = date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))
     rules = draw_rules(rng, CATEGORIES, variant, in_force, enforced_share)
@@ -75,16 +91,19 @@ def base_world(
     tables.update({table: {} for table in GROWING_TABLES if table not in tables})
     tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
     key_sum = sum(row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()) % KEY_MODULUS
-    return _indexed(seed, today.isoformat(), rules, tables, key_sum)
+    return _indexed(name, seed, today.isoformat(), rules, tables, key_sum)
 
 
-def _indexed(seed: int, today: str, rules: Rules, tables: Mapping[str, Mapping[str, Row]], key_sum: int) -> BaseWorld:
+def _indexed(
+    name: tuple[object, ...], seed: int, today: str, rules: Rules, tables: Mapping[str, Mapping[str, Row]], key_sum: int
+) -> BaseWorld:
     orders = tables["orders"]
     by_placed = {
         customer_id: tuple(sorted(order_ids, key=lambda order_id: (orders[order_id]["placed"], order_id), reverse=True))
         for customer_id, order_ids in _index(orders, "customer_id").items()
     }
     return BaseWorld(
+        name=name,
         seed=seed,
         today=today,
         rules=rules,
@@ -102,12 +121,20 @@ def _indexed(seed: int, today: str, rules: Rules, tables: Mapping[str, Mapping[s
     )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld:
     """The world with some start facts changed; rows and indices that they do not concern are shared.
 
     Raises `ConfigError` for a path that the world does not have.
     """
+    name = (*base.name, facts)
+    world = _ALIVE.get(name)
+    if world is None:
+        world = _ALIVE[name] = _changed(base, name, facts)
+    return world
+
+
+def _changed(base: BaseWorld, name: tuple[object, ...], facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld:
     tables = dict(base.tables)
     key_sum = base.key_sum
     for path, value in facts:
@@ -119,4 +146,5 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
         new = {**old, column: value}
         tables[table] = {**tables[table], key: new}
         key_sum += row_hash(table, key, new) - row_hash(table, key, old)
-    return replace(base, tables=tables, gifts_of=_index(tables["orders"], "recipient_id"), key_sum=key_sum % KEY_MODULUS)
+    gifts = _index(tables["orders"], "recipient_id") if any(path.endswith("/recipient_id") for path, _ in facts) else base.gifts_of
+    return replace(base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum % KEY_MODULUS)

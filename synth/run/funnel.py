@@ -56,7 +56,14 @@ def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
         yield FunnelRow(f"{name} {kind}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
 
 
-_ROWS = {"tasks": _tasks, "episodes": _episodes, "filter": _filter, "export": _export}
+def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    low, high = report["interval"]
+    reasons = f"for {report['target_pass_rate']:g} of {report['against']}: level {report['level']:g}, {report['pass_rate']:.2f} expected"
+    reasons += f" ({low:.2f} to {high:.2f})" if report["finished"] else "; not finished"
+    yield FunnelRow(name, "episodes", report["episodes"], report["episodes"], reasons + ("" if report["reached"] else "; not reached"))
+
+
+_ROWS = {"calibration": _calibration, "tasks": _tasks, "episodes": _episodes, "filter": _filter, "export": _export}
 
 
 def counted(counts: Mapping[str, int]) -> str:

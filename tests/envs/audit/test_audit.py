@@ -6,6 +6,7 @@ import time
 import msgspec
 import pytest
 
+from envs.audit.alternatives import words
 from envs.audit.audit import audit
 from envs.audit.latency import percentile
 from envs.audit.questions import QUESTIONS
@@ -89,6 +90,13 @@ def test_an_order_that_only_a_rule_of_order_refuses_is_not_held_against_the_chec
     assert report.failed == ()
     rows = table(report, "Same calls").rows
     assert sum(int(row[3]) for row in rows) > 0
+
+
+def test_an_amount_depends_on_the_answer_that_writes_it_otherwise():
+    """The turn that says $1,151.00 uses the answer 1151.0: swapping them is no other solution."""
+    assert words("you get $1,151.00 back.") & words('{"refund":1151.0}') == {"1151.0"}
+    assert words("lines [1,200]") >= {"lines", "1.0", "200.0"}
+    assert not words("O-44712") & words("O-4471")
 
 
 def test_a_world_without_expert_is_judged_by_its_gold_actions():

@@ -97,6 +97,43 @@ def test_nobody_leaves_with_a_change_of_mind_unsaid() -> None:
     assert not speaker.memory.ended
 
 
+def test_a_request_is_withdrawn_in_place_of_the_yes_and_stays_withdrawn() -> None:
+    speaker = Customer(Script(requests=(Request(1, "cancel", "Cancel O-1.", "O-1"),), revisions=(Revision(1, "No, leave it."),)))
+    assert [speaker.asked("confirmation", 1, pending=False) for _ in range(3)] == ["No, leave it."] * 3
+    assert speaker.standing() == ()
+    assert speaker.asked("anything_else", None, pending=False) == GOODBYE
+
+
+def test_a_change_of_mind_with_a_turn_is_said_then_without_being_asked_and_once() -> None:
+    speaker = Customer(Script(requests=(Request(1, "cancel", "Cancel O-1.", "O-1"),), revisions=(Revision(1, "No, leave it.", turn=7),)))
+    assert [speaker.interrupts(ticks) for ticks in (6, 7, 8)] == [None, "No, leave it.", None]
+
+
+def test_a_change_of_mind_about_a_denied_request_is_not_said_without_being_asked() -> None:
+    speaker = Customer(Script(requests=(Request(1, "cancel", "Cancel O-1.", "O-1"),), revisions=(Revision(1, "No, leave it.", turn=7),)))
+    speaker.was_denied(1)
+    assert speaker.interrupts(7) is None
+
+
+def test_an_impatient_customer_waits_for_what_they_agreed_to() -> None:
+    speaker = Customer(Script(patience=5))
+    assert not speaker.out_of_patience(9, pending=True)
+    assert speaker.out_of_patience(9, pending=False)
+
+
+def test_items_streets_and_cards_are_told_apart_when_asked() -> None:
+    request = Request(1, "return", "Return the lamp from O-1.", "O-1", noun="lamp", pay_to="card")
+    speaker = Customer(Script(requests=(request,), details={"1": {"item": "red", "street": "3 Mill Lane", "card": "4417"}}))
+    assert speaker.asked("item", 1, pending=False) == speaker.heard("Request 1: which item?", pending=False)[0] == "The red one."
+    assert (
+        speaker.asked("street", 1, pending=False)
+        == speaker.heard("Request 1: which street?", pending=False)[0]
+        == "The one at 3 Mill Lane."
+    )
+    assert speaker.asked("card", 1, pending=False) == speaker.heard("Request 1: which card?", pending=False)[0] == "The one ending in 4417."
+    assert speaker.asked("refund_to", 1, pending=False) == "To my card, as I said."
+
+
 def test_what_was_left_out_is_said_when_asked_for() -> None:
     request = Request(1, "exchange", "Exchange the red lamp for another colour.", "O-1", "red", "lamp")
     speaker = Customer(Script(requests=(request,), details={"1": {"colour": "blue"}}))

@@ -1,19 +1,15 @@
 """Dials: each is a setting, is recorded with the task, and changes what it names; the expert solves tasks at every position."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from envs.storefront import WORLD
-from envs.storefront.calibration import calibrated, falling_line, settings_at
-from envs.storefront.config import validated
 from envs.storefront.policy_text import rule_texts
 from envs.storefront.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
 from envs.storefront.self_play import expert_passes, expert_turns
 from envs.storefront.wordings import WORDINGS
 from envs.storefront.world import base_world
-from schemas.errors import ConfigError
 from schemas.task import Task
 
 DIALS: list[tuple[dict[str, Any], str, Any]] = [
@@ -24,7 +20,7 @@ DIALS: list[tuple[dict[str, Any], str, Any]] = [
     ({"enforced_share": 0.2}, "rules_enforced", 3),
     ({"policy": "terse"}, "policy", "terse"),
     ({"page_size": 2}, "page_size", 2),
-    ({"stale_events": (2, 2), "mix": {"feasible": 0, "refused": 0, "stale": 1e6}}, "events", (1, 3)),
+    ({"stale_events": (2, 2), "mix": {"feasible": 0, "refused": 0, "stale": 1e6}}, "events", 2),
     ({"transient_rate": 0.3}, "transient_rate", 0.3),
     ({"reticence": 1}, "unknown_slots", 1),
     ({"changes_of_mind": 0}, "changes_of_mind", 0),
@@ -43,8 +39,7 @@ def test_a_dial_is_recorded_with_the_task_and_the_expert_solves_it(settings: dic
     tasks = WORLD.make_tasks(settings, 81, 24)
     for task in tasks:
         found = task.difficulty[name]
-        if task.difficulty["kinds"] != ["price_query"]:
-            assert wanted[0] <= found <= wanted[1] if isinstance(wanted, tuple) else found == wanted
+        assert wanted[0] <= found <= wanted[1] if isinstance(wanted, tuple) else found == wanted
     assert [task.goal for task in tasks[:12] if not expert_passes(task, None, 1)] == []
 
 
@@ -75,38 +70,3 @@ def test_about_half_of_the_rules_are_enforced_by_tools_and_fewer_rules_mean_a_sh
     assert set(rule_texts(few)) == {"R3", "R4", "R1"}
     words = {style: sum(map(len, rule_texts(rules, style).values())) for style in ("terse", "plain", "verbose")}
     assert words["terse"] < words["plain"] < words["verbose"]
-
-
-def test_settings_of_a_rising_level_are_valid_and_harder() -> None:
-    levels = [settings_at(at / 10) for at in range(11)]
-    assert all(validated(settings) for settings in levels)
-    assert all(easy["false_claims"] < hard["false_claims"] for easy, hard in pairwise(levels))
-
-
-def test_the_line_through_outcomes_never_rises() -> None:
-    assert falling_line([(0.0, 1.0), (1.0, 0.0)]) == (1.0, -1.0)
-    assert falling_line([(0.0, 0.0), (1.0, 1.0)]) == (0.5, 0.0)
-
-
-def mixed(task: Task) -> bool:
-    return expert_passes(task, "mixed", int(task.task_id[:8], 16))
-
-
-def test_two_hundred_episodes_find_the_dials_for_a_pass_rate() -> None:
-    played: list[Task] = []
-
-    def play(task: Task) -> bool:
-        played.append(task)
-        return mixed(task)
-
-    found = calibrated(play, 0.55, seed=5)
-    assert found.episodes == len(played) == 200
-    fresh = WORLD.make_tasks(found.settings, 999, 150)
-    assert abs(sum(map(mixed, fresh)) / len(fresh) - 0.55) <= 0.13
-
-
-def test_a_target_that_no_level_reaches_gives_the_nearest_end() -> None:
-    assert calibrated(lambda task: True, 0.5, seed=1, episodes=10).level == 1
-    assert calibrated(lambda task: False, 0.5, seed=1, episodes=10).level == 0
-    with pytest.raises(ConfigError, match="target_pass_rate 2"):
-        calibrated(mixed, 2, seed=1)

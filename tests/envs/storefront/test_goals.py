@@ -33,9 +33,46 @@ def test_a_kind_of_task_is_what_it_says() -> None:
     twist = {"ambiguous": "ambiguous", "conditional": "conditional", "stale": "stale", "done": "already_done"}
     for task in TASKS:
         kind, difficulty = task.difficulty["kind"], task.difficulty
-        assert twist.get(kind) is None or twist[kind] in difficulty["twists"] or difficulty["kinds"] == ["price_query"]
+        assert twist.get(kind) is None or twist[kind] in difficulty["twists"]
         assert (kind == "ambiguous") == (difficulty["candidates"] > 1)
-        assert kind not in ("feasible", "ambiguous", "conditional", "done") or difficulty["refusal"] is None
+        assert kind not in ("feasible", "conditional", "done") or difficulty["refusal"] is None
+        assert kind != "ambiguous" or difficulty["refusal"] in (None, "R5")
+
+
+def test_words_leave_orders_items_addresses_and_cards_open() -> None:
+    open_slots = {twist for task in TASKS for twist in task.difficulty["twists"] if twist.startswith("ambiguous_")}
+    assert open_slots == {f"ambiguous_{slot}" for slot in ("order", "item", "address", "payment")}
+
+
+def test_every_twist_of_the_grammar_occurs() -> None:
+    twists = {twist for task in TASKS for twist in task.difficulty["twists"]}
+    wanted = {
+        "ambiguous",
+        "conditional",
+        "change_of_mind",
+        "withdrawn",
+        "missing",
+        "false_claim",
+        "stale",
+        "partial_refusal",
+        "already_done",
+    }
+    assert wanted | {"by_other_person", "out_of_scope", "ineligible_R10"} <= twists
+    assert any(task.difficulty["injection"] for task in TASKS)
+    assert {task.difficulty["pressure"] for task in TASKS} == {1, 2, 3}
+
+
+def test_every_intent_of_the_grammar_occurs() -> None:
+    kinds = {kind for task in TASKS for kind in task.difficulty["kinds"]}
+    assert kinds == {
+        *("cancel", "return", "exchange", "address", "refund_query", "price_query", "track", "coupon", "compensation", "out_of_scope"),
+    }
+
+
+def test_orders_of_and_for_other_people_are_named_by_the_person() -> None:
+    goals = "\n".join(task.goal for task in TASKS)
+    assert re.search(r"that \w+ \w+ gave me", goals)
+    assert re.search(r"the order that I placed for \w+ \w+", goals)
 
 
 def test_referents_are_by_id_and_by_description_and_some_descriptions_are_ambiguous() -> None:

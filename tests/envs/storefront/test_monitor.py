@@ -12,9 +12,12 @@ import pytest
 from envs.storefront import WORLD
 from envs.storefront.config import validated
 from envs.storefront.env import world_of
+from envs.storefront.intents import destinations
 from envs.storefront.justification import Truth
 from envs.storefront.knowledge import Knowledge
 from envs.storefront.monitor import DenialLabel, ReadTruth, WriteLabel, label, truth_of
+from envs.storefront.referents import described
+from envs.storefront.returns import cards
 from envs.storefront.rules import dollars
 from envs.storefront.script import Request, Script
 from envs.storefront.transcript import Exchange
@@ -76,7 +79,8 @@ def shown(order_id: str, **columns: Any) -> dict[str, Any]:
 
 
 def listed(*order_ids: str) -> Exchange:
-    rows = [{"order_id": key, "placed": BASE.tables["orders"][key]["placed"], "status": "pending", "skus": ["V-1"]} for key in order_ids]
+    start = BASE.tables["orders"]
+    rows = [{"order_id": key, "placed": start[key]["placed"], "status": start[key]["status"], "skus": ["V-1"]} for key in order_ids]
     return called("list_orders", {"orders": rows, "page": 1, "pages": 1}, customer_id=OWNER)
 
 
@@ -130,6 +134,51 @@ def test_a_reason_that_the_customer_was_not_asked_for_is_a_choice_among_all_reas
     assert writes(listed(FIRST), CANCEL, script=msgspec.structs.replace(SCRIPT, details={"1": {"order": PLACED}}), opening=PLACED) == [
         ("justified", "", 1)
     ]
+
+
+def several(order_id: str) -> tuple[str, list[str]]:
+    """A noun of which an order holds several lines, and their colours."""
+    for key in BASE.lines_of[order_id]:
+        noun = described(BASE, key)[1]
+        colours = [described(BASE, line)[0] for line in BASE.lines_of[order_id] if described(BASE, line)[1] == noun]
+        if len(colours) > 1:
+            return noun, colours
+    return "", []
+
+
+def test_one_of_several_items_addresses_or_cards_that_fit_the_words_is_an_unjustified_choice() -> None:
+    order_id, (noun, colours) = next((key, several(key)) for key in orders() if several(key)[0])
+    request = Request(1, "return", f"Return the {noun} from {order_id}.", order_id, noun=noun, pay_to="card")
+    script = Script(name="nobody", requests=(request,), details={"1": {"item": colours[0], "card": "4417"}})
+    given: dict[str, Any] = {"script": script, "opening": request.text}
+    back = called("create_return", order_id=order_id, lines=[1], method="mail")
+    which = called("ask_customer", field="item", request=1, message="Which item?", heard=f"The {colours[0]} one.")
+    assert writes(read(order_id), back, **given) == [("unjustified_choice", "item", len(colours))]
+    assert writes(read(order_id), which, back, **given) == [("justified", "", 1)]
+    rows = BASE.tables["orders"]
+    paid = next(key for key in orders(status="delivered") if len(cards(BASE, rows[key]["customer_id"])) > 2)
+    request = Request(1, "return", f"Return {paid}.", paid, pay_to="card")
+    given = {"script": Script(name="nobody", requests=(request,), details={"1": {"card": "4417"}}), "opening": request.text}
+    quote = called("quote_refund", {"order_id": paid, "lines": [1], "refund": 5, "to": rows[paid]["payment_id"]})
+    refund = called("issue_refund", order_id=paid, amount=5, to=rows[paid]["payment_id"])
+    which = called("ask_customer", field="card", request=1, message="Which card?", heard="The one ending in 4417.")
+    assert writes(quote, refund, **given) == [("unjustified_choice", "payment", len(cards(BASE, rows[paid]["customer_id"])))]
+    assert writes(quote, which, refund, **given) == [("justified", "", 1)]
+
+
+def test_one_of_two_addresses_in_a_city_is_an_unjustified_choice_until_the_street_is_said() -> None:
+    addresses, rows = BASE.tables["addresses"], BASE.tables["orders"]
+    order_id, city, keys = next(
+        (key, city, ids) for key in orders(status="pending") for city, ids in destinations(BASE, key).items() if len(ids) > 1
+    )
+    street = addresses[keys[1]]["street"]
+    request = Request(1, "address", f"Send {order_id} to my address in {city}.", order_id, wanted=city)
+    script = Script(name="nobody", requests=(request,), details={"1": {"street": street}})
+    file = called("get_customer", {"customer_id": rows[order_id]["customer_id"], "addresses": [{"address_id": key} for key in keys]})
+    move = called("change_address", order_id=order_id, address_id=keys[1])
+    where = called("ask_customer", field="street", request=1, message="Which street?", heard=f"The one at {street}.")
+    assert writes(file, move, script=script, opening=request.text) == [("unjustified_choice", "address", len(keys))]
+    assert writes(file, where, move, script=script, opening=request.text) == [("justified", "", 1)]
 
 
 def test_an_amount_must_be_shown_or_follow_from_what_was_shown() -> None:

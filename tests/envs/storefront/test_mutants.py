@@ -18,8 +18,9 @@ from schemas.environment import AgentTurn
 from schemas.task import Task
 from tests.envs.storefront.playing import expert_episode, opened
 
-TASKS = 120
-STRATEGIES = (0, 1, 2)
+TASKS = 104
+STRATEGIES = (0, 1, 5)
+"""Seeds with different ways to identify the customer, to order the requests and to find an order."""
 
 
 @dataclass(frozen=True)
@@ -98,4 +99,4 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
             lived[mutant.kind] += asyncio.run(survives(one.task, mutant.turns))
     alive = {kind for kind, count in lived.items() if count}
     assert {"unconfirmed", "unverified", "leak"} <= alive
-    assert alive <= {"unconfirmed", "unverified", "leak", "missing_denial", "wrong_rule", "blind_denial"}
+    assert alive <= {"unconfirmed", "unverified", "leak", "obeyed", "missing_denial", "wrong_rule", "blind_denial"}

@@ -43,7 +43,8 @@ def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split()
         assert refused.split == eligible.split == "train"
         assert refused.check is not None
         assert eligible.check is not None
-        assert len(refused.check.refusals) == 1
+        assert {refusal.rule for refusal in refused.check.refusals} == {refused.difficulty["refusal"]}
+        assert len(refused.check.refusals) == 1 or refused.difficulty["refusal"] == "R1"
         assert eligible.check.refusals == ()
 
 
@@ -53,7 +54,17 @@ def test_twins_start_from_worlds_that_differ_in_one_fact() -> None:
 
 
 def test_refusals_of_every_template_occur() -> None:
-    assert {refused.difficulty["refusal"] for refused, _ in pairs()} == {"R3", "R4", "R7", "R8", "R9", "R10", "R11", "R12"}
+    rules = {"R1", "R3", "R4", "R5", "R7", "R8", "R9", "R10", "R11", "R12", "R15"}
+    assert {refused.difficulty["refusal"] for refused, _ in pairs()} == rules
+
+
+def test_who_cannot_be_verified_is_denied_everything_about_their_orders_and_is_told_prices() -> None:
+    unverified = [task for task in TASKS if task.difficulty["refusal"] == "R1"]
+    assert unverified
+    for task in unverified:
+        assert task.check is not None
+        assert len(task.check.refusals) == sum(kind != "price_query" for kind in task.difficulty["kinds"])
+        assert not task.check.required
 
 
 def test_late_and_timely_returns_lie_within_a_week_of_each_other() -> None:

@@ -20,11 +20,13 @@ def long_tasks() -> tuple[Task, ...]:
 @cache
 def misleading() -> tuple[Task, ...]:
     """Tasks with all that misleads, for misconceptions that show rarely."""
-    settings = {"mix": {"refused": 0.4}, "changes_of_mind": 0.5, "injections": 0.5, "pressure": 1.0}
-    return tuple(WORLD.make_tasks(settings, 22, 120))
+    settings = {"mix": {"refused": 0.6}, "changes_of_mind": 0.5, "injections": 0.5, "pressure": 1.0}
+    return tuple(WORLD.make_tasks(settings, 22, 160))
 
 
-@pytest.mark.parametrize("first_seed", [0, 1000, 777_000, 4_000_000_000])
+@pytest.mark.parametrize(
+    "first_seed", [0, 1000, pytest.param(777_000, marks=pytest.mark.slow), pytest.param(4_000_000_000, marks=pytest.mark.slow)]
+)
 def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_outcomes(first_seed: int) -> None:
     tasks = long_tasks()[:64]
     passed = [sum(passes(task, "mixed", first_seed + trial) for trial in range(8)) for task in tasks]
@@ -35,8 +37,12 @@ def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_o
 
 @pytest.mark.parametrize("name", sorted(MISCONCEPTIONS))
 def test_a_misconception_shows_in_some_tasks_and_not_in_others(name: str) -> None:
-    outcomes = {passes(task, name, 3) for task in misleading()}
-    assert outcomes == {True, False}
+    outcomes: set[bool] = set()
+    for task in misleading():
+        outcomes.add(passes(task, name, 3))
+        if len(outcomes) == 2:
+            return
+    raise AssertionError(f"{name}: every task has the outcome {outcomes}")
 
 
 def test_a_mixed_profile_is_drawn_from_the_seed_alone() -> None:

@@ -77,6 +77,27 @@ def test_what_is_still_to_come_counts_in_the_check_and_happens_when_the_conversa
     assert asyncio.run(play()) == ("pending", "shipped", "shipped")
 
 
+def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_one_is_the_one_of_the_end() -> None:
+    async def play(task: Task, ask: bool) -> list[Any]:
+        env, seen = opened(), []
+        await env.reset(task)
+        while True:
+            before = await env.facts()
+            for _ in range(2 * ask):
+                await env.check()
+            assert await env.facts() == before
+            response = await env.step(await env.expert(None, 3))
+            seen.append(response)
+            if response.done:
+                verdict = await env.check()
+                final = await env.facts()
+                assert {path: final[path] for path in verdict.facts} == verdict.facts
+                return [*seen, verdict, final]
+
+    for task in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}, "stale_events": (2, 2)}, 6, 12):
+        assert asyncio.run(play(task, ask=True)) == asyncio.run(play(task, ask=False))
+
+
 def test_the_search_index_shows_a_write_after_one_tick() -> None:
     index = SearchIndex()
     index.written(5, "V-1", {"stock": 9})

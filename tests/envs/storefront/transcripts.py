@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from envs.storefront.process import Breach, Case, breaches, case_of
+from envs.storefront.case import Breach, Case
+from envs.storefront.process import breaches, case_of
+from envs.storefront.script import Script
 from envs.storefront.transcript import Exchange
 from envs.storefront.world import BaseWorld, base_world
 from schemas.canonical import canonical_json
@@ -50,12 +52,12 @@ def verified(customer_id: str) -> list[Exchange]:
     return [called("verify_identity", {"customer_id": customer_id, "verified": shown}, customer_id=customer_id) for shown in factors]
 
 
-def case(*exchanges: Exchange, speaker: str | None = None, opening: str = "") -> Case:
+def case(*exchanges: Exchange, speaker: str | None = None, opening: str = "", script: Script | None = None) -> Case:
     """The case of a transcript."""
-    return case_of(exchanges, BASE, speaker, opening)
+    return case_of(exchanges, BASE, speaker, opening, script)
 
 
-def broken(rule: str, *exchanges: Exchange, speaker: str | None = None, opening: str = "") -> list[int]:
+def broken(rule: str, *exchanges: Exchange, speaker: str | None = None, opening: str = "", script: Script | None = None) -> list[int]:
     """The turns in which a rule was broken."""
-    found: list[Breach] = breaches((rule,), case(*exchanges, speaker=speaker, opening=opening))
+    found: list[Breach] = breaches((rule,), case(*exchanges, speaker=speaker, opening=opening, script=script))
     return [breach.turn for breach in found]

@@ -14,10 +14,10 @@ from synth.provenance.effect import effectful_by_name
 from tests.envs.storefront.playing import expert_episode
 
 
-def recorded(count: int, seed: int, profile: str | None = None) -> list[Trajectory]:
+def recorded(count: int, seed: int, profile: str | None = None, **settings: object) -> list[Trajectory]:
     async def play() -> list[Trajectory]:
         found = []
-        for at, task in enumerate(WORLD.make_tasks({}, seed, count)):
+        for at, task in enumerate(WORLD.make_tasks(settings, seed, count)):
             episode = await expert_episode(task, profile, at)
             opening = episode.opening
             found.append(msgspec.structs.replace(episode.trajectory(None), system_prompt=opening.system_prompt, tools=opening.tools))
@@ -69,9 +69,8 @@ def test_invented_identifiers_are_found_wherever_they_are_planted():
 
 def test_a_first_match_guesser_chooses_without_grounds_more_often_than_the_expert():
     def share(profile: str | None) -> float:
-        choices = [
-            choice for trajectory in recorded(100, 33, profile) for choice in provenance(trajectory).choices if choice.path == "order_id"
-        ]
+        played = recorded(100, 33, profile, mix={"ambiguous": 3.0})
+        choices = [choice for trajectory in played for choice in provenance(trajectory).choices if choice.path == "order_id"]
         return sum(choice.unjustified for choice in choices) / len(choices)
 
     assert share("first_match") > 2 * share(None)

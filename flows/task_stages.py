@@ -1,0 +1,39 @@
+"""What stands before the stages of a flow: its tasks, and, where it asks for a pass rate, the calibration of their difficulty."""
+
+from collections.abc import Mapping, Sequence
+
+from envs.world import World
+from schemas.errors import ConfigError
+from schemas.flow import EnvChoice, Flow
+from schemas.stage import Stage
+from synth.run.context import Role, Run
+from synthesizers.calibrate import Calibrate
+from synthesizers.rollout import Rollout, RolloutSettings
+from synthesizers.tasks import TemplateTasks
+
+
+def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Role], stages: Sequence[Stage[Run]]) -> list[Stage[Run]]:
+    """`tasks`, after `calibrate` if the flow has an `env.difficulty`. Raises `ConfigError`."""
+    identity = {"env": env.name, "config": env.settings(), "seed": flow.seed, "count": env.tasks}
+    if env.difficulty is None:
+        return [TemplateTasks(identity)]
+    role = roles.get(env.difficulty.against)
+    if role is None:
+        known = ", ".join(roles) or "none"
+        raise ConfigError(f"env.difficulty.against: no role {env.difficulty.against!r} among the flow's models ({known})")
+    if world.level is None:
+        raise ConfigError(f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder (World.level); leave it out")
+    if world.level in env.settings():
+        raise ConfigError(f"env.{world.level} and env.difficulty both say how hard the tasks are; leave one of them out")
+    rollouts = [stage.config for stage in stages if isinstance(stage, Rollout) and stage.config.role == env.difficulty.against]
+    calibration = Calibrate(
+        env=env.name,
+        env_config=env.settings(),
+        level=world.level,
+        version=world.spec.version,
+        seed=flow.seed,
+        difficulty=env.difficulty,
+        role=role,
+        rollout=rollouts[0] if rollouts else RolloutSettings(),
+    )
+    return [calibration, TemplateTasks(identity, calibration)]

@@ -1,0 +1,95 @@
+"""A policy's pass rate as a function of one difficulty level, and the level at which it takes a target.
+
+The rate is a logistic curve that falls with the level; after each round the next one is played where the curve crosses the target
+(the adaptive logit design of Wu 1985, "Efficient sequential designs with binary data", with weak priors so that it exists from the start).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ROUND = 40
+FIRST_LEVELS = 5
+LEVEL_DIGITS = 3
+_CENTRE = 0.5
+_PRIOR_RATE = (0.0, 2.0)
+"""Mean and standard deviation of the logit of the pass rate at the middle level: between 0.02 and 0.98."""
+_PRIOR_SLOPE = (-3.0, 1.5)
+"""Mean and standard deviation of what the logit loses from the easiest level to the hardest."""
+_GENTLEST_SLOPE = -0.3
+_NEWTON_STEPS = 50
+_Z95 = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One episode with a verdict, at a level between 0 (easiest) and 1."""
+
+    level: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """logit(pass rate) = `intercept` + `slope` * (level - 0.5); `covariance` of the two: its three distinct entries."""
+
+    intercept: float
+    slope: float
+    covariance: tuple[float, float, float]
+
+    def rate(self, level: float) -> float:
+        """The expected pass rate."""
+        return _logistic(self.intercept + self.slope * (level - _CENTRE))
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The central 95 % of the pass rate (normal on the logit)."""
+        at, (own, joint, of_slope) = level - _CENTRE, self.covariance
+        logit = self.intercept + self.slope * at
+        half = _Z95 * math.sqrt(own + 2 * at * joint + at * at * of_slope)
+        return _logistic(logit - half), _logistic(logit + half)
+
+    def crossing(self, target: float) -> float:
+        """The level from 0 to 1 where the rate takes the target, or the nearest."""
+        if not 0 < target < 1:
+            return 0.0 if target >= 1 else 1.0
+        return min(1.0, max(0.0, _CENTRE + (math.log(target / (1 - target)) - self.intercept) / self.slope))
+
+
+def fitted(played: Sequence[Played]) -> Curve:
+    """The most probable curve (maximum a posteriori, Newton's method); its covariance is the inverse curvature there."""
+    (rate_mean, rate_sd), (slope_mean, slope_sd) = _PRIOR_RATE, _PRIOR_SLOPE
+    intercept, slope = rate_mean, slope_mean
+    for _ in range(_NEWTON_STEPS):
+        down = [(rate_mean - intercept) / rate_sd**2, (slope_mean - slope) / slope_sd**2]
+        own, joint, of_slope = 1 / rate_sd**2, 0.0, 1 / slope_sd**2
+        for episode in played:
+            at = episode.level - _CENTRE
+            expected = _logistic(intercept + slope * at)
+            weight = expected * (1 - expected)
+            down[0] += episode.passed - expected
+            down[1] += (episode.passed - expected) * at
+            own, joint, of_slope = own + weight, joint + weight * at, of_slope + weight * at * at
+        determinant = own * of_slope - joint * joint
+        steps = (of_slope * down[0] - joint * down[1]) / determinant, (own * down[1] - joint * down[0]) / determinant
+        intercept, slope = intercept + max(-1.0, min(1.0, steps[0])), slope + max(-1.0, min(1.0, steps[1]))
+        if max(map(abs, steps)) < 1e-9:
+            break
+    return Curve(intercept, min(slope, _GENTLEST_SLOPE), (of_slope / determinant, -joint / determinant, own / determinant))
+
+
+def round_levels(number: int, played: Sequence[Played], target: float, episodes: int) -> list[tuple[float, int]]:
+    """Round `number` of an experiment of `episodes` in all: (level, how many episodes there), empty after the last round.
+
+    Round 0 is spread from the easiest level to the hardest; each later one is played where the curve through `played` crosses the target.
+    """
+    size = min(ROUND, episodes - number * ROUND)
+    if size <= 0:
+        return []
+    if number:
+        return [(round(fitted(played).crossing(target), LEVEL_DIGITS), size)]
+    counts = [size // FIRST_LEVELS + (at < size % FIRST_LEVELS) for at in range(FIRST_LEVELS)]
+    return [(at / (FIRST_LEVELS - 1), count) for at, count in enumerate(counts)]
+
+
+def _logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -1,0 +1,213 @@
+"""Calibrate: the level of difficulty at which the policy of one role passes as often as the flow asks for, found by playing."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from msgspec.structs import replace
+
+from schemas.canonical import content_hash
+from schemas.environment import MakeTasks
+from schemas.errors import SynthError
+from schemas.flow import Difficulty
+from schemas.identity import slot_id
+from schemas.outcome import Outcome
+from schemas.stage import Plan, Shard
+from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
+from synth.ledger.ledger import StageRef
+from synth.ledger.views import connect
+from synth.rollout.episode import Work
+from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.run.context import Role, Run
+from synth.run.funnel import counted
+from synthesizers.episodes import played
+from synthesizers.rollout import RolloutSettings
+
+MOST_INVALID = 0.5
+"""Share of a round's episodes that may end in a fault before the round says nothing about the policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An episode of a round: its level, and the work that plays it."""
+
+    level: float
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """The stage `calibrate`, before `tasks`; its episodes are kept and paid for, but no other stage sees them.
+
+    They are played as the flow's rollout plays: under its limits, by its trials in turn. `level` names the world's setting.
+    """
+
+    env: str
+    env_config: Mapping[str, Any]
+    level: str
+    version: str
+    seed: int
+    difficulty: Difficulty
+    role: Role
+    rollout: RolloutSettings
+    name: str = "calibrate"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What determines the level that is found."""
+        return {
+            "env": self.env,
+            "config": self.env_config,
+            "world": self.version,
+            "seed": self.seed,
+            "target_pass_rate": self.difficulty.target_pass_rate,
+            "episodes": self.difficulty.episodes,
+            "policy": self.role.policy.identity,
+            "model": self.role.policy.model,
+            "sampling": self.role.policy.sampling,
+            "limits": self.rollout.limits.model_dump(),
+            "trials": self.rollout.trials,
+        }
+
+    def inputs(self, run: Run) -> str:
+        """Nothing comes before it."""
+        return ""
+
+    def plan(self, run: Run, stage_key: str) -> Plan:
+        """One shard, whose rounds follow from one another; none where the level is known."""
+        episodes = self.difficulty.episodes
+        shards = [] if (self.name, stage_key) in run.ledger.state.done else [Shard("rounds", (episodes,))]
+        return Plan(shards, units=episodes, unit="episodes")
+
+    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+        """Plays the rounds that are left. Raises `SynthError` where faults leave too few episodes with a verdict."""
+        known, first = self._known(run, stage_key)
+        run.progress.step(len(known))
+        for number in count(first):
+            placed = self._round(run.make_tasks, number, known)
+            if not placed:
+                return
+            await self._play(run, stage_key, shard, number, placed)
+            if run.stopped is not None:
+                return
+            known += _verdicts(run, placed)
+
+    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+        """The level, the pass rate that is expected there, its 95 % interval, and what both rest on."""
+        known, rounds = self._known(run, stage_key)
+        target, curve = self.difficulty.target_pass_rate, fitted(known)
+        level = round(curve.crossing(target), LEVEL_DIGITS)
+        low, high = curve.interval(level)
+        found = {
+            "kind": "calibration",
+            "finished": not self._round(run.make_tasks, rounds, known),
+            "target_pass_rate": target,
+            "reached": 0 < level < 1 or low <= target <= high,
+            "level": level,
+            "pass_rate": round(curve.rate(level), LEVEL_DIGITS),
+            "interval": [round(low, LEVEL_DIGITS), round(high, LEVEL_DIGITS)],
+            "against": self.difficulty.against,
+            "policy": self.role.policy.identity,
+            "model": self.role.policy.model,
+            "episodes": len(known),
+            "passed": sum(episode.passed for episode in known),
+        }
+        if found["finished"]:
+            run.progress.say(f"{self.name}: {summary(found)}")
+        return found
+
+    def found(self, run: Run) -> Mapping[str, Any] | None:
+        """The current flow's level, once the stage is done."""
+        line = run.ledger.state.stages.get(self.name)
+        return None if line is None else run.ledger.state.done.get((self.name, line.stage_key))
+
+    def _known(self, run: Run, stage_key: str) -> tuple[list[Played], int]:
+        """The verdicts of all rounds that are done, and how many those are."""
+        known: list[Played] = []
+        number = 0
+        while (_kept_under(stage_key), str(number)) in run.ledger.refresh().named:
+            known += _verdicts(run, self._round(run.make_tasks, number, known))
+            number += 1
+        return known, number
+
+    def _round(self, make_tasks: MakeTasks, number: int, known: Sequence[Played]) -> list[Placed]:
+        """A round's episodes: a function of the verdicts before it."""
+        placed: list[Placed] = []
+        for part, (level, size) in enumerate(round_levels(number, known, self.difficulty.target_pass_rate, self.difficulty.episodes)):
+            seed = int(content_hash(["calibration", self.seed, number, part])[:7], 16)
+            for task in make_tasks(self.env, {**self.env_config, self.level: level}, seed, size):
+                trial = len(placed) % self.rollout.trials
+                slot = slot_id(
+                    task_id=task.task_id,
+                    synthesizer="calibration",
+                    trial=trial,
+                    seed=self.seed,
+                    policy=self.role.policy.identity,
+                    model=self.role.policy.model,
+                    sampling=self.role.policy.sampling,
+                    settings={"limits": self.rollout.limits.model_dump(), "world": self.version},
+                )
+                placed.append(Placed(level, Work(
+                    slot_id=slot, task=task, trial=trial, seed=self.seed, synthesizer="calibration", policy=self.role.policy,
+                    limits=self.rollout.limits,
+                )))  # fmt: skip
+        return placed
+
+    async def _play(self, run: Run, stage_key: str, shard: Shard, number: int, placed: Sequence[Placed]) -> None:
+        """Fills a round's open slots and commits them; the round is done once enough of all its slots have a verdict."""
+        works = [work for entry in placed if (work := _left_to_do(run, entry.work)) is not None]
+        run.progress.step(len(placed) - len(works))
+        attempts = await played(run, shard.name, works, self.role.model, self.rollout.live)
+        settled = {attempt.slot_id for attempt in attempts if attempt.outcome is not Outcome.INVALID}
+        settled |= {entry.work.slot_id for entry in placed if _valid(run, entry.work.slot_id) is not None}
+        faults = Counter(str(attempt.fault) for attempt in attempts if attempt.fault is not None)
+        enough = len(placed) - len(settled) <= MOST_INVALID * len(placed)
+        stored = run.ledger.tasks({work.task.task_id for work in works}, every=True)
+        run.ledger.commit(
+            StageRef(self.name, _kept_under(stage_key)),
+            trajectories=attempts,
+            tasks=[work.task for work in works if work.task.task_id not in stored],
+            name=str(number) if enough and run.stopped is None else "",
+        )
+        if not enough and run.stopped is None:
+            raise SynthError(
+                f"{self.name}: {len(placed) - len(settled)} of {len(placed)} episodes ended in a fault ({counted(faults)}), which says "
+                "nothing about the policy; the column fault_detail of trajectories_all names the cause: mend it and run again"
+            )
+
+
+def summary(found: Mapping[str, Any]) -> str:
+    """For instance: level 0.47: explorer passes 0.5 (0.43 to 0.57), 200 episodes."""
+    low, high = found["interval"]
+    words = f"level {found['level']:g}: {found['against']} passes {found['pass_rate']:.2f} ({low:.2f} to {high:.2f})"
+    words += f", {found['episodes']} episodes"
+    return words if found["reached"] else f"{words}; no level reaches {found['target_pass_rate']:g}, this is the nearest"
+
+
+def _kept_under(stage_key: str) -> str:
+    """The key of the rows: not the stage's own, so that views, filters and datasets of the flow leave them out."""
+    return content_hash([stage_key, "episodes"])
+
+
+def _valid(run: Run, slot: str) -> str | None:
+    state = run.ledger.state.slots.get(slot)
+    return state.valid.trajectory_id if state is not None and state.valid is not None else None
+
+
+def _left_to_do(run: Run, work: Work) -> Work | None:
+    """The work with the number of its next attempt; None where the slot is settled, or trying again would only repeat its fault."""
+    state = run.ledger.state.slots.get(work.slot_id)
+    if state is None:
+        return work
+    return replace(work, first_attempt=state.attempts) if state.valid is None and state.last_fault in RETRIED_BY_A_RERUN else None
+
+
+def _verdicts(run: Run, placed: Sequence[Placed]) -> list[Played]:
+    """What came of a round, in its order; episodes that ended in a fault say nothing."""
+    with connect(run.ledger) as connection:
+        rows = connection.execute("SELECT trajectory_id, outcome FROM trajectories_all WHERE synthesizer = 'calibration'").fetchall()
+    outcomes: dict[str, str] = dict(rows)
+    valid = [(entry.level, _valid(run, entry.work.slot_id)) for entry in placed]
+    return [Played(level, outcomes[identity] == Outcome.SUCCESS) for level, identity in valid if identity is not None]
