@@ -1,6 +1,6 @@
 """Trajectories and tasks as columns, and back; what is written is what is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -157,6 +157,15 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         totals=Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"], row["model_calls"], row["cost_usd"]),
         turns=tuple(turns),
     )
+
+
+def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Trajectory]:
+    """A shard's trajectories from its two tables. Raises `msgspec.ValidationError` for a value that may not be."""
+    by_trajectory: dict[str, list[Turn]] = {}
+    for row in turns.to_pylist():
+        by_trajectory.setdefault(row["trajectory_id"], []).append(turn_of(row))
+    for row in trajectories.to_pylist():
+        yield trajectory_of(row, by_trajectory.get(row["trajectory_id"], ()))
 
 
 def task_of(row: dict[str, Any]) -> Task:
