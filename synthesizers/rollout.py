@@ -1,7 +1,7 @@
 """Rollout: every task of the flow, `trials` times, by the policy of one role."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,26 +14,35 @@ from schemas.flow import Flow
 from schemas.identity import slot_id
 from schemas.stage import Plan, Shard
 from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.journal import recorded
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import LedgerState
+from synth.ledger.storable import ended_line
+from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN, fill_slots
+from synth.run.closing import commonest
 from synth.run.context import Role, Run, Synthesizer
+
+MOST_EPISODES = 10_000_000
+"""Of one stage."""
 
 
 class RolloutSettings(BaseModel):
-    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are under way at a time."""
+    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are under way at a time.
+
+    Without `live` it is twice the `max_in_flight` of the role's model, or 64 without a model: enough to keep the server busy while
+    worlds step, and few enough for a ceiling to bind.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    trials: int = Field(default=4, ge=1)
+    trials: int = Field(default=4, ge=1, le=10_000)
     role: str = "explorer"
     limits: Limits = Limits()
     shard: int = Field(default=200, ge=1, le=1000)
-    live: int = Field(default=512, ge=1)
+    live: int | None = Field(default=None, ge=1)
 
 
 class PlannedSlot(msgspec.Struct, frozen=True):
@@ -55,6 +64,8 @@ class Rollout:
     env: str
     env_config: Mapping[str, Any]
     seed: int
+    places: Admission
+    """For the episodes under way, of all shards together."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -130,38 +141,34 @@ class Rollout:
         events, damage = recorded(run.ledger.journal_folder, {work.slot_id for work in works})
         for line in damage:
             run.progress.say(line)
-
-        def may_start() -> bool:
-            run.stopped = run.stopped or run.budget.exhausted()
-            return run.stopped is None
-
-        def finished(attempts: Sequence[Trajectory]) -> None:
-            for trajectory in attempts:
-                run.budget.add(trajectory.totals)
-            run.progress.advance(attempts)
-
         trajectories = await fill_slots(
             works,
             lambda work: run.world(work.task.env, work.task.env_config),
             self.role.model,
             run.journals[shard.name],
             events,
-            live_episodes=self.config.live,
-            may_start=may_start,
-            finished=finished,
+            live_episodes=self.places.limit,
+            may_start=run.may_start,
+            finished=run.progress.advance,
+            turned=run.turned,
+            faulted=run.breaker.failed,
+            places=self.places,
         )
         if trajectories:
-            run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories)
+            for ended in run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories):
+                run.progress.say(ended_line(ended))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Attempts by outcome and by fault."""
+        """Attempts by outcome and by fault, and the commonest details of the faults."""
         outcomes: Counter[str] = Counter()
         faults: Counter[str] = Counter()
+        details: Counter[str] = Counter()
         for trajectory in run.ledger.records([self.name]):
             outcomes[trajectory["outcome"]] += 1
             if trajectory["fault"] is not None:
                 faults[trajectory["fault"]] += 1
-        return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults)}
+                details[trajectory["fault_detail"] or "unknown"] += 1
+        return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults), "details": commonest(details)}
 
 
 def _still_open(planned: PlannedSlot, state: LedgerState) -> bool:
@@ -174,9 +181,17 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
     """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
     if flow.env is None:
         raise ConfigError("rollout needs a world: add `env: {name: ..., tasks: ...}` to the flow")
+    if flow.env.tasks * config.trials > MOST_EPISODES:
+        episodes = f"{flow.env.tasks:,} tasks x {config.trials:,} trials are {flow.env.tasks * config.trials:,} episodes"
+        raise ConfigError(f"{episodes}, and a run plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds")
     if config.role not in roles:
         raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
-    return Rollout(name, config, roles[config.role], flow.env.name, flow.env.settings(), flow.seed)
+    role = roles[config.role]
+    return Rollout(name, config, role, flow.env.name, flow.env.settings(), flow.seed, Admission(config.live or _default_live(role)))
+
+
+def _default_live(role: Role) -> int:
+    return 2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64
 
 
 SYNTHESIZER = Synthesizer(RolloutSettings, bind)

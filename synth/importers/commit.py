@@ -12,6 +12,7 @@ from synth.importers.load import imported
 from synth.importers.records import Rejection
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.state import IMPORT
+from synth.ledger.storable import ended_line
 from synth.run.progress import Progress
 
 SHARD = 500
@@ -68,9 +69,11 @@ def _commit(ledger: Ledger, shard: list[Trajectory], tasks: dict[str, Task], tal
     if not shard:
         return
     ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in shard]))
-    ledger.commit(ref, trajectories=shard, tasks=list(tasks.values()))
+    ended = {trajectory.slot_id: trajectory for trajectory in ledger.commit(ref, trajectories=shard, tasks=list(tasks.values()))}
+    for trajectory in ended.values():
+        progress.say(ended_line(trajectory))
     for trajectory in shard:
-        tally.add(trajectory)
+        tally.add(ended.get(trajectory.slot_id, trajectory))
     progress.step(len(shard))
     shard.clear()
     tasks.clear()
