@@ -19,7 +19,7 @@ from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine, StoredFile
+from synth.ledger.manifest import DoneLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine, StoredFile
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import Storage
 from synth.ledger.tables import COMMIT_ORDER
@@ -54,14 +54,17 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """A run directory, open. `state` is what the manifest said when it was last read (`refresh`)."""
+    """A run directory, open. `state` is what the manifest said when it was last read (`refresh`).
 
-    def __init__(self, url: str, *, create: bool = False) -> None:
+    With `may_be_empty` nothing is written before the first commit, which is then one of `synth.ledger.importing`.
+    """
+
+    def __init__(self, url: str, *, create: bool = False, may_be_empty: bool = False) -> None:
         self.storage = Storage(url)
         self.state = LedgerState()
         self._verified: set[str] = set()
         self.refresh()
-        if not self.state.lines:
+        if not self.state.lines and not may_be_empty:
             if not create:
                 raise ConfigError(
                     f"{url}: holds no run; `synth run FLOW.yaml --run-dir {url}` or `synth import SRC --into {url}` makes one"
@@ -77,9 +80,9 @@ class Ledger:
     def refresh(self) -> LedgerState:
         """Reads the manifest lines written since the last look."""
         while (line := manifest.read(self.storage, self.state.lines)) is not None:
-            missing = []
-            if isinstance(line, ShardLine):
-                missing = [self.storage.path(f.path) for f in line.files.values() if self.storage.size(f.path) is None]
+            shards = (line,) if isinstance(line, ShardLine) else line.shards if isinstance(line, ImportLine) else ()
+            files = [file for shard in shards for file in shard.files.values()]
+            missing = [self.storage.path(file.path) for file in files if self.storage.size(file.path) is None]
             self.state.fold(line, missing)
         return self.state
 
@@ -112,16 +115,7 @@ class Ledger:
         """
         while True:
             self.refresh()
-            kept = self._renumbered(trajectories)
-            files = self._write(rows.shard_tables(ref.stage, ref.stage_key, kept, tasks, decisions, scores))
-            line = ShardLine(
-                stage=ref.stage,
-                stage_key=ref.stage_key,
-                files=files,
-                slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
-                superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
-                name=name,
-            )
+            kept, line = self.write_shard(ref, trajectories, tasks, decisions=decisions, scores=scores, name=name)
             while not manifest.append(self.storage, self.state.lines, line):
                 self.refresh()
                 if kept != self._renumbered(kept) or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded):
@@ -129,8 +123,30 @@ class Ledger:
             else:
                 self.refresh()
                 return
-            for file in files.values():
+            for file in line.files.values():
                 self.storage.discard(file.path)
+
+    def write_shard(
+        self,
+        ref: StageRef,
+        trajectories: Sequence[Trajectory],
+        tasks: Sequence[Task],
+        *,
+        decisions: Sequence[Decision] = (),
+        scores: Sequence[Score] = (),
+        name: str = "",
+    ) -> tuple[list[Trajectory], ShardLine]:
+        """Writes a shard's files without committing them: until a line of the manifest names them they are part of nothing."""
+        kept = self._renumbered(trajectories)
+        line = ShardLine(
+            stage=ref.stage,
+            stage_key=ref.stage_key,
+            files=self._write(rows.shard_tables(ref.stage, ref.stage_key, kept, tasks, decisions, scores)),
+            slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
+            superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
+            name=name,
+        )
+        return kept, line
 
     def trajectories(self, wanted: set[str] | None = None) -> Iterator[Trajectory]:
         """The current flow's trajectories, all attempts, one shard in memory at a time."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from synth.ledger.manifest import DoneLine, FlowLine, Line, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
 
 IMPORT = "import"
 
@@ -33,6 +33,7 @@ class LedgerState:
     done: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     named: set[tuple[str, str]] = field(default_factory=set)
     lost: list[str] = field(default_factory=list)
+    imported: dict[str, ImportedFile] = field(default_factory=dict)
 
     def fold(self, line: Line, missing: Iterable[str] = ()) -> None:
         """Takes in the next line; `missing` are paths of a shard's files that are gone: such a shard counts as never committed."""
@@ -55,6 +56,17 @@ class LedgerState:
                     self.done.pop((line.stage, line.stage_key), None)
                 else:
                     self._settle(line)
+            case ImportLine():
+                gone = list(missing)
+                if gone:
+                    count = sum(len(shard.slots) for shard in line.shards)
+                    self.lost.append(
+                        f"{gone[0]}: missing; the {count} trajectories imported with it count as not there (import them again)"
+                    )
+                else:
+                    self.imported |= {file.sha: file for file in line.files}
+                    for shard in line.shards:
+                        self._settle(shard)
 
     def _settle(self, line: ShardLine) -> None:
         self.shards.append(line)

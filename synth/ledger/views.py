@@ -53,4 +53,4 @@ def _scan(ledger: Ledger, name: str, shards: Sequence[ShardLine]) -> str:
         for file in files:
             ledger.verify(file)
     paths = ", ".join("'" + ledger.storage.path(file.path).replace("'", "''") + "'" for file in files)
-    return f"SELECT * FROM read_parquet([{paths}])"
+    return f"SELECT * FROM read_parquet([{paths}], union_by_name = true)"
