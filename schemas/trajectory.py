@@ -166,6 +166,8 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     source: str | None = None
     benchmark: str | None = None
     created_at: str | None = None
+    content_hash: str | None = None
+    """Of an imported record's canonical value: exact copies are two trajectories with the same one."""
 
     def __post_init__(self) -> None:
         problem = contradiction(self.outcome, self.termination, self.fault, self.reward)

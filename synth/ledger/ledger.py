@@ -18,7 +18,7 @@ from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
 from synth.ledger.shard_files import ShardFiles
 from synth.ledger.state import LedgerState
 from synth.ledger.storable import storable_shard
@@ -57,16 +57,19 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """A run directory, open. `state` is what the manifest said when it was last read (`refresh`)."""
+    """A run directory, open. `state` is what the manifest said when it was last read (`refresh`).
 
-    def __init__(self, url: str, *, create: bool = False) -> None:
+    With `may_be_empty` nothing is written before the first commit, which is then one of `synth.ledger.importing`.
+    """
+
+    def __init__(self, url: str, *, create: bool = False, may_be_empty: bool = False) -> None:
         self.storage = Storage(url)
         self.state = LedgerState()
         self.files = ShardFiles(self.storage)
         self._opened = False
         self.refresh()
         self._opened = True
-        if not self.state.lines:
+        if not self.state.lines and not may_be_empty:
             if not create:
                 raise ConfigError(
                     f"{url}: holds no run; `synth run FLOW.yaml --run-dir {url}` or `synth import SRC --into {url}` makes one"
@@ -82,10 +85,9 @@ class Ledger:
     def refresh(self) -> LedgerState:
         """Reads the manifest lines written since the last look. Raises `DamagedError` where one is damaged or missing."""
         while (line := self._next_line()) is not None:
-            gone = []
-            if isinstance(line, ShardLine):
-                gone = [self.storage.path(f.path) for f in line.files.values() if self.storage.size(f.path) is None]
-            self.state.fold(line, gone)
+            shards = (line,) if isinstance(line, ShardLine) else line.shards if isinstance(line, ImportLine) else ()
+            files = [file.path for shard in shards for file in shard.files.values()]
+            self.state.fold(line, {path: self.storage.path(path) for path in files if self.storage.size(path) is None})
         return self.state
 
     def _next_line(self) -> manifest.Line | None:
@@ -128,16 +130,7 @@ class Ledger:
         """
         while True:
             self.refresh()
-            kept, tables, ended = storable_shard(ref.stage, ref.stage_key, self._renumbered(trajectories), tasks, decisions, scores)
-            files = self.files.write(tables)
-            line = ShardLine(
-                stage=ref.stage,
-                stage_key=ref.stage_key,
-                files=files,
-                slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
-                superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
-                name=name,
-            )
+            line, kept, ended = self.write_shard(ref, trajectories, tasks, decisions=decisions, scores=scores, name=name)
             while not manifest.append(self.storage, self.state.lines, line):
                 self._after_another()
                 if kept != self._renumbered(kept) or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded):
@@ -145,8 +138,33 @@ class Ledger:
             else:
                 self.refresh()
                 return ended
-            for file in files.values():
+            for file in line.files.values():
                 self.storage.discard(file.path)
+
+    def write_shard(
+        self,
+        ref: StageRef,
+        trajectories: Sequence[Trajectory],
+        tasks: Sequence[Task],
+        *,
+        decisions: Sequence[Decision] = (),
+        scores: Sequence[Score] = (),
+        name: str = "",
+    ) -> tuple[ShardLine, Sequence[Trajectory], list[Trajectory]]:
+        """Writes a shard's files without committing them: until a line of the manifest names them they are part of nothing.
+
+        Also returns the trajectories as they were written, and those of them that became invalid for it.
+        """
+        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, self._renumbered(trajectories), tasks, decisions, scores)
+        line = ShardLine(
+            stage=ref.stage,
+            stage_key=ref.stage_key,
+            files=self.files.write(tables),
+            slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
+            superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
+            name=name,
+        )
+        return line, kept, ended
 
     def trajectories(self, wanted: set[str] | None = None) -> Iterator[Trajectory]:
         """The current flow's trajectories, all attempts, one shard in memory at a time."""

@@ -69,6 +69,23 @@ class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=
     name: str = ""
 
 
+class ImportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A file that was imported whole: hash and size of its unpacked content, what came in, and what did not, by reason."""
+
+    file: str
+    sha: str
+    bytes: int
+    trajectories: int = 0
+    rejected: Mapping[str, int] = {}
+
+
+class ImportLine(msgspec.Struct, frozen=True, tag="import", forbid_unknown_fields=True, omit_defaults=True):
+    """Files are imported, whole or not at all: `shards` hold everything that came in from them."""
+
+    files: tuple[ImportedFile, ...]
+    shards: tuple[ShardLine, ...] = ()
+
+
 class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True):
     """A stage has run to its end under this key; `report` is what it printed."""
 
@@ -77,7 +94,7 @@ class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=Tr
     report: Mapping[str, Any]
 
 
-Line = RunLine | FlowLine | StageLine | ShardLine | DoneLine
+Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 

@@ -36,7 +36,7 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
     ts = trajectories
     same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
     same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
-    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key"]
+    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash"]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
     columns |= {
         "n_turns": [len(t.turns) for t in ts],
@@ -146,6 +146,7 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
     more = ("weights_id", "seed", "reward", "gold_informed", "source", "created_at", "fault_detail", "benchmark", "system_prompt")
     return Trajectory(
         **{name: row[name] for name in (*same, *more, "opening_state_key")},
+        content_hash=row.get("content_hash"),
         outcome=Outcome(row["outcome"]),
         termination=Termination(row["termination"]),
         fault=Fault(row["fault"]) if row["fault"] is not None else None,

@@ -1,10 +1,11 @@
 """The manifest folded into what a run holds: settled slots, current stages, visible shards."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from synth.ledger.manifest import DoneLine, FlowLine, Line, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
 
 IMPORT = "import"
 
@@ -32,12 +33,13 @@ class LedgerState:
     done: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     named: set[tuple[str, str]] = field(default_factory=set)
     lost_shards: list[tuple[str, ShardLine]] = field(default_factory=list)
+    imported: dict[str, ImportedFile] = field(default_factory=dict)
     _lost_attempts: dict[str, int] = field(default_factory=dict)
     _contested: set[str] = field(default_factory=set)
     _hidden: tuple[int, frozenset[str]] = (0, frozenset())
 
-    def fold(self, line: Line, missing: Iterable[str] = ()) -> None:
-        """Takes in the next line; `missing` are paths of a shard's files that are gone: such a shard counts as never committed."""
+    def fold(self, line: Line, missing: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Takes in the next line; `missing`: whole paths of files that are gone, by path in the run. Their shards count as never made."""
         self.lines += 1
         match line:
             case RunLine():
@@ -51,11 +53,19 @@ class LedgerState:
             case DoneLine():
                 self.done[(line.stage, line.stage_key)] = line.report
             case ShardLine():
-                gone = list(missing)
-                if gone:
-                    self._lose(line, gone[0])
-                else:
-                    self._settle(line)
+                self._take(line, missing)
+            case ImportLine():
+                for shard in line.shards:
+                    self._take(shard, missing)
+                if not missing:
+                    self.imported |= {file.sha: file for file in line.files}
+
+    def _take(self, line: ShardLine, missing: Mapping[str, str]) -> None:
+        gone = [missing[file.path] for file in line.files.values() if file.path in missing]
+        if gone:
+            self._lose(line, gone[0])
+        else:
+            self._settle(line)
 
     def _lose(self, line: ShardLine, path: str) -> None:
         self.lost_shards.append((path, line))

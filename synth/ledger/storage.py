@@ -81,6 +81,13 @@ class Storage:
         with contextlib.suppress(FileNotFoundError):
             self.fs.rm_file(f"{self.root}/{name}")
 
+    def prune(self) -> None:
+        """Removes what is left of a run directory that holds nothing but empty folders."""
+        if self.local and Path(self.root).is_dir():
+            for folder in [*(p for p in Path(self.root).iterdir() if p.is_dir()), Path(self.root)]:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
     def leftovers(self, folder: str) -> list[str]:
         """Temporary files of writers that died half-way; they are part of nothing."""
         if not self.local or not self.fs.isdir(f"{self.root}/{folder}"):

@@ -90,7 +90,7 @@ def _scan(ledger: Ledger, name: str, shards: Sequence[ShardLine]) -> str:
     if ledger.storage.local:
         for file in files:
             ledger.files.verify(file)
-    return f"SELECT * FROM read_parquet([{', '.join(_quoted(ledger.storage.path(file.path)) for file in files)}])"
+    return f"SELECT * FROM read_parquet([{', '.join(_quoted(ledger.storage.path(file.path)) for file in files)}], union_by_name = true)"
 
 
 def _quoted(text: str) -> str:
