@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 from benchmarks.command_line import ROOT
 from benchmarks.machine import machine
 
-BENCHMARKS = ("storefront_targets", "rollout_rate", "journal_cost", "ledger_commits", "memory_growth", "empty_flow", "openai_client")
+BENCHMARKS = (
+    "storefront_targets",
+    "rollout_rate",
+    "journal_cost",
+    "ledger_commits",
+    "memory_growth",
+    "empty_flow",
+    "openai_client",
+    "import_rate",
+)
 """A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
 
 

@@ -260,7 +260,7 @@ def _task(config: dict[str, Any], turns: int, seed: int, number: int) -> Task:
         env=SPEC.name,
         env_config=config,
         goal=f"Echo these words in order, one call each, then finish: {' '.join(words)}",
-        seed=seed * 1_000_003 + number,
+        seed=(seed * 1_000_003 + number) % 2**63,
         check=Check(required=(*required, RowPredicate("session", {"id": "0", "finished": True}))),
     )
 

@@ -28,9 +28,9 @@ async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
     try:
         env = case.open_env(task.env, task.env_config)
         try:
-            replayed = await crossing(Fault.ENVIRONMENT, "re-execution", replay(env, task, trajectory), config.timeout_s)
+            replayed = await crossing(Fault.ENVIRONMENT, "re-execution", lambda: replay(env, task, trajectory), config.timeout_s)
         finally:
-            await crossing(Fault.ENVIRONMENT, "close", env.close(), config.timeout_s)
+            await crossing(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
     except FaultError as error:
         return Verdict(None, "fault", detail={"fault": error.fault, "message": error.detail})
     return _verdict(replayed)

@@ -1,103 +1,85 @@
 """Binds the names in a flow to parts: worlds, policies, models, stages. The only place that knows all registries."""
 
-import importlib
-import sys
+import contextlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import to_builtins
 from pydantic import BaseModel, ValidationError
 
-from envs.registry import ENVS
-from envs.world import World
 from filters.registry import FILTERS
+from flows.parts import part, world
 from flows.task_stages import task_stages
-from flows.yaml_file import explain, read_settings
-from schemas.environment import Env, EnvSpec
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, FlowError
 from schemas.filter import Filter
-from schemas.flow import Flow, StageChoice
+from schemas.flow import EnvChoice, Flow, StageChoice
 from schemas.policy import PolicySpec
+from schemas.settings_error import explain
 from schemas.stage import Stage
-from schemas.task import Task
+from synth.boundary import called
 from synth.exporters.registry import EXPORTERS, SFT_FORMS
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
+from synth.run.budget import require_prices
 from synth.run.context import Role, Run, Synthesizer
 from synth.run.export_stage import ExportSettings, ExportStage
 from synth.run.filter_stage import FilterStage, NamedFilter
 from synthesizers.registry import SYNTHESIZERS
 
+T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
 OWN_STAGES = ("filter", "export")
 
 
-def part(kind: str, name: str, registry: Mapping[str, str]) -> Any:
-    """What a name stands for: a registry entry, else `package.module:attribute` (the current directory comes last on the path)."""
-    target = registry.get(name, name)
-    module, _, attribute = target.partition(":")
-    if not attribute:
-        raise ConfigError(f"unknown {kind} {name!r}; known: {', '.join(sorted(registry))}, or your own as package.module:attribute")
-    if name not in registry and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except ImportError as error:
-        raise ConfigError(f"{kind} {name!r}: cannot import {module}: {error}") from error
-    except AttributeError as error:
-        raise ConfigError(f"{kind} {name!r}: {module} has no {attribute}") from error
-
-
-def world(name: str) -> World:
-    """A world by name. Raises `ConfigError`."""
-    found = part("world", name, ENVS)
-    if not isinstance(found, World):
-        raise ConfigError(f"world {name!r} is a {type(found).__name__}, not an envs.world.World")
-    return found
-
-
-def world_settings(name: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """A world's settings from `key=value` pairs, checked to the last key. Raises `ConfigError`."""
-    settings, model = read_settings(overrides), world(name).config
-    try:
-        model.model_validate(settings)
-    except ValidationError as error:
-        raise ConfigError(f"--set {explain(error, model)}") from error
-    return settings
-
-
-def open_env(name: str, config: Mapping[str, Any]) -> Env:
-    """A fresh world; see `schemas.environment.OpenEnv`."""
-    return world(name).open(config)
-
-
-def make_tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """A world's tasks; see `schemas.environment.MakeTasks`."""
-    return world(name).make_tasks(config, seed, count)
-
-
-def spec_of(name: str, config: Mapping[str, Any]) -> EnvSpec:
-    """What a world is."""
-    return world(name).spec
-
-
 def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
-    """The flow's roles and stages, validated to the last key. Raises `ConfigError`; nothing is written."""
+    """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in the flow; nothing is written."""
+    try:
+        return _bound(flow)
+    except ConfigError as error:
+        raise FlowError(str(error)) from error
+
+
+@contextlib.contextmanager
+def _at(where: str) -> Iterator[None]:
+    """What is wrong in there is told with its place in the flow."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _bound(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+    require_prices(flow)
     roles = {name: role(name, settings) for name, settings in flow.models.items()}
     stages: list[Stage[Run]] = []
     if flow.env is not None:
-        _validated(world(flow.env.name).config, flow.env.settings(), "env")
+        settings = flow.env.settings()
+        with _at("env.name"):
+            config = world(flow.env.name).config
+        _validated(config, settings, "env", also=EnvChoice.model_fields)
     names: Counter[str] = Counter()
     for index, choice in enumerate(flow.stages):
         names[choice.name] += 1
         name = choice.name if names[choice.name] == 1 else f"{choice.name}_{names[choice.name]}"
         stages.append(_stage(name, index, choice, flow, roles))
+    _each_its_folder(stages)
     if flow.env is None:
         return roles, stages
     return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages), *stages]
+
+
+def _each_its_folder(stages: Sequence[Stage[Run]]) -> None:
+    """Raises `ConfigError` where two export stages would write the same dataset."""
+    owners: dict[str, str] = {}
+    for stage in stages:
+        for folder in stage.config.folders() if isinstance(stage, ExportStage) else ():
+            if folder in owners:
+                raise ConfigError(
+                    f"{stage.name} and {owners[folder]} both write {folder}; give one a name of its own: export: {{name: second}}"
+                )
+            owners[folder] = stage.name
 
 
 def role(name: str, settings: Mapping[str, Any]) -> Role:
@@ -118,24 +100,25 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
         raise ConfigError(f"{where}.{error}") from error
     left = {key: value for key, value in rest.items() if key not in ours}
     sampling = to_builtins(chosen.sampling())
-    return Role(_policy(where, str(policy_name), left, chosen.model, sampling), open_model(chosen))
+    policy = _policy(where, str(policy_name), left, chosen.model, sampling)
+    with _at(where):
+        return Role(policy, open_model(chosen))
 
 
 def _policy(where: str, name: str, settings: Mapping[str, Any], model: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
-    make = part("policy", name, POLICIES)
-    try:
-        spec: PolicySpec = make(settings, model_name=model, sampling=sampling)
-    except ValidationError as error:
-        raise ConfigError(_explain_unknown(error, where)) from error
+    with _at(f"{where}.policy"):
+        make = part("policy", name, POLICIES)
+        if not callable(make):
+            raise ConfigError(f"{name!r} is of type {type(make).__name__}, not a function that gives a PolicySpec")
+    with _at(where):
+        spec = _or_refusal(f"policy {name!r}", lambda: make(settings, model_name=model, sampling=sampling))
+    if isinstance(spec, ValidationError):
+        config = getattr(make, "__globals__", {}).get(spec.title)  # a policy keeps its settings model beside its function
+        known = config if isinstance(config, type) and issubclass(config, BaseModel) else None
+        raise ConfigError(explain(spec, known, where, ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]))
+    if not isinstance(spec, PolicySpec):
+        raise ConfigError(f"{where}.policy: {name!r} gave a {type(spec).__name__}, not a PolicySpec")
     return spec
-
-
-def _explain_unknown(error: ValidationError, where: str) -> str:
-    """A policy's settings model is known to the policy alone: its first problem, with the place."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join([where, *(str(piece) for piece in first["loc"])])
-    problem = "is not a setting" if first["type"] == "extra_forbidden" else f": {first['msg']}"
-    return f"{place} {problem}".replace(" :", ":")
 
 
 def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mapping[str, Role]) -> Stage[Run]:
@@ -146,11 +129,14 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
         return ExportStage(name, _export(choice.settings, where))
     if choice.name not in SYNTHESIZERS and ":" not in choice.name:
         raise ConfigError(f"stages[{index}]: unknown stage {choice.name!r}; known: {', '.join(sorted([*SYNTHESIZERS, *OWN_STAGES]))}")
-    synthesizer = part("stage", choice.name, SYNTHESIZERS)
+    with _at(f"stages[{index}]"):
+        synthesizer = part("stage", choice.name, SYNTHESIZERS)
     if not isinstance(synthesizer, Synthesizer):
         raise ConfigError(f"{where}: {choice.name!r} is a {type(synthesizer).__name__}, not a Synthesizer")
     settings = {} if choice.settings is None else choice.settings
-    return synthesizer.bind(name, _validated(synthesizer.config, settings, where), flow, roles)
+    config = _validated(synthesizer.config, settings, where)
+    with _at(where):
+        return synthesizer.bind(name, config, flow, roles)
 
 
 def _filters(settings: Any, where: str) -> list[NamedFilter]:
@@ -164,7 +150,8 @@ def _filters(settings: Any, where: str) -> list[NamedFilter]:
         if not isinstance(named, dict) or len(named) != 1:
             raise ConfigError(f"{where}: {entry!r} is neither a filter's name nor {{name: {{settings}}}}")
         ((name, given),) = named.items()
-        found = part("filter", str(name), FILTERS)
+        with _at(where):
+            found = part("filter", str(name), FILTERS)
         if not isinstance(found, Filter):
             raise ConfigError(f"{where}: {name!r} is a {type(found).__name__}, not a schemas.filter.Filter")
         chosen.append(NamedFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}")))
@@ -181,8 +168,20 @@ def _export(settings: Any, where: str) -> ExportSettings:
     return config
 
 
-def _validated(model: type[Model], settings: Any, where: str) -> Model:
-    try:
-        return model.model_validate(settings)
-    except ValidationError as error:
-        raise ConfigError(explain(error, model, where)) from error
+def _validated(model: type[Model], settings: Any, where: str, also: Iterable[str] = ()) -> Model:
+    found = _or_refusal(f"{where}: its settings", lambda: model.model_validate(settings))
+    if isinstance(found, ValidationError):
+        raise ConfigError(explain(found, model, where, also))
+    return found
+
+
+def _or_refusal(what: str, make: Callable[[], T]) -> T | ValidationError:
+    """What a part of a user's own may make of its settings, or pydantic's refusal of them. Raises `ConfigError` for all else."""
+
+    def made() -> T | ValidationError:
+        try:
+            return make()
+        except ValidationError as error:
+            return error
+
+    return called(what, made)

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import yaml
-
-from flows.resolve import make_tasks, open_env, resolve, spec_of
+from flows.parts import make_tasks, open_env, spec_of
+from flows.resolve import resolve
+from flows.run_folder import refuse_foreign, refuse_their_flow_file
 from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.run.budget import Budget
 from synth.run.context import Run
 from synth.run.cost import cost, spent
 from synth.run.engine import WorkShard, run_stages
+from synth.run.loud_settings import loud_settings
 from synth.run.progress import Progress
 from synth.run.report_files import write_report_file
 
@@ -21,10 +22,13 @@ Wrap = Callable[[Run], WorkShard]
 async def synthesize(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None) -> tuple[Run, Mapping[str, Mapping[str, Any]]]:
     """Runs or resumes a flow; the stages' reports by name. Raises `SynthError`; what was committed stays."""
     roles, stages = resolve(flow)  # before anything is created: a typo leaves no run directory behind
+    for line in loud_settings(flow):
+        progress.say(line)
+    refuse_foreign(run_url)
     ledger = Ledger(run_url, create=True)
+    refuse_their_flow_file(ledger)
     budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, spent=spent(ledger))
     run = Run(ledger, flow, roles, open_env, make_tasks, spec_of, progress, budget)
-    write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(flow.model_dump(mode="json"), sort_keys=False))
     try:
         reports = await run_stages(run, stages, wrap(run) if wrap is not None else None)
     finally:

@@ -8,7 +8,7 @@ from schemas.flow import EnvChoice, Flow
 from schemas.stage import Stage
 from synth.run.context import Role, Run
 from synthesizers.calibrate import Calibrate
-from synthesizers.rollout import Rollout, RolloutSettings
+from synthesizers.rollout import Rollout, RolloutSettings, places_for
 from synthesizers.tasks import TemplateTasks
 
 
@@ -25,7 +25,7 @@ def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Ro
         raise ConfigError(f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder (World.level); leave it out")
     if world.level in env.settings():
         raise ConfigError(f"env.{world.level} and env.difficulty both say how hard the tasks are; leave one of them out")
-    rollouts = [stage.config for stage in stages if isinstance(stage, Rollout) and stage.config.role == env.difficulty.against]
+    rollouts = [stage for stage in stages if isinstance(stage, Rollout) and stage.config.role == env.difficulty.against]
     calibration = Calibrate(
         env=env.name,
         env_config=env.settings(),
@@ -34,6 +34,7 @@ def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Ro
         seed=flow.seed,
         difficulty=env.difficulty,
         role=role,
-        rollout=rollouts[0] if rollouts else RolloutSettings(),
+        rollout=rollouts[0].config if rollouts else RolloutSettings(),
+        places=rollouts[0].places if rollouts else places_for(RolloutSettings(), role),
     )
     return [calibration, TemplateTasks(identity, calibration)]

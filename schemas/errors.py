@@ -9,5 +9,9 @@ class ConfigError(SynthError):
     """The user must change something before it can work (exit code 2)."""
 
 
+class FlowError(ConfigError):
+    """A flow says what cannot be done; the message names the place in it, not the file."""
+
+
 class DamagedError(SynthError):
     """Stored bytes are not those that were written."""

@@ -1,9 +1,12 @@
 """The shell of a flow.yaml; what stands inside a stage or a model is validated by the part that it names (flows/resolve)."""
 
+import re
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+MOST_TASKS = 1_000_000
+"""Tasks of one run: they are made, and their slots planned, in memory."""
 MOST_EPISODES = 200
 """Of a calibration: what it costs beside the run itself."""
 
@@ -24,7 +27,7 @@ class EnvChoice(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     name: str
-    tasks: int = Field(default=10, ge=0)
+    tasks: int = Field(default=10, ge=0, le=MOST_TASKS)
     difficulty: Difficulty | None = None
 
     def settings(self) -> dict[str, Any]:
@@ -46,27 +49,39 @@ class Flow(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    seed: int = 0
+    name: str = Field(max_length=100)
+    seed: int = Field(default=0, ge=-(2**63), lt=2**63)
     env: EnvChoice | None = None
     models: dict[str, dict[str, Any]] = Field(default_factory=dict)
     stages: tuple[StageChoice, ...] = ()
-    max_cost_usd: float | None = Field(default=None, gt=0)
-    max_tokens: int | None = Field(default=None, gt=0)
+    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_tokens: int | None = Field(default=None, gt=0, lt=2**63)
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_folder(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value):
+            raise ValueError("a folder is called after it, so it has letters, digits, '.', '_' and '-', and begins with a letter or digit")
+        return value
 
     @field_validator("stages", mode="before")
     @classmethod
     def _name_or_mapping(cls, value: Any) -> Any:
-        """A stage is a name, or {name: settings}."""
+        """A stage is a name, or {name: settings}; written down again it is {name: ..., settings: ...}."""
         if not isinstance(value, list):
             return value
-        stages = []
-        for entry in value:
-            if isinstance(entry, dict) and len(entry) == 1:
-                ((name, settings),) = entry.items()
-                stages.append({"name": name, "settings": settings})
-            elif isinstance(entry, str):
-                stages.append({"name": entry})
-            else:
-                stages.append(entry)
-        return stages
+        return [_stage(index, entry) for index, entry in enumerate(value)]
+
+
+def _stage(index: int, entry: Any) -> Any:
+    if isinstance(entry, str):
+        return {"name": entry}
+    if isinstance(entry, StageChoice) or (isinstance(entry, dict) and entry.keys() == {"name", "settings"}):
+        return entry
+    if isinstance(entry, dict) and len(entry) == 1:
+        ((name, settings),) = entry.items()
+        return {"name": name, "settings": settings}
+    if isinstance(entry, dict) and entry:
+        first, *others = map(str, entry)
+        raise ValueError(f"entry {index} has {len(entry)} keys; indent {', '.join(others)} deeper if they are settings of {first}")
+    raise ValueError(f"entry {index} is neither a stage's name nor {{name: {{settings}}}}")

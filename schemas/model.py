@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from schemas.trajectory import ToolCall, ToolSchema, Usage
+from schemas.trajectory import TokenId, ToolCall, ToolSchema, Usage
 
 Message = dict[str, Any]
 """A chat message in OpenAI's form; `content` may be null, tool-call arguments are JSON strings."""
@@ -32,8 +32,8 @@ class Completion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     usage: Usage = Usage()
     model: str | None = None
     weights_id: str | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
-    completion_token_ids: tuple[int, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
+    completion_token_ids: tuple[TokenId, ...] | None = None
     logprobs: tuple[float, ...] | None = None
     latency_ms: float | None = None
     repairs: tuple[str, ...] = ()

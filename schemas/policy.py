@@ -7,7 +7,7 @@ import msgspec
 
 from schemas.environment import AgentTurn, Env, Opening
 from schemas.model import ChatModel
-from schemas.trajectory import Authorship, SampledBy, Turn, Usage
+from schemas.trajectory import Authorship, SampledBy, TokenId, Turn, Usage
 
 
 class View(msgspec.Struct, frozen=True):
@@ -25,8 +25,8 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     latency_ms: float | None = None
     weights_id: str | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
-    completion_token_ids: tuple[int, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
+    completion_token_ids: tuple[TokenId, ...] | None = None
     logprobs: tuple[float, ...] | None = None
     repairs: tuple[str, ...] = ()
     finish_reason: str | None = None

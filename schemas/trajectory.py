@@ -5,7 +5,7 @@ Structs (msgspec), frozen: they are built by the million, and checked for type w
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,6 +14,10 @@ from schemas.outcome import Fault, Outcome, Termination, contradiction
 
 ToolSchema = dict[str, Any]
 """A tool as the model is shown it: {"type": "function", "function": {"name", "description", "parameters"}}."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""How many; bounded so that sums over a run stay within 64 bits."""
+TokenId = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+"""A token as a tokenizer numbers it."""
 
 
 class Source(StrEnum):
@@ -88,10 +92,10 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Tokens and money of one or many calls; `cost_usd` is None where no price is known."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    calls: int = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cached_tokens: Count = 0
+    calls: Count = 0
     cost_usd: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -121,8 +125,8 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     injected: str | None = None
     usage: Usage | None = None
     latency_ms: float | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
-    completion_token_ids: tuple[int, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
+    completion_token_ids: tuple[TokenId, ...] | None = None
     logprobs: tuple[float, ...] | None = None
     repairs: tuple[str, ...] = ()
     raw: str | None = None
@@ -162,6 +166,8 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     source: str | None = None
     benchmark: str | None = None
     created_at: str | None = None
+    content_hash: str | None = None
+    """Of an imported record's canonical value: exact copies are two trajectories with the same one."""
 
     def __post_init__(self) -> None:
         problem = contradiction(self.outcome, self.termination, self.fault, self.reward)

@@ -1,42 +1,179 @@
-"""The one place where an exception of a world or a model becomes a recorded fault."""
+"""The one place where an exception of a world, a model or a user's own module becomes a recorded fault, or one line for the user."""
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TypeVar
+import contextlib
+import importlib
+import signal
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
 
-from schemas.errors import SynthError
+from schemas.canonical import valid_text
+from schemas.errors import ConfigError, SynthError
 from schemas.model import ModelError
 from schemas.outcome import Fault
+from synth.side_by_side import being_stopped
 
 T = TypeVar("T")
 
+LONGEST = 500
+"""Characters of a fault's detail."""
+_MACHINERY = frozenset({"schemas", "synth", "filters", "synthesizers", "flows", "asyncio", "concurrent", "threading", "importlib"})
+"""Packages whose frames stand between the boundary and foreign code."""
+
 
 class FaultError(Exception):
-    """The machinery broke at a boundary; it ends the attempt as `invalid`, and is never a label."""
+    """The machinery broke at a boundary; it ends the attempt as `invalid`, and is never a label.
 
-    def __init__(self, fault: Fault, detail: str) -> None:
+    `context_overflow`: a model's context is full, which is the agent's own doing. `final`: a model's server said that asking again
+    will not help.
+    """
+
+    def __init__(self, fault: Fault, detail: str, *, context_overflow: bool = False, final: bool = False) -> None:
         super().__init__(f"{fault}: {detail}")
         self.fault = fault
         self.detail = detail
+        self.context_overflow = context_overflow
+        self.final = final
 
 
-async def crossing(fault: Fault, what: str, call: Awaitable[T], timeout_s: float | None) -> T:
-    """Awaits a call into foreign code; whatever it raises becomes a `FaultError` of that boundary, a late answer one of `timeout`.
+class NotStarted(Exception):  # noqa: N818 - no error: the run takes no new work
+    """An episode that was about to ask its model for the first time may not begin any more; its slot stays open."""
 
-    What the user or the disk must mend (`SynthError`), faults already named and context overflow pass through as they are.
+
+async def crossing(fault: Fault, what: str, call: Callable[[], Awaitable[T]], timeout_s: float | None) -> T:
+    """Awaits `call()` into foreign code; whatever it raises becomes a `FaultError` of that boundary, a late answer one of `timeout`.
+
+    So do cancellation, exit and interrupt that the foreign code raises itself. What the user or the disk must mend (`SynthError`),
+    faults already named and the engine's own cancellation pass through.
     """
+    task = asyncio.current_task()
+    pending = task.cancelling() if task is not None else 0
     try:
         async with asyncio.timeout(timeout_s) as limit:
-            return await call
-    except (SynthError, FaultError):
+            answer = await call()
+    except (SynthError, FaultError, NotStarted):
         raise
     except ModelError as error:
-        if error.context_overflow:
+        boundary = Fault.TIMEOUT if error.timeout else fault
+        overflow = error.context_overflow and fault is Fault.MODEL
+        raise FaultError(boundary, _detail(what, words(error)), context_overflow=overflow, final=not error.retryable) from error
+    except BaseException as error:
+        if _stops_the_process(error, task):
             raise
-        raise FaultError(Fault.TIMEOUT if error.timeout else fault, f"{what}: {error}"[:500]) from error
-    except TimeoutError as error:
+        if task is not None and await _cancelled(task, pending):
+            raise asyncio.CancelledError from error
         if limit.expired():
-            raise FaultError(Fault.TIMEOUT, f"{what}: no answer within {timeout_s or 0:g} s") from error
-        raise FaultError(fault, f"{what}: {error or 'TimeoutError'}"[:500]) from error
-    except Exception as error:
-        raise FaultError(fault, f"{what}: {type(error).__name__}: {error}"[:500]) from error
+            raise FaultError(Fault.TIMEOUT, _detail(what, f"no answer within {timeout_s or 0:g} s")) from error
+        raise FaultError(fault, _detail(what, described(error))) from error
+    if task is not None and task.cancelling() > pending:
+        if await _cancelled(task, pending):
+            raise asyncio.CancelledError
+        raise FaultError(fault, _detail(what, "it cancelled the task that runs it"))
+    return answer
+
+
+async def _cancelled(task: "asyncio.Task[Any]", pending: int) -> bool:
+    """Whether the engine itself wants the task cancelled; what foreign code did to its own task is undone."""
+    if task.cancelling() <= pending:
+        return False
+    if being_stopped():
+        return True
+    while task.cancelling() > pending:
+        task.uncancel()
+    with contextlib.suppress(asyncio.CancelledError):  # it may not have been delivered yet
+        await asyncio.sleep(0)
+    return False
+
+
+def called(what: str, function: Callable[[], T]) -> T:
+    """The result of a user's own function. Raises `ConfigError` in one line, with the place, for whatever it raises."""
+    try:
+        return function()
+    except SynthError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigError(_detail(what, described(error))) from error
+
+
+def imported(what: str, target: str) -> Any:
+    """What `package.module:attribute` names. Raises `ConfigError` in one line, with the place in the user's code."""
+    module_name, _, attribute = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except SyntaxError as error:
+        place = f" ({Path(error.filename).name}:{error.lineno})" if error.filename else ""
+        raise ConfigError(f"{what}: cannot import {module_name}: SyntaxError: {error.msg}{place}") from error
+    except ImportError as error:
+        raise ConfigError(f"{what}: cannot import {module_name}: {words(error)}{_placed(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"{what}: cannot import {module_name}: {described(error)}") from error
+    try:
+        return getattr(module, attribute)
+    except AttributeError as error:
+        raise ConfigError(f"{what}: {module_name} has no {attribute}") from error
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line: its type, its message, and the innermost line of the foreign code that it came from."""
+    message = words(error)
+    return type(error).__name__ + (f": {message[:LONGEST]}" if message else "") + _placed(error)
+
+
+def words(error: BaseException) -> str:
+    """An exception's message in one line, also where it has none that can be shown."""
+    try:
+        return " ".join(valid_text(str(error)).split())
+    except BaseException as broken:  # noqa: BLE001 - a world's exception may have any `__str__`
+        return f"(its message cannot be shown: {type(broken).__name__})"
+
+
+def place_in(frames: Sequence[tuple[FrameType, int]]) -> str | None:
+    """`file.py:12 in step` of the innermost foreign frame, from frames and line numbers, outermost first; None where all are ours.
+
+    Foreign is the package that was called first from ours: what it called in turn is no place that its author looks at.
+    """
+    foreign = [(frame, line) for frame, line in frames if _package(frame) not in _MACHINERY]
+    if not foreign:
+        return None
+    first = _package(foreign[0][0])
+    frame, line = [(frame, line) for frame, line in foreign if _package(frame) == first][-1]
+    return f"{Path(frame.f_code.co_filename).name}:{line} in {frame.f_code.co_name}"
+
+
+def _placed(error: BaseException) -> str:
+    place = place_in(list(traceback.walk_tb(error.__traceback__)))
+    return f" ({place})" if place is not None else ""
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _detail(what: str, text: str) -> str:
+    """The end is kept: it says where."""
+    if len(what) + len(text) + 2 > LONGEST:
+        half = (LONGEST - len(what)) // 2 - 4
+        text = f"{text[:half]} ... {text[-half:]}"
+    return f"{what}: {text}"
+
+
+def _stops_the_process(error: BaseException, task: "asyncio.Task[Any] | None") -> bool:
+    """Whether an exit or interrupt is the process's own: a signal, or the event loop that is taken down."""
+    if isinstance(error, GeneratorExit):  # thrown by `close()` from outside the task, or raised by the world inside it
+        return task is None or task.done() or _running() is not task
+    if isinstance(error, KeyboardInterrupt):
+        raised_anywhere = signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN, None)
+        main = threading.current_thread() is threading.main_thread()
+        return main and (raised_anywhere or any(other.cancelling() for other in asyncio.all_tasks()))
+    return False
+
+
+def _running() -> "asyncio.Task[Any] | None":
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

@@ -18,6 +18,7 @@ from schemas.stage import Plan, Shard
 from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
 from synth.ledger.ledger import StageRef
 from synth.ledger.views import connect
+from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.context import Role, Run
@@ -52,6 +53,7 @@ class Calibrate:
     difficulty: Difficulty
     role: Role
     rollout: RolloutSettings
+    places: Admission
     name: str = "calibrate"
 
     @property
@@ -159,7 +161,7 @@ class Calibrate:
         """Fills a round's open slots and commits them; the round is done once enough of all its slots have a verdict."""
         works = [work for entry in placed if (work := _left_to_do(run, entry.work)) is not None]
         run.progress.step(len(placed) - len(works))
-        attempts = await played(run, shard.name, works, self.role.model, self.rollout.live)
+        attempts = await played(run, shard.name, works, self.role.model, self.places)
         settled = {attempt.slot_id for attempt in attempts if attempt.outcome is not Outcome.INVALID}
         settled |= {entry.work.slot_id for entry in placed if _valid(run, entry.work.slot_id) is not None}
         faults = Counter(str(attempt.fault) for attempt in attempts if attempt.fault is not None)

@@ -16,23 +16,33 @@ from schemas.stage import Plan, Shard
 from schemas.task import Task
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import LedgerState
+from synth.ledger.storable import ended_line
+from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.run.closing import commonest
 from synth.run.context import Role, Run, Synthesizer
 from synthesizers.episodes import played
 
+MOST_EPISODES = 10_000_000
+"""Of one stage."""
+
 
 class RolloutSettings(BaseModel):
-    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are under way at a time."""
+    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are under way at a time.
+
+    Without `live` it is twice the `max_in_flight` of the role's model, or 64 without a model: enough to keep the server busy while
+    worlds step, and few enough for a ceiling to bind.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    trials: int = Field(default=4, ge=1)
+    trials: int = Field(default=4, ge=1, le=10_000)
     role: str = "explorer"
     limits: Limits = Limits()
     shard: int = Field(default=200, ge=1, le=1000)
-    live: int = Field(default=512, ge=1)
+    live: int | None = Field(default=None, ge=1)
 
 
 class PlannedSlot(msgspec.Struct, frozen=True):
@@ -54,6 +64,8 @@ class Rollout:
     env: str
     env_config: Mapping[str, Any]
     seed: int
+    places: Admission
+    """For the episodes under way, of all shards together."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -126,19 +138,22 @@ class Rollout:
             return
         tasks = run.ledger.tasks({slot.task_id for slot in still_open})
         works = [self._work(slot, tasks[slot.task_id]) for slot in still_open]
-        trajectories = await played(run, shard.name, works, self.role.model, self.config.live)
+        trajectories = await played(run, shard.name, works, self.role.model, self.places)
         if trajectories:
-            run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories)
+            for ended in run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories):
+                run.progress.say(ended_line(ended))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Attempts by outcome and by fault."""
+        """Attempts by outcome and by fault, and the commonest details of the faults."""
         outcomes: Counter[str] = Counter()
         faults: Counter[str] = Counter()
+        details: Counter[str] = Counter()
         for trajectory in run.ledger.records([self.name]):
             outcomes[trajectory["outcome"]] += 1
             if trajectory["fault"] is not None:
                 faults[trajectory["fault"]] += 1
-        return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults)}
+                details[trajectory["fault_detail"] or "unknown"] += 1
+        return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults), "details": commonest(details)}
 
 
 def _still_open(planned: PlannedSlot, state: LedgerState) -> bool:
@@ -151,9 +166,18 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
     """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
     if flow.env is None:
         raise ConfigError("rollout needs a world: add `env: {name: ..., tasks: ...}` to the flow")
+    if flow.env.tasks * config.trials > MOST_EPISODES:
+        episodes = f"{flow.env.tasks:,} tasks x {config.trials:,} trials are {flow.env.tasks * config.trials:,} episodes"
+        raise ConfigError(f"{episodes}, and a run plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds")
     if config.role not in roles:
         raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
-    return Rollout(name, config, roles[config.role], flow.env.name, flow.env.settings(), flow.seed)
+    role = roles[config.role]
+    return Rollout(name, config, role, flow.env.name, flow.env.settings(), flow.seed, places_for(config, role))
+
+
+def places_for(config: RolloutSettings, role: Role) -> Admission:
+    """How many episodes of the role may be under way."""
+    return Admission(config.live or (2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64))
 
 
 SYNTHESIZER = Synthesizer(RolloutSettings, bind)

@@ -1,15 +1,37 @@
 """The flow's tasks, made by its world from the flow's seed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from schemas.canonical import content_hash
+from schemas.errors import ConfigError
 from schemas.stage import Plan, Shard
 from schemas.task import Task
 from synth.ledger.ledger import StageRef
 from synth.run.context import Run
 from synthesizers.calibrate import Calibrate
+
+
+def _check(tasks: Sequence[Task], env: str, count: int) -> None:
+    """Raises `ConfigError` for tasks that are not `count` different ones, or hold a value of the wrong type."""
+    if len(tasks) != count:
+        raise ConfigError(f"world {env!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for {count}; set tasks: {len(tasks)}")
+    places: dict[str, int] = {}
+    for index, task in enumerate(tasks):
+        try:
+            msgspec.convert(msgspec.to_builtins(task, builtin_types=(bytes,)), Task)
+        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+            problem, _, place = str(error).partition(" - at `$.")
+            raise ConfigError(f"world {env!r}: make_tasks: task {index}: {place.removesuffix('`')}: {problem}") from error
+        first = places.setdefault(task.task_id, index)
+        if first != index:
+            raise ConfigError(
+                f"world {env!r}: make_tasks: tasks {first} and {index} have the same task_id {task.task_id!r}; tasks made with "
+                "Task.identified differ in id where they differ in anything, for instance in their seed"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +63,7 @@ class TemplateTasks:
         if self.calibration is not None and found is not None:
             config[self.calibration.level] = found["level"]
         tasks = run.make_tasks(settings["env"], config, settings["seed"], settings["count"])
+        _check(tasks, settings["env"], settings["count"])
         if found is not None:
             tasks = [_with_calibration(task, found) for task in tasks]
         run.ledger.commit(StageRef(self.name, stage_key), tasks=tasks)

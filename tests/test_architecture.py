@@ -1,6 +1,7 @@
 """What holds the house up: imports go down the list, files stay short, names say what they hold."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ def test_flow_and_task_decorators_live_in_flows_only() -> None:
 
 
 def test_exceptions_are_caught_blindly_in_one_file_of_the_engine_only() -> None:
-    blind = [str(p.relative_to(ROOT)) for p in sources() if "except Exception" in p.read_text()]
+    blind = [str(p.relative_to(ROOT)) for p in sources() if re.search(r"except \(?Exception\b", p.read_text())]
     assert [name for name in blind if not name.startswith("envs/conformance/")] == ["synth/boundary.py"]
 
 

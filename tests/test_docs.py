@@ -1,15 +1,17 @@
 """What the docs tell a user to write works as it stands."""
 
-import asyncio
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from schemas.flow import Flow
-from tests.flow_files import run_flow
+from tests.flow_files import SYNTH, run_flow
 from tests.synth.models.chat_brains import called
 from tests.synth.models.chat_server import ChatServer
 
@@ -20,20 +22,59 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_the_environment_in_the_docs_runs_from_the_folder_that_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, audit = blocks("your-environment.md", "python")
+@pytest.fixture
+def newcomer(tmp_path: Path) -> Path:
+    """A folder with what the page on worlds says to save there."""
+    (world,) = blocks("your-environment.md", "python")
     assert len(world.splitlines()) < 100
-    (tmp_path / "dice.py").write_text(world)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "dice", raising=False)
-    with ChatServer(lambda body: called("roll", {})) as server:
-        content = yaml.safe_load(blocks("your-environment.md", "yaml")[0])
+    (tmp_path / "room.py").write_text(world)
+    (tmp_path / "flow.yaml").write_text(blocks("your-environment.md", "yaml")[0])
+    return tmp_path
+
+
+def in_folder(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*SYNTH, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_world_in_the_docs_is_sound_and_runs_with_the_commands_that_stand_there(newcomer: Path) -> None:
+    commands = re.findall(r"^\$ synth (.*)$", "\n".join(blocks("your-environment.md", "console")), re.MULTILINE)
+    assert commands == ["audit room:WORLD", "run flow.yaml"]
+    audited, ran = (in_folder(newcomer, *command.split()) for command in commands)
+    (promised,) = (line for line in blocks("your-environment.md", "console")[0].splitlines() if line.startswith("Sound"))
+    assert promised in audited.stdout.splitlines(), audited.stdout + audited.stderr
+    assert ran.returncode == 0, ran.stderr
+    assert "20 success" in ran.stdout
+    assert "│ export sft           │ 20 │   20 │ rows" in ran.stdout
+
+
+def test_the_world_in_the_docs_is_played_by_a_model(newcomer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def brain(body: dict[str, Any]) -> dict[str, Any]:
+        wanted = int(next(m["content"] for m in body["messages"] if m["role"] == "user").split()[0])
+        return (
+            {"role": "assistant", "content": "Done."}
+            if body["messages"][-1]["role"] == "tool"
+            else called("set_heating", {"celsius": wanted})
+        )
+
+    monkeypatch.chdir(newcomer)
+    monkeypatch.delitem(sys.modules, "room", raising=False)
+    content = yaml.safe_load((newcomer / "flow.yaml").read_text())
+    content["stages"][-1] = {"export": {"kinds": ["sft"]}}
+    with ChatServer(brain) as server:
+        content["models"] = yaml.safe_load(blocks("your-environment.md", "yaml")[1])["models"]
         content["models"]["explorer"]["base_url"] = server.url
-        _, reports, said = run_flow(Flow.model_validate(content), str(tmp_path / "run"))
-    assert reports["rollout"]["outcomes"] == {"success": 20}, said
+        _, reports, spoken = run_flow(Flow.model_validate(content), str(newcomer / "run"))
+    assert reports["rollout"]["outcomes"] == {"success": 20}, spoken
     assert {f["name"]: f["kept"] for f in reports["filter"]["filters"]} == {"solved": {"success": 20}, "reexecuted": {"same": 20}}
     assert reports["export"]["datasets"]["sft"]["rows"] == 20
-    exec(audit.replace("print(finding)", "assert finding.passed is not False, finding"), {"asyncio": asyncio})
 
 
 def test_every_flow_in_configs_and_every_page_named_in_the_readme_is_there() -> None:

@@ -44,7 +44,7 @@ def audit(
     from envs.audit.audit import audit as ask
     from envs.audit.questions import QUESTIONS
     from envs.audit.report import Answer, Limits
-    from flows.resolve import world, world_settings
+    from flows.parts import world, world_settings
     from schemas.errors import ConfigError
     from synth.cli.audit_page import page
     from synth.cli.audit_table import say_report, word

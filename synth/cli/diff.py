@@ -19,6 +19,8 @@ def diff(run: str, first: str, second: str) -> None:
 
     ledger = Ledger(run)
     left, right = ledger.trajectory(first), ledger.trajectory(second)
+    if left.task_id != right.task_id:
+        click.echo(f"attempts at different tasks, {left.task_id} and {right.task_id}: what differs says little about the agents", err=True)
     found = first_divergence(left, right)
     if found is None:
         click.echo(f"the same to the last observation ({len(left.turns)} turns)")

@@ -3,19 +3,18 @@
 import os
 import platform
 import shutil
+import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
-EXTRAS = {
-    "score": ("torch", "student-fit filters"),
-    "embed": ("sentence_transformers", "semantic merging and duplicates"),
-    "textworld": ("textworld", "the TextWorld environment"),
-    "s3": ("s3fs", "run directories on S3"),
-    "ray": ("ray", "many machines"),
-    "train": ("trl", "trainer tests"),
-}
+CORE = ("aiohttp", "click", "datasets", "duckdb", "fastapi", "fsspec", "msgspec", "openai", "prefect", "pyarrow", "pydantic", "rich")
+NAMED = ("prefect", "fastapi", "duckdb", "pyarrow", "datasets", "openai")
+"""Those whose versions people ask for."""
+EXTRAS = {"s3": "s3fs", "train": "trl", "score": "torch", "embed": "sentence_transformers", "textworld": "textworld", "ray": "ray"}
+"""Extra of pyproject.toml -> a package that shows that it is there."""
 
 
 @click.command()
@@ -25,41 +24,71 @@ def doctor() -> None:
     \b
     Example:  synth doctor
     """
+    from synth.cli.own_name import own_name
     from synth.ledger.journal import state_folder
 
-    healthy = True
-    click.echo(f"python     {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores")
-    for name in ("prefect", "fastapi", "datasets", "duckdb", "pyarrow", "openai"):
-        try:
-            click.echo(f"{name:<10} {version(name)}")
-        except PackageNotFoundError:
-            healthy = False
-            click.echo(f"{name:<10} missing: pip install -c constraints.txt -e .")
-    if not _prefect_can_start():
-        healthy = False
-        click.echo("           this FastAPI stops every Prefect 3.8 flow: pip install 'fastapi==0.154.0'")
-    folder = state_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(folder).free / 2**30
-        click.echo(f"journals   {folder} ({free:.1f} GiB free)")
-    except OSError as error:
-        healthy = False
-        click.echo(f"journals   {folder}: {error.strerror}; set SYNTH_STATE_DIR to a folder on a local disk")
-    for extra, (module, purpose) in EXTRAS.items():
-        state = "installed" if find_spec(module) is not None else f"not installed: pip install -c constraints.txt -e '.[{extra}]'"
-        click.echo(f"extra      {extra:<10} {purpose}: {state}")
-    click.echo(
-        "keys       " + (", ".join(n for n in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(n)) or "none set (OPENAI_API_KEY, HF_TOKEN)")
-    )
-    if not healthy:
+    here, state = Path.cwd(), state_folder()
+    journal_problem = _cannot_write(state)
+    checks = {
+        "packages": (_missing(), ", ".join(f"{name} {version(name)}" for name in NAMED if _installed(name))),
+        "prefect": (_prefect_cannot_start(), "flows run with --prefect too"),
+        "runs": (_cannot_write(here), f"below {here}, {_free(here)}"),
+        "journals": (journal_problem and f"{journal_problem}; set SYNTH_STATE_DIR to a folder on a local disk", f"{state}, {_free(state)}"),
+    }
+    click.echo(f"machine    Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores")
+    for name, (problem, found) in checks.items():
+        click.echo(f"{name:<10} {found if problem is None else f'BROKEN: {problem}'}")
+    there = [extra for extra, module in EXTRAS.items() if find_spec(module) is not None]
+    absent = [extra for extra in EXTRAS if extra not in there]
+    get = f"; not installed: {', '.join(absent)} (s3 is for runs on S3: pip install -c constraints.txt -e '.[s3]')" if absent else ""
+    click.echo(f"extras     {', '.join(there) or 'none'}{get}")
+    keys = [name for name in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(name)]
+    click.echo(f"keys       {', '.join(keys) or 'none set: providers such as OpenAI need one, a server of your own does not'}")
+    broken = [name for name, (problem, _) in checks.items() if problem is not None]
+    if broken:
+        click.echo(f"verdict    mend {', '.join(broken)} first")
         raise SystemExit(1)
+    click.echo(f"verdict    all commands work; try: {own_name()} run configs/quickstart.yaml")
 
 
-def _prefect_can_start() -> bool:
-    """Whether FastAPI is one with which Prefect 3.8 flows start (0.155 and later stop them)."""
+def _installed(name: str) -> bool:
     try:
-        major, minor, *_ = version("fastapi").split(".")
+        version(name)
     except PackageNotFoundError:
-        return True
-    return (int(major), int(minor)) < (0, 155)
+        return False
+    return True
+
+
+def _missing() -> str | None:
+    absent = [name for name in CORE if not _installed(name)]
+    return f"{', '.join(absent)} missing: pip install -c constraints.txt -e ." if absent else None
+
+
+def _prefect_cannot_start() -> str | None:
+    """FastAPI 0.155 and later stop flows of Prefect 3.8."""
+    if not (_installed("prefect") and _installed("fastapi")):
+        return "not installed"
+    major, minor = (int("".join(filter(str.isdigit, part)) or 0) for part in version("fastapi").split(".")[:2])
+    if (major, minor) < (0, 155):
+        return None
+    return f"FastAPI {version('fastapi')} stops every Prefect 3.8 flow: pip install 'fastapi==0.154.0'"
+
+
+def _nearest(folder: Path) -> Path:
+    return next(part for part in (folder, *folder.parents) if part.is_dir())
+
+
+def _cannot_write(folder: Path) -> str | None:
+    """Why no file can be created and hard-linked where a folder is or would be: what every commit does."""
+    try:
+        with tempfile.TemporaryDirectory(dir=_nearest(folder), prefix=".synth-doctor-") as inside:
+            file = Path(inside, "a")
+            file.write_bytes(b"a")
+            Path(inside, "b").hardlink_to(file)
+    except OSError as error:
+        return f"{folder} cannot be written: {error.strerror}"
+    return None
+
+
+def _free(folder: Path) -> str:
+    return f"{shutil.disk_usage(_nearest(folder)).free / 2**30:.1f} GiB free"

@@ -11,7 +11,7 @@ def envs() -> None:
     Example:  synth envs
     """
     from envs.registry import ENVS
-    from flows.resolve import world
+    from flows.parts import world
     from schemas.errors import ConfigError
 
     for name in sorted(ENVS):

@@ -2,14 +2,20 @@
 
 import atexit
 import os
+import signal
 import sys
+import traceback
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NoReturn
 
 import click
 
 from schemas.errors import ConfigError, SynthError
+from synth.cli import streams
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
@@ -24,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "envs": ("synth.cli.envs:envs", "List the worlds."),
     "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, and how to get the rest."),
 }
+
+INTERRUPTED = "interrupted; what was done and every reply that came in are kept: the same command goes on where this one stopped"
 
 OURS = ("schemas", "envs", "filters", "synthesizers", "flows")
 """Our packages have plain names: another distribution may have brought its own."""
@@ -78,10 +86,14 @@ def collision() -> str | None:
 
 def main() -> None:
     """The entry point."""
+    streams.mend()
     atexit.register(_silence)  # registered first, so it runs last
+    sys.excepthook = _last_net
     stranger = collision()
     if stranger is not None:
         _leave(stranger, 2)
+    terminated: list[int] = []
+    signal.signal(signal.SIGTERM, partial(_as_interrupt, terminated))
     try:
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -98,11 +110,44 @@ def main() -> None:
     except SynthError as error:
         _leave(str(error), 1)
     except (click.Abort, KeyboardInterrupt):
-        _leave("interrupted; the same command goes on where this one stopped", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _leave(INTERRUPTED, 128 + (signal.SIGTERM if terminated else signal.SIGINT))
+    except OSError as error:
+        _leave_for(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _as_interrupt(terminated: list[int], number: int, frame: FrameType | None) -> None:
+    """SIGTERM ends a command as Ctrl-C does, also where SIGINT is ignored, as in jobs that a script puts into the background."""
+    terminated.append(number)
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
+
+
+def _leave_for(error: OSError) -> NoReturn:
+    """What the system refused, in one line; nothing where the reader of stdout has gone."""
+    if _debugging():
+        traceback.print_exception(error)
+    problem = streams.stdout_problem()
+    if isinstance(problem, BrokenPipeError):
+        sys.exit(1)
+    if problem is not None:
+        _leave(f"stdout: cannot be written: {problem.strerror}; what was committed is not lost", 1)
+    where = f"{error.filename}: " if error.filename else ""
+    _leave(f"{where}{error.strerror or error or type(error).__name__}", 1)
+
+
+def _last_net(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What nobody foresaw is a fault of ours: one line, and the traceback only for those who ask."""
+    if _debugging():
+        sys.__excepthook__(kind, error, trace)
+        return
+    what = " ".join(f"{kind.__name__}: {error}".split())[:500].rstrip(":")
+    print(f"synth: internal error: {what} (set SYNTH_DEBUG=1 for the traceback)", file=sys.stderr)
+
+
+def _debugging() -> bool:
+    return os.environ.get("SYNTH_DEBUG", "") not in ("", "0")
 
 
 def _silence() -> None:
@@ -111,6 +156,10 @@ def _silence() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
-def _leave(line: str, code: int) -> None:
-    print("synth: " + " ".join(line.splitlines()), file=sys.stderr)
+def _leave(line: str, code: int) -> NoReturn:
+    print("synth: " + " ".join(line.split()), file=sys.stderr)
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

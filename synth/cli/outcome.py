@@ -1,23 +1,17 @@
-"""What `synth run` says before and after: the loud settings first, then the funnel and the paths."""
+"""What `synth run` says at its end: the funnel, where everything lies, and how to look at it."""
 
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from schemas.flow import Flow
+from synth.cli.own_name import from_here, own_name
+from synth.ledger.ledger import Ledger
+from synth.run.closing import closing_lines
 from synth.run.context import Run
 from synth.run.funnel import funnel_table
-
-
-def announce(flow: Flow) -> Iterator[str]:
-    """Settings that change what a dataset may be used for."""
-    for stage in flow.stages:
-        settings = stage.settings if isinstance(stage.settings, dict) else {}
-        if settings.get("include_scripted"):
-            yield f"{flow.name}: include_scripted is set: rows written by scripts, not by a model, go into the datasets"
-        if settings.get("allow_benchmark"):
-            yield f"{flow.name}: allow_benchmark is set: attempts at public benchmarks go into the datasets"
 
 
 def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
@@ -28,15 +22,25 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
     if reports:
         console.print(funnel_table(reports))
     storage = run.ledger.storage
-    console.print(f"ledger   {storage.url}", markup=False, soft_wrap=True)
+    ends = " (in memory: it ends with this process)" if storage.url.startswith("memory:") else ""
+    console.print(f"ledger   {storage.url}{ends}", markup=False, soft_wrap=True)
     for report in reports.values():
-        for kind, dataset in report.get("datasets", {}).items():
-            console.print(f"{kind:<8} {dataset['path']}", markup=False, soft_wrap=True)
+        for folder, dataset in report.get("datasets", {}).items():
+            where = storage.path(dataset["path"])
+            if dataset["rows"] == 0:
+                stale = "; what stands there is an earlier export's" if storage.size(f"{dataset['path']}/README.md") is not None else ""
+                where = f"no rows, so {where} was not written: {dataset['empty']}{stale}"
+            console.print(f"{folder:<8} {where}", markup=False, soft_wrap=True)
     console.print(f"cost     {storage.path('cost.json')}", markup=False, soft_wrap=True)
-    found = run.ledger.state.current_valid()
-    if found:
-        console.print(f"look     synth show {storage.url} {found[0][:8]}", markup=False, soft_wrap=True)
-    if run.stopped is not None:
-        console.print(
-            f"stopped  {run.stopped}: no further episode was started; raise it and run again to go on", markup=False, soft_wrap=True
-        )
+    for line in closing_lines(run, reports, lambda identity: look(run.ledger, identity)):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def look(ledger: Ledger, identity: str) -> str | None:
+    """A command, to be run as it stands, that shows a trajectory of a run; None where the run ends with this process."""
+    if ledger.storage.url.startswith("memory:"):
+        return None
+    every = {record.trajectory_id for shard in ledger.state.shards for record in shard.slots}
+    short = next(identity[:n] for n in range(8, len(identity) + 1) if sum(one.startswith(identity[:n]) for one in every) == 1)
+    where = from_here(Path(ledger.storage.root)) if ledger.storage.local else ledger.storage.url
+    return f"{own_name()} show {shlex.quote(where)} {short}"

@@ -14,12 +14,15 @@ def recheck(run: str, quiet: bool) -> None:
     \b
     Example:  synth recheck runs/quickstart
     """
-    from flows.resolve import open_env
+    from flows.parts import open_env
+    from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
     from synth.run.replaying import recheck_all
 
-    tally = asyncio.run(recheck_all(Ledger(run), open_env, progress_for(quiet=quiet)))
+    ledger = Ledger(run)
+    say_lost(ledger)
+    tally = asyncio.run(recheck_all(ledger, open_env, progress_for(quiet=quiet)))
     for line in tally.changed:
         click.echo(line)
     for reason, count in sorted(tally.left_out.items()):

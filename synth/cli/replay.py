@@ -15,12 +15,14 @@ def replay(run: str, identities: tuple[str, ...], quiet: bool) -> None:
     \b
     Example:  synth replay runs/quickstart 3f2a
     """
-    from flows.resolve import open_env
+    from flows.parts import open_env
+    from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
     from synth.run.replaying import replay_all
 
     ledger = Ledger(run)
+    say_lost(ledger)
     tally = asyncio.run(replay_all(ledger, open_env, identities, progress_for(quiet=quiet)))
     for line in tally.differences:
         click.echo(line)

@@ -28,25 +28,38 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     \b
     Example:  synth run configs/quickstart.yaml --set env.tasks=10
     """
+    from flows.parts import look_also_in
     from flows.resolve import resolve
+    from flows.run_folder import refuse_foreign
     from flows.synthesize import synthesize
     from flows.yaml_file import read_flow
-    from synth.cli.outcome import announce, say_result
+    from schemas.errors import ConfigError, FlowError, SynthError
+    from synth.cli.outcome import say_result
+    from synth.run.closing import failure
+    from synth.run.loud_settings import loud_settings
     from synth.run.progress import progress_for
 
     flow = read_flow(flow_file, overrides)
-    url = run_dir or f"runs/{flow.name}"
+    look_also_in(flow_file.parent)
+    url = f"runs/{flow.name}" if run_dir is None else run_dir
+    refuse_foreign(url, flow_file)
     progress = progress_for(quiet=quiet)
-    for line in announce(flow):
-        progress.say(line)
-    if dry_run:
-        _, stages = resolve(flow)
-        click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
-        return
-    if prefect or os.environ.get("PREFECT_API_URL"):
-        from flows.prefect_run import run_under_prefect
+    try:
+        if dry_run:
+            _, stages = resolve(flow)
+            for line in loud_settings(flow):
+                progress.say(line)
+            click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
+            return
+        if prefect or os.environ.get("PREFECT_API_URL"):
+            from flows.prefect_run import run_under_prefect
 
-        done, reports = asyncio.run(run_under_prefect(flow, url, progress))
-    else:
-        done, reports = asyncio.run(synthesize(flow, url, progress))
+            done, reports = asyncio.run(run_under_prefect(flow, url, progress))
+        else:
+            done, reports = asyncio.run(synthesize(flow, url, progress))
+    except FlowError as error:
+        raise ConfigError(f"{flow_file}: {error}") from error
     say_result(done, reports)
+    failed = failure(reports)
+    if failed is not None:
+        raise SynthError(failed)

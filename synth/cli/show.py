@@ -1,5 +1,6 @@
 """`synth show`: one trajectory, readable."""
 
+import json
 from collections.abc import Iterator
 
 import click
@@ -10,8 +11,9 @@ from schemas.trajectory import Observation, Trajectory, Turn
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.argument("identity", metavar="ID")
+@click.option("--prompt", is_flag=True, help="Only the system prompt and the tools, as the model was shown them.")
 @click.option("--json", "as_json", is_flag=True, help="The whole record as one JSON object.")
-def show(run: str, identity: str, as_json: bool) -> None:
+def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     """Read one trajectory; ID may be the beginning of an id.
 
     \b
@@ -22,11 +24,26 @@ def show(run: str, identity: str, as_json: bool) -> None:
     from synth.ledger.ledger import Ledger
 
     trajectory = Ledger(run).trajectory(identity)
+    if prompt:
+        shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
+        for line in [msgspec.json.encode(shown).decode()] if as_json else prompt_lines(trajectory):
+            click.echo(line)
+        return
     if as_json:
         click.echo(msgspec.json.encode(trajectory).decode())
         return
     for line in readable(trajectory):
         click.echo(line)
+
+
+def prompt_lines(trajectory: Trajectory) -> Iterator[str]:
+    """The system prompt as it stands, then each tool's schema as JSON."""
+    yield "(no system prompt)" if trajectory.system_prompt is None else trajectory.system_prompt
+    yield ""
+    for tool in trajectory.tools:
+        yield json.dumps(tool, indent=2, ensure_ascii=False)
+    if not trajectory.tools:
+        yield "(no tools)" if trajectory.synthesizer != "import" else "(the source recorded no tools)"
 
 
 def readable(trajectory: Trajectory) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """`synth sql`: DuckDB over the ledger."""
 
+import itertools
 import json
 import math
 import sys
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -20,35 +22,49 @@ def sql(run: str, query: str, as_json: bool) -> None:
     \b
     Example:  synth sql runs/quickstart "SELECT outcome, count(*) AS n FROM trajectories GROUP BY outcome"
     """
+    from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.ledger.views import query as ask
 
     ledger = Ledger(run)
-    for line in ledger.state.lost:
-        click.echo(line, err=True)
+    say_lost(ledger)
     answer = ask(ledger, query)
     names = [column[0] for column in answer.description or []]
-    rows = answer.fetchall()
-    if as_json:
-        json.dump([dict(zip(names, map(_plain, row), strict=True)) for row in rows], sys.stdout, ensure_ascii=False, allow_nan=False)
-        print()
-        return
-    _print_table(names, rows)
+    (_print_json if as_json else _print_table)(names, _rows(answer))
 
 
-def _print_table(names: list[str], rows: list[tuple[Any, ...]]) -> None:
+def _rows(answer: Any) -> Iterator[tuple[Any, ...]]:
+    """The answer's rows, a thousand in memory at a time."""
+    from synth.ledger.question import answered
+
+    while rows := answered(answer, lambda: answer.fetchmany(1000)):
+        yield from rows
+
+
+def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
+    separator = "["
+    for row in rows:
+        content = dict(zip(names, map(_plain, row), strict=True))
+        sys.stdout.write(separator + json.dumps(content, ensure_ascii=False, allow_nan=False))
+        separator = ", "
+    print("[]" if separator == "[" else "]")
+
+
+def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     """Aligned columns; long cells are cut on a terminal only."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
-    table = Table(*names, header_style="bold", pad_edge=False)
-    for row in rows:
-        table.add_row(*("" if value is None else str(_plain(value)) for value in row))
     if console.is_terminal:
+        table = Table(*names, header_style="bold", pad_edge=False)
+        for row in rows:
+            table.add_row(*("" if value is None else str(_plain(value)) for value in row))
         console.print(table)
         return
-    for row in [tuple(names), *rows]:
+    first = next(rows, None)
+    print("\t".join(names))
+    for row in itertools.chain([] if first is None else [first], rows):
         print("\t".join("" if value is None else str(_plain(value)).replace("\t", " ").replace("\n", "\\n") for value in row))
 
 

@@ -1,14 +1,18 @@
 """The data set card of an SFT export."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from synth.exporters.sft_tally import SftTally
 
 _TOP = 20  # values named per table
 
 
-def sft_card(tally: SftTally) -> str:
-    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is inside and what was left out."""
+def sft_card(tally: SftTally, shards: Iterable[str]) -> str:
+    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is inside and what was left out.
+
+    Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows.
+    """
     size = next((name for limit, name in _SIZES if tally.rows < limit), "n>1T")
     lines = [
         "---",
@@ -16,7 +20,8 @@ def sft_card(tally: SftTally) -> str:
         "- config_name: default",
         "  data_files:",
         "  - split: train",
-        "    path: train-*.parquet",
+        "    path:",
+        *[f"    - {name}" for name in shards],
         "task_categories:",
         "- text-generation",
         "tags:",
@@ -33,8 +38,16 @@ def sft_card(tally: SftTally) -> str:
         "",
         "`trained_turns` are the assistant messages (counted from 0) that carry loss, `masked_turns` the others with the reason.",
         "",
+        "`outcome` is `success` where the environment's own check passed, or, in rows that were imported, where their source says so: a "
+        "reward of at least 1 unless it names the outcome itself. `reward` is the number that the environment or the source gave.",
+        "",
+        "## Training",
+        "",
+        *tally.form.training("path/to/this/folder").splitlines(),
+        "",
         *_table("Turns without loss", "reason", tally.masked),
-        *_table("Trajectories left out", "reason", tally.left_out),
+        *_table("Trajectories left out by this export", "reason", tally.left_out),
+        *_table("Trajectories dropped by filters", "filter: reason", tally.filtered),
     ]
     for column, counter in tally.composition.items():
         lines += _table(f"Rows by {column}", column, counter)

@@ -18,9 +18,9 @@ Arguments = Literal["json", "dict"]
 class SftSettings(BaseModel):
     """What goes into an SFT data set, and in which form. The decision of every filter is honoured.
 
-    `arguments`: left out, as the form's trainer wants them. `require_tools`: leave out trajectories that call tools whose
-    schemas were not recorded (the trainer's prompt lacks what the model was shown; said in the card otherwise). `keep_masked`: take in rows
-    with turns that must carry no loss, for trainers that read `masked_turns`; TRL trains on every assistant message of a row.
+    `arguments`: left out, as the form's trainer wants them. `require_tools`: only trajectories with tool schemas, whether they call tools
+    or not (without it, rows that call tools whose schemas were not recorded are taken in, and the card says so). `keep_masked`: take in
+    rows with turns that must carry no loss, for trainers that read `masked_turns`; TRL trains on every assistant message of a row.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,7 +34,6 @@ class SftSettings(BaseModel):
     arguments: Arguments | None = None
     thoughts: bool = True
     rows_per_shard: int = Field(default=1000, ge=1)
-    overwrite: bool = False
 
     @field_validator("outcomes")
     @classmethod
@@ -54,13 +53,17 @@ class SftRow(msgspec.Struct, frozen=True):
 
 
 class SftForm(msgspec.Struct, frozen=True, kw_only=True):
-    """How one trainer reads SFT rows: arrow schema, row -> columns, and whether its loader gives a JSON value back unchanged."""
+    """How one trainer reads SFT rows: arrow schema, row -> columns, whether its loader gives a JSON value back unchanged, and how to train.
+
+    `training` gives the section of the card that says so, in Markdown, for the folder or repository that the rows are read from.
+    """
 
     name: str
     arguments: Arguments
     schema: Callable[[], Any]
     record: Callable[[SftRow], dict[str, Any]]
     holds: Callable[[Any], bool]
+    training: Callable[[str], str]
 
 
 def sft_row(trajectory: Trajectory, form: SftForm, *, arguments: Arguments | None = None, thoughts: bool = True) -> SftRow:

@@ -7,34 +7,46 @@ from typing import Any
 from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
 from synth.exporters.sft_rows import SftForm, SftRow, SftSettings, sft_row
+from synth.exporters.spelling import Spelling, as_key
+from synth.exporters.tool_links import broken_link
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark")
 _REMEDY = {
-    "scripted": "include_scripted: true takes them in",
-    "benchmark": "allow_benchmark: true takes them in, with a warning in the card",
-    "masked_turns": "the form cannot say that a turn carries no loss; keep_masked: true takes them in, for trainers that read that column",
+    "scripted": ("include_scripted", "{} takes them in"),
+    "benchmark": ("allow_benchmark", "{} takes them in, with a warning in the card"),
+    "masked_turns": (
+        "keep_masked",
+        "the form cannot say that a turn carries no loss; {} takes them in, for trainers that read that column",
+    ),
 }
+"""For reasons of the export's own: the setting that takes such trajectories in, and what to say of it."""
 
 
 class SftTally:
     """Decides row by row, and counts; holds no rows."""
 
-    def __init__(self, settings: SftSettings, form: SftForm) -> None:
+    def __init__(self, settings: SftSettings, form: SftForm, say: Spelling = as_key) -> None:
         self.settings = settings
         self.form = form
+        self._say = say
         self.rows = 0
         self.rows_with_masks = 0
         self.rows_without_tools = 0
         self.trained_turns = 0
         self.unparsed_calls = 0
+        self.filtered: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
 
     def taken(self, trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]]) -> Iterator[SftRow]:
-        """The rows that may be trained on, one at a time; the others are counted by their first reason."""
+        """The rows that may be trained on, one at a time; the others are counted by their first reason, filters before all else."""
         for trajectory, verdicts in trajectories:
-            reason = self._refusal(trajectory, verdicts)
+            dropped = next((f"{name}:{verdict.reason}" for name, verdict in verdicts.items() if verdict.keep is False), None)
+            if dropped is not None:
+                self.filtered[dropped] += 1
+                continue
+            reason = self._refusal(trajectory)
             if reason is None:
                 row = sft_row(trajectory, self.form, arguments=self.settings.arguments, thoughts=self.settings.thoughts)
                 if not row.trained:
@@ -47,7 +59,7 @@ class SftTally:
                     continue
             self.left_out[reason] += 1
 
-    def _refusal(self, trajectory: Trajectory, verdicts: Mapping[str, Verdict]) -> str | None:
+    def _refusal(self, trajectory: Trajectory) -> str | None:
         settings = self.settings
         if trajectory.outcome not in settings.outcomes:
             return f"outcome:{trajectory.outcome.value}"
@@ -55,14 +67,11 @@ class SftTally:
             return "scripted"
         if trajectory.benchmark is not None and not settings.allow_benchmark:
             return "benchmark"
-        for name, verdict in verdicts.items():
-            if verdict.keep is False:
-                return f"{name}:{verdict.reason}"
-        if settings.require_tools and _lacks_tools(trajectory):
+        if settings.require_tools and not trajectory.tools:
             return "no_tool_schemas"
         if not all(self.form.holds(tool) for tool in trajectory.tools):
             return "inexact_tool_schemas"
-        return None
+        return broken_link(trajectory)
 
     def _count(self, row: SftRow) -> None:
         self.rows += 1
@@ -82,6 +91,7 @@ class SftTally:
             "masked_turns": dict(sorted(self.masked.items())),
             "unparsed_calls": self.unparsed_calls,
             "left_out": dict(sorted(self.left_out.items())),
+            "filtered": dict(sorted(self.filtered.items())),
         }
 
     def notes(self) -> list[str]:
@@ -91,10 +101,12 @@ class SftTally:
         benchmark = self.rows - self.composition["benchmark"]["none"]
         unsolved = self.rows - self.composition["outcome"]["success"]
         if scripted:
-            notes.append(f"WARNING: {scripted} of {self.rows} rows were written by scripts, not by a model (include_scripted).")
+            notes.append(
+                f"WARNING: {scripted} of {self.rows} rows were written by scripts, not by a model ({self._say('include_scripted')})."
+            )
         if benchmark:
             notes.append(
-                f"WARNING: {benchmark} of {self.rows} rows are attempts at public benchmarks (allow_benchmark): "
+                f"WARNING: {benchmark} of {self.rows} rows are attempts at public benchmarks ({self._say('allow_benchmark')}): "
                 "what is trained on them cannot be measured there."
             )
         if unsolved:
@@ -102,11 +114,9 @@ class SftTally:
         if self.rows_without_tools:
             notes.append(
                 f"WARNING: {self.rows_without_tools} of {self.rows} rows call tools whose schemas their source did not record: "
-                "the trainer's prompt lacks what the model was shown (require_tools leaves them out)."
+                f"the trainer's prompt lacks what the model was shown ({self._say('require_tools')} leaves them out)."
             )
-        if not self.rows:
-            notes.append("No row is left; left_out says why. `load_dataset` refuses a split without rows.")
-        notes += [f"Left out: {n} as {reason}; {_REMEDY[reason]}." for reason in _REMEDY if (n := self.left_out[reason])]
+        notes += [f"Left out: {count} as {self._named(reason)}." for reason in _REMEDY if (count := self.left_out[reason])]
         if self.rows_with_masks:
             notes.append(
                 f"WARNING: {self.rows_with_masks} rows have assistant messages without loss (masked_turns); a trainer that trains on every "
@@ -115,6 +125,22 @@ class SftTally:
         if self.unparsed_calls:
             notes.append(f"{self.unparsed_calls} calls have arguments that are no JSON object; they stand as received, in masked turns.")
         return notes
+
+    def why_empty(self) -> str:
+        """Why there are no rows, in one line: the most common reason, and the setting that changes it where there is one."""
+        reasons = self.filtered + self.left_out
+        if not reasons:
+            return "no valid trajectory was collected"
+        reason, count = max(reasons.items(), key=lambda item: (item[1], item[0]))
+        why = f"dropped by {reason}" if reason in self.filtered else f"left out as {self._named(reason)}"
+        return f"{count} of {reasons.total()} trajectories {why}"
+
+    def _named(self, reason: str) -> str:
+        """A reason of the export's own, with its remedy where it has one."""
+        if reason not in _REMEDY:
+            return reason
+        setting, remedy = _REMEDY[reason]
+        return f"{reason}; {remedy.format(self._say(setting))}"
 
 
 def _lacks_tools(trajectory: Trajectory) -> bool:

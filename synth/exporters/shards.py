@@ -1,100 +1,78 @@
-"""A data set folder: parquet shards, card and manifest, written aside and put in place at once."""
+"""Parquet shards: written one after the other, named after what all of them hold."""
 
-import os
-import shutil
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.canonical import digest
+from schemas.canonical import content_hash, digest
 from schemas.errors import ConfigError
+from synth.ledger.storage import write_error
 
-_MANIFEST = "manifest.json"
-_WRITTEN_BY = "synth"
 _ROWS_PER_GROUP = 100  # held in memory at once; a trajectory is some 10 to 100 kB of text
+_NAME = re.compile(r"train-[0-9a-f]{16}-\d{5}\.parquet")
 
 
-class _Manifest(msgspec.Struct):
-    written_by: str
-    files: dict[str, str]
+class ShardFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A shard as it was written."""
+
+    bytes: int
+    digest: str
 
 
-class DatasetFolder:
-    """Used as a context manager: what was not committed leaves nothing behind.
+def is_shard(name: str) -> bool:
+    """Whether a file has a shard's name."""
+    return _NAME.fullmatch(name) is not None
 
-    Raises `ConfigError` where the folder exists and was not written by this class, or holds something else and is not to be overwritten.
+
+def write_shards(
+    folder: Path, records: Iterable[Mapping[str, Any]], schema: pa.Schema, rows_per_shard: int, place: str
+) -> dict[str, ShardFile]:
+    """Writes records (JSON columns as text) to `train-<digest of all rows>-00000.parquet`, ...; no shard where there is no record.
+
+    `datasets` caches a folder under its last name and the names of the files that its card lists: two data sets whose files had the same
+    names would be served each other's rows. `place` is what an error names: the folder that the user asked for.
     """
-
-    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
-        self._out = out
-        self._overwrite = overwrite
-        self._aside = out.parent / f".{out.name}.partial-{os.getpid()}"
-        self._written_before = _files_of(out)
-
-    def __enter__(self) -> "DatasetFolder":
-        shutil.rmtree(self._aside, ignore_errors=True)
-        self._aside.mkdir(parents=True)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        shutil.rmtree(self._aside, ignore_errors=True)
-
-    def write_shards(self, records: Iterable[Mapping[str, Any]], schema: pa.Schema, rows_per_shard: int) -> None:
-        """Writes records (JSON columns as text) to `train-00000.parquet`, ...; a data set without rows is one shard without rows."""
-        remaining = iter(records)
-        number = 0
-        while (first := next(remaining, None)) is not None or number == 0:
-            rows = iter(()) if first is None else chain([first], islice(remaining, rows_per_shard - 1))
-            with pq.ParquetWriter(self._aside / f"train-{number:05d}.parquet", schema, compression="zstd") as writer:
-                for group in _groups(rows):
-                    writer.write_table(_table(group, schema))
-            number += 1
-
-    def write_text(self, name: str, text: str) -> None:
-        """Adds a text file."""
-        (self._aside / name).write_text(text, encoding="utf-8")
-
-    def commit(self, manifest: Mapping[str, Any]) -> tuple[Path, ...]:
-        """Puts the folder in its place and returns its files; the same content again changes nothing."""
-        names = sorted(path.name for path in self._aside.iterdir())
-        files = {name: digest((self._aside / name).read_bytes()) for name in names}
-        described = msgspec.json.encode({"written_by": _WRITTEN_BY, **manifest, "files": files})
-        (self._aside / _MANIFEST).write_bytes(msgspec.json.format(described) + b"\n")
-        if self._written_before is None:
-            self._aside.replace(self._out)
-        elif self._written_before != files:
-            if not self._overwrite:
-                raise ConfigError(f"{self._out} holds another data set; choose another folder, or set overwrite: true")
-            old = self._out.parent / f".{self._out.name}.old-{os.getpid()}"
-            self._out.replace(old)
-            self._aside.replace(self._out)
-            shutil.rmtree(old)
-        return tuple(self._out / name for name in [*names, _MANIFEST])
+    remaining = iter(records)
+    unnamed: list[Path] = []
+    while (first := next(remaining, None)) is not None:
+        path = folder / f"train-{len(unnamed):05d}.parquet"
+        _write(path, chain([first], islice(remaining, rows_per_shard - 1)), schema, place)
+        unnamed.append(path)
+    files = [ShardFile(path.stat().st_size, digest(path.read_bytes())) for path in unnamed]
+    whole = content_hash([file.digest for file in files], size=8)
+    named = {f"train-{whole}-{number:05d}.parquet": file for number, file in enumerate(files)}
+    for path, name in zip(unnamed, named, strict=True):
+        path.rename(folder / name)
+    return named
 
 
-def _files_of(out: Path) -> dict[str, str] | None:
-    """Digests of the files of a data set that stands here, or None where there is nothing. Raises `ConfigError` for what is not ours."""
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return None
+@contextmanager
+def writing(place: str) -> Iterator[None]:
+    """Turns what the disk or the store refuses into one line for the user."""
     try:
-        manifest = msgspec.json.decode((out / _MANIFEST).read_bytes(), type=_Manifest)
-        names = {path.name for path in out.iterdir()} - {_MANIFEST}
-    except (OSError, msgspec.DecodeError) as error:
-        raise ConfigError(f"{out} exists and is no data set written by synth; choose another folder") from error
-    if manifest.written_by != _WRITTEN_BY or not names <= set(manifest.files):
-        raise ConfigError(f"{out} holds files that synth did not write; choose another folder")
-    return {name: digest((out / name).read_bytes()) for name in sorted(names)}
+        yield
+    except (OSError, NotImplementedError) as error:
+        reason = error if isinstance(error, OSError) else OSError(None, "nothing can be written there")
+        raise ConfigError(str(write_error(place, reason))) from error
 
 
-def _groups(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    while group := list(islice(rows, _ROWS_PER_GROUP)):
-        yield group
+def _write(path: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, place: str) -> None:
+    with writing(place):
+        writer = pq.ParquetWriter(path, schema, compression="zstd")
+    try:
+        while group := list(islice(rows, _ROWS_PER_GROUP)):
+            with writing(place):
+                writer.write_table(_table(group, schema))
+    finally:
+        with writing(place):
+            writer.close()
 
 
 def _table(rows: list[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

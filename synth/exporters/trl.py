@@ -53,4 +53,39 @@ def _text(value: Any) -> str:
     return msgspec.json.encode(value).decode() if text is None else text
 
 
-SFT = SftForm(name="trl", arguments="dict", schema=sft_schema, record=sft_record, holds=lambda value: exact_json(value) is not None)
+def sft_training(folder: str) -> str:
+    """A section of Markdown: how TRL trains on the data set in a folder."""
+    return _TRAINING.replace("FOLDER", folder)
+
+
+_TRAINING = """```
+pip install "trl>=1.16" "datasets>=4.7"
+```
+```python
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+SFTTrainer(
+    model="Qwen/Qwen3-0.6B",
+    train_dataset=load_dataset("FOLDER", split="train"),
+    args=SFTConfig(
+        output_dir="sft",
+        assistant_only_loss=True,  # without it, what tools and users said is trained on too
+        max_length=None,  # the default, 1024 tokens, cuts long trajectories without a word
+        per_device_train_batch_size=1,
+    ),
+).train()
+```
+
+`assistant_only_loss` needs a chat template that marks what the assistant generates. TRL brings such templates for Qwen 2.5 and 3,
+Llama 3, gpt-oss, Gemma and others, and refuses what it does not know. Older `datasets` cannot read the columns `messages` and `tools`.
+"""
+
+SFT = SftForm(
+    name="trl",
+    arguments="dict",
+    schema=sft_schema,
+    record=sft_record,
+    holds=lambda value: exact_json(value) is not None,
+    training=sft_training,
+)

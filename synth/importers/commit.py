@@ -1,76 +1,216 @@
-"""Imported trajectories into a ledger, shard by shard; what is there already stays as it is."""
+"""Imported trajectories into a ledger, file by file: a file comes in whole or not at all, and what is there already stays as it is."""
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from schemas.canonical import content_hash
 from schemas.task import Task
 from schemas.trajectory import Trajectory
-from synth.importers.load import imported
-from synth.importers.records import Rejection
-from synth.ledger.ledger import Ledger, StageRef
+from synth.importers.labels import LabelJoin
+from synth.importers.load import Opened, opened
+from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection
+from synth.importers.tally import FileTally, ImportTally
+from synth.ledger.importing import commit_files, discard
+from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.manifest import ImportedFile, ShardLine
 from synth.ledger.state import IMPORT
+from synth.ledger.storable import ended_line
 from synth.run.progress import Progress
 
 SHARD = 500
+_SHARD_TURNS = 20_000
+"""A shard ends at either: long trajectories must not fill the memory."""
+_MEGABYTE = 1_000_000
 
 
-@dataclass(slots=True)
-class ImportTally:
-    """What came in by format and outcome, what was rejected, what was present."""
+class _Rows:
+    """Rows of one shard while they are gathered."""
 
-    formats: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    rejections: list[Rejection] = field(default_factory=list)
-    benchmarks: set[str] = field(default_factory=set)
-    present: int = 0
+    def __init__(self) -> None:
+        self.trajectories: list[Trajectory] = []
+        self.tasks: dict[str, Task] = {}
+        self.scores: list[Score] = []
+        self.turns = 0
 
-    def add(self, trajectory: Trajectory) -> None:
-        """Counts one trajectory that came in."""
-        name = (trajectory.source or "unknown").split(":", 1)[0]
-        turns = trajectory.turns
-        self.formats[name].update(trajectories=1, turns=len(turns), tool_calls=sum(len(turn.tool_calls) for turn in turns))
-        self.outcomes[name][trajectory.outcome] += 1
-        if trajectory.benchmark is not None:
-            self.benchmarks.add(trajectory.benchmark)
+    def add(self, entry: Imported) -> None:
+        self.trajectories.append(entry.trajectory)
+        self.tasks[entry.task.task_id] = entry.task
+        self.scores += [_score(entry.trajectory.trajectory_id, mark) for mark in entry.marks]
+        self.turns += len(entry.trajectory.turns)
+
+    def take(self, other: "_Rows") -> None:
+        self.trajectories += other.trajectories
+        self.tasks |= other.tasks
+        self.scores += other.scores
+        self.turns += other.turns
+
+    @property
+    def full(self) -> bool:
+        return len(self.trajectories) >= SHARD or self.turns >= _SHARD_TURNS
 
 
-def import_into(run: str, sources: Sequence[Path], form: str, progress: Progress) -> ImportTally:
+class Import:
+    """One run of `synth import`. The ledger is made when the first file is committed, and never in a dry run."""
+
+    def __init__(self, run: str, say: Callable[[str], None], *, dry_run: bool = False) -> None:
+        self._dry_run = dry_run
+        self._say = say
+        self._ledger = Ledger(run, may_be_empty=True)
+        self._wrote = False
+        self._labels = LabelJoin()
+        self._whole = _Rows()
+        self._files: list[ImportedFile] = []
+        self.tally = ImportTally()
+
+    def known(self) -> dict[int, set[str]]:
+        """The files imported before, hashes by size."""
+        sizes: dict[int, set[str]] = {}
+        for file in self._ledger.state.imported.values():
+            sizes.setdefault(file.bytes, set()).add(file.sha)
+        return sizes
+
+    def refuse(self, rejection: Rejection) -> None:
+        """A file that cannot be opened, or a folder."""
+        refused = FileTally()
+        refused.reject(rejection)
+        self.tally.take(refused)
+
+    def take(self, opened: Opened, tick: Callable[[float], None]) -> None:
+        """Reads a file and commits it, alone if it is larger than a shard, else together with others; `tick` is told the share read."""
+        tally, own, written = FileTally(), _Rows(), list[ShardLine]()
+        try:
+            for entry in opened.entries:
+                if isinstance(entry, Rejection) and entry.locator == WHOLE:
+                    discard(self._ledger, written)
+                    self._labels.forget(opened.file.name)
+                    self.refuse(entry)
+                    return
+                self._read(entry, opened.file.name, tally, own)
+                tick(opened.file.share_read())
+                if own.full:
+                    written += self._written(own, tally)
+                    own = _Rows()
+        except BaseException:
+            discard(self._ledger, written)
+            raise
+        file = opened.file
+        note = ImportedFile(file.name, file.sha, file.size, tally.trajectories, dict(tally.reasons))
+        if written:
+            written += self._written(own, tally)
+            self.tally.take(tally)
+            self._commit([note], written)
+            return
+        self.tally.take(tally)
+        self._whole.take(own)
+        if tally.trajectories:
+            self._files.append(note)
+        if self._whole.full:
+            self._flush()
+
+    def _read(self, entry: Entry, file: str, tally: FileTally, own: _Rows) -> None:
+        if isinstance(entry, Rejection):
+            tally.reject(entry)
+        elif isinstance(entry, Labelled):
+            self._labels.keep(entry)
+        else:
+            self._labels.saw(entry, file)
+            if entry.trajectory.slot_id in self._ledger.state.slots:
+                tally.present(entry.trajectory)
+            else:
+                tally.add(entry.trajectory, len(entry.marks))
+                own.add(entry)
+
+    def finish(self) -> None:
+        """Commits what is left, and the labels of files of their own."""
+        self._flush()
+        if self._wrote and not self._ledger.state.lines:
+            self._ledger.storage.prune()
+        for found in self._labels.joined():
+            if isinstance(found, Rejection):
+                self.tally.reject(found)
+                continue
+            label, scores = found
+            ref = StageRef(IMPORT, content_hash(["labels", label.sha, label.locator]))
+            name = f"labels:{label.locator}"
+            if (ref.stage_key, name) in self._ledger.state.named:
+                continue
+            self.tally.marks += len(scores)
+            if not self._dry_run:
+                self._ledger.commit(ref, scores=scores, name=name)
+
+    def _flush(self) -> None:
+        rows, files = self._whole, self._files
+        self._whole, self._files = _Rows(), []
+        if rows.trajectories:
+            self._commit(files, self._written(rows, self.tally))
+
+    def _written(self, rows: _Rows, tally: FileTally) -> list[ShardLine]:
+        """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
+        if not rows.trajectories or self._dry_run:
+            return []
+        ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories]))
+        self._wrote = True
+        line, kept, ended = self._ledger.write_shard(ref, rows.trajectories, list(rows.tasks.values()), scores=rows.scores)
+        for before, now in zip(rows.trajectories, kept, strict=True):
+            if any(now is other for other in ended):
+                tally.end(before, now)
+                self._say(ended_line(now))
+        return [line]
+
+    def _commit(self, files: Sequence[ImportedFile], shards: Sequence[ShardLine]) -> None:
+        if shards:
+            commit_files(self._ledger, files, shards)
+
+
+def import_into(
+    run: str,
+    sources: Sequence[Path],
+    form: str,
+    progress: Progress,
+    settings: ImportSettings | None = None,
+    *,
+    dry_run: bool = False,
+) -> ImportTally:
     """Reads sources into a run directory (made where there is none). Raises `ConfigError` before anything is made."""
-    found = imported(sources, format=form)
-    ledger = Ledger(run, create=True)
-    tally = ImportTally()
-    tasks: dict[str, Task] = {}
-    shard: list[Trajectory] = []
-    progress.start("import", 0, "trajectories")
+    work = Import(run, progress.say, dry_run=dry_run)
+    found = opened(sources, format=form, settings=settings, known=work.known())
+    total = sum(
+        path.stat().st_size for source in sources for path in (source.rglob("*") if source.is_dir() else [source]) if path.is_file()
+    )
+    progress.start("import", round(total / _MEGABYTE), "MB")
+    meter = _Meter(progress)
     try:
-        for item in found:
-            if isinstance(item, Rejection):
-                tally.rejections.append(item)
-                continue
-            if item.trajectory.slot_id in ledger.state.slots:
-                tally.present += 1
-                continue
-            tasks[item.task.task_id] = item.task
-            shard.append(item.trajectory)
-            if len(shard) == SHARD:
-                _commit(ledger, shard, tasks, tally, progress)
-        _commit(ledger, shard, tasks, tally, progress)
+        for file in found:
+            if isinstance(file, Rejection):
+                work.refuse(file)
+            else:
+                work.take(file, meter.within(file.path.stat().st_size))
+        work.finish()
     finally:
         progress.stop()
-    return tally
+    return work.tally
 
 
-def _commit(ledger: Ledger, shard: list[Trajectory], tasks: dict[str, Task], tally: ImportTally, progress: Progress) -> None:
-    """One shard of an import; its key is the hash of what it holds."""
-    if not shard:
-        return
-    ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in shard]))
-    ledger.commit(ref, trajectories=shard, tasks=list(tasks.values()))
-    for trajectory in shard:
-        tally.add(trajectory)
-    progress.step(len(shard))
-    shard.clear()
-    tasks.clear()
+class _Meter:
+    """Bytes of the sources as steps of a megabyte."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._before = 0.0
+        self._said = 0
+
+    def within(self, size: int) -> Callable[[float], None]:
+        """What to tell while a file of this size is read: the share of it that is."""
+        start, self._before = self._before, self._before + size
+
+        def tick(share: float) -> None:
+            now = int((start + share * size) / _MEGABYTE)
+            if now > self._said:
+                self._progress.step(now - self._said)
+                self._said = now
+
+        return tick
+
+
+def _score(trajectory: str, mark: Mark) -> Score:
+    return Score(trajectory, mark.metric, mark.value, mark.turn, mark.detail)

@@ -1,180 +1,201 @@
-"""Bytes -> JSON values: one document, an array of records, or one record per line; told apart by content."""
+"""A stream of bytes -> JSON records: one per line, the elements of an array, or one document; told apart by content.
 
-import json
+Memory is bounded by one record. A broken line is a rejection of that line; an array or a document whose text is broken is a rejection
+of the whole file.
+"""
+
+import codecs
+import io
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from schemas.canonical import valid_text
-from synth.importers.records import Record, Rejection
+from synth.importers.json_value import end_of_value, record_at, why
+from synth.importers.records import WHOLE, ImportSettings, Record, Rejection
+from synth.importers.unpacking import Unpacked
 
-MAX_RECORD_CHARS = 256 << 20
-"""Of JSON text: parsed objects take about ten times as much memory."""
 _LINES_TRIED = 20
-_SPACE = re.compile(r"[ \t\r\n]*")
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]", re.ASCII)
+_SPACE = b" \t\r\n"
+_BLANK = re.compile(r"[ \t\r\n]*")
+_UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_CHUNK = 1 << 20
 
 
-class _Reader:
-    """A JSON decoder that goes on over duplicate keys and NaN, and remembers that it met them."""
-
-    def __init__(self) -> None:
-        self.problems: list[tuple[str, str]] = []
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._object, parse_constant=self._constant)
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            names = [name for name, _ in pairs]
-            self.problems.append(("duplicate_keys", f"key {next(n for n in names if names.count(n) > 1)!r} stands twice in one object"))
-        return value
-
-    def _constant(self, name: str) -> None:
-        self.problems.append(("not_json", f"{name} is no JSON number"))
-
-    def read(self, text: str, start: int, record: Record, *, max_chars: int) -> tuple[Record | Rejection, int | None]:
-        """The value at `start` with the place after it; no place where its end cannot be found."""
-        self.problems.clear()
-        try:
-            value, end = self._decoder.raw_decode(text, start)
-        except RecursionError:
-            return record.rejected("nested_too_deep"), None
-        except ValueError as error:
-            return record.rejected(_why(text[start:]), str(error)), None
-        if end - start > max_chars:
-            return record.rejected("record_too_large", f"{end - start} characters"), end
-        if not text.isascii() and not _encodable(text[start:end]):
-            return record.rejected("not_utf8", "bytes that are no UTF-8"), end
-        if self.problems:
-            return record.rejected(*self.problems[0]), end
-        if _SURROGATE_ESCAPE.search(text, start, end):
-            value = _valid(value)
-        return Record(record.file, record.sha, record.locator, value), end
+def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
+    """Every record of a file, or why it is none."""
+    limit = settings.max_record_bytes
+    with file.open() as stream:
+        head, line, at = _start(stream)
+        if not head:
+            yield Rejection(file.name, WHOLE, "empty")
+        elif head.startswith(_UTF16_32):
+            yield Rejection(file.name, WHOLE, "not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)")
+        elif head[:1] not in (b"{", b"["):
+            yield Rejection(file.name, WHOLE, _why(head), "begins with neither { nor [")
+        elif _is_lines(head, whole=at + len(head) >= file.size):
+            yield from _lines(stream, file, line, at, limit)
+        elif head.startswith(b"["):
+            yield from _array(_Window(stream, limit), file)
+        else:
+            yield _document(stream.read(limit + 1).decode("utf-8", "surrogateescape"), file, limit)
 
 
-def records(blob: bytes, file: str, sha: str, *, max_record_chars: int = MAX_RECORD_CHARS) -> Iterator[Record | Rejection]:
-    """Every record of a file, or why it is none. A broken record does not take the others of its file with it."""
-    # bytes that are no UTF-8 travel as surrogates, so that only the records in which they stand are refused
-    text = blob.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    start = _skip(text, 0)
-    if start == len(text):
-        yield Rejection(file, "file", "empty")
-    elif _is_lines(text):
-        yield from _lines(text, file, sha, max_record_chars)
-    else:
-        yield from _document(text, start, file, sha, max_record_chars)
+def _start(stream: io.BufferedReader) -> tuple[bytes, int, int]:
+    """The first bytes that are no white space, still to be read, the number of the line in which they stand, and their place."""
+    at, line = 0, 1
+    if stream.peek(_CHUNK).startswith(codecs.BOM_UTF8):
+        at = len(stream.read(len(codecs.BOM_UTF8)))
+    while head := stream.peek(_CHUNK):
+        blank = head[: len(head) - len(head.lstrip(_SPACE))]
+        line += blank.count(b"\n")
+        at += len(stream.read(len(blank)))
+        if len(blank) < len(head):
+            return head[len(blank) :], line, at
+    return b"", line, at
 
 
-def _is_lines(text: str) -> bool:
-    """Whether this is one record per line: of the first lines, one that opens at the margin is a whole JSON value."""
-    lines: list[str] = []
-    at = 0
-    while at < len(text) and len(lines) < _LINES_TRIED:
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        if line := text[at:end].rstrip():
-            lines.append(line)
-        at = end + 1
-    if len(lines) < 2 or lines[0] in ("{", "[") or not lines[0].startswith(("{", "[")):
+def _is_lines(head: bytes, *, whole: bool) -> bool:
+    """Whether this is one record per line.
+
+    It is where the first line is a whole object, or a whole array that other lines follow or that is itself a chat; and where the first
+    line is broken, but another one that opens at the margin is whole.
+    """
+    first, newline, rest = head.partition(b"\n")
+    if not newline and not whole:  # a first line longer than the head
+        return first.startswith(b"{") or _is_chat(first)
+    if first.strip() in (b"{", b"["):
         return False
-    return any(line.startswith(("{", "[")) and _parses(line) for line in lines)
+    if _is_whole(first):
+        return first.startswith(b"{") or bool(rest.strip()) or _is_chat(first)
+    others = [line for line in rest.split(b"\n") if line.strip()][: _LINES_TRIED - 1]
+    return any(line.startswith((b"{", b"[")) and _is_whole(line) for line in others)
 
 
-def _parses(line: str) -> bool:
+def _is_whole(line: bytes) -> bool:
+    text = line.decode("utf-8", "surrogateescape").strip()
     try:
-        json.loads(line)
+        return end_of_value(text, 0)[1] == len(text)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
-def _lines(text: str, file: str, sha: str, max_chars: int) -> Iterator[Record | Rejection]:
-    reader = _Reader()
-    at, number = 0, 0
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        number += 1
-        record = Record(file, sha, f"line{number}", None)
-        if end - at > max_chars:
-            yield record.rejected("record_too_large", f"{end - at} characters")
-        elif line := text[at:end].strip(" \t\r"):
-            found, after = reader.read(line, 0, record, max_chars=max_chars)
-            if after is not None and after < len(line) and isinstance(found, Record):
-                found = record.rejected("not_json", f"text after the value at character {after}")
-            yield found
-        at = end + 1
-
-
-def _document(text: str, start: int, file: str, sha: str, max_chars: int) -> Iterator[Record | Rejection]:
-    reader = _Reader()
-    whole = Record(file, sha, "file", None)
-    if text[start] == "[" and not _is_messages(text, start):
-        yield from _array(text, start, file, sha, max_chars, reader)
-        return
-    found, end = reader.read(text, start, whole, max_chars=max_chars)
-    if end is not None and _skip(text, end) < len(text) and isinstance(found, Record):
-        found = whole.rejected(_why(text), f"text after the value at character {end}")
-    yield found
-
-
-def _array(text: str, start: int, file: str, sha: str, max_chars: int, reader: _Reader) -> Iterator[Record | Rejection]:
-    """The elements of an array, one at a time; those before a damaged place come in."""
-    at, index = _skip(text, start + 1), 0
-    if text.startswith("]", at):
-        yield Rejection(file, "file", "empty", "an array without records")
-        at += 1
-    else:
-        while True:
-            found, end = reader.read(text, at, Record(file, sha, str(index), None), max_chars=max_chars)
-            yield found
-            if end is None:
-                return
-            at, index = _skip(text, end), index + 1
-            if text.startswith("]", at):
-                at += 1
-                break
-            if not text.startswith(",", at):
-                yield Rejection(file, str(index), _why(text[at:]), f"neither , nor ] at character {at}")
-                return
-            at = _skip(text, at + 1)
-    if _skip(text, at) < len(text):
-        yield Rejection(file, "file", _why(text[at:]), f"text after the array at character {at}")
-
-
-def _is_messages(text: str, start: int) -> bool:
+def _is_chat(text: bytes) -> bool:
     """Whether an array is one bare list of chat messages, and not a list of records: its first element has a role."""
+    inside = text[1:].lstrip(_SPACE).decode("utf-8", "surrogateescape")
     try:
-        first, _ = json.JSONDecoder().raw_decode(text, _skip(text, start + 1))
+        first, _ = end_of_value(inside, 0)
     except (ValueError, RecursionError):
         return False
     return isinstance(first, dict) and isinstance(first.get("role"), str)
 
 
-def _skip(text: str, at: int) -> int:
-    """The place of the next character that is no JSON white space."""
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
+def _lines(stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int) -> Iterator[Record | Rejection]:
+    while line := stream.readline(limit + 1):
+        end = at + len(line.rstrip(b"\r\n"))
+        record = Record(file.name, file.sha_at(end), f"line{number}", None)
+        at += len(line)
+        if len(line) > limit and not line.endswith(b"\n"):
+            while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                at += len(rest)
+            at += len(rest)
+            yield record.rejected("record_too_large", f"more than {limit} bytes")
+        elif text := line.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
+            found, after = record_at(text, 0, record)
+            if after is not None and after < len(text) and isinstance(found, Record):
+                found = record.rejected("not_json", f"text after the value at character {after}")
+            yield found
+        number += 1
 
 
-def _why(text: str) -> str:
-    return "not_json" if _encodable(text) else "not_utf8"
+def _document(text: str, file: Unpacked, limit: int) -> Record | Rejection:
+    """The one value of a file."""
+    whole = Record(file.name, file.sha, WHOLE, None)
+    if len(text) > limit:
+        return whole.rejected("record_too_large", f"one JSON value of more than {limit} bytes")
+    found, end = record_at(text, 0, whole)
+    if isinstance(found, Record) and end is not None and text[end:].strip(" \t\r\n"):
+        return whole.rejected(why(text), f"text after the value at character {end}")
+    return found
 
 
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+class _Window:
+    """The text of a stream from the element under way on."""
+
+    def __init__(self, stream: io.BufferedReader, limit: int) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._dropped = 0
+        self.limit = limit
+        self.text = ""
+        self.ended = False
+
+    def more(self, at: int) -> None:
+        """Forgets what stands before `at`, and takes in at least as much text as is left: long values are tried a few times only."""
+        self.text = self.text[at:]
+        self._dropped += at
+        chunk = self._stream.read(max(_CHUNK, len(self.text)))
+        self.ended = not chunk
+        self.text += self._decoder.decode(chunk, final=self.ended)
+
+    def next(self, at: int) -> int:
+        """The place of the next character that is no white space; the end of the text where there is none."""
+        while (place := _BLANK.match(self.text, at).end()) == len(self.text) and not self.ended:  # type: ignore[union-attr]
+            self.more(place)
+            at = 0
+        return place
+
+    def place(self, at: int) -> int:
+        """A place in the text as one in the file, in characters."""
+        return self._dropped + at
 
 
-def _valid(value: Any) -> Any:
-    """The value with lone surrogates replaced in every text and key."""
-    if isinstance(value, str):
-        return valid_text(value)
-    if isinstance(value, list):
-        return [_valid(item) for item in value]
-    if isinstance(value, dict):
-        return {valid_text(key): _valid(item) for key, item in value.items()}
-    return value
+def _array(window: _Window, file: Unpacked) -> Iterator[Record | Rejection]:
+    """The elements of an array, one at a time."""
+    window.more(0)
+    at, index = window.next(1), 0
+    if window.text.startswith("]", at):
+        yield Rejection(file.name, WHOLE, "empty", "an array without records")
+        return
+    while True:
+        record = Record(file.name, file.sha, str(index), None)
+        found, at, end = _element(window, at, record)
+        if index == 0 and isinstance(found, Record) and isinstance(found.value, dict) and isinstance(found.value.get("role"), str):
+            while not window.ended and len(window.text) <= window.limit:
+                window.more(0)
+            yield _document(window.text, file, window.limit)
+            return
+        if end is None:
+            place = f"{record.locator}, at character {window.place(at)}"
+            detail = found.detail if isinstance(found, Rejection) else ""
+            reason = found.reason if isinstance(found, Rejection) else "not_json"
+            yield Record(file.name, file.sha, WHOLE, None).rejected(reason, f"in the array's element {place}: {detail}")
+            return
+        yield found
+        at, index = window.next(end), index + 1
+        if window.text.startswith("]", at):
+            at = window.next(at + 1)
+            if at < len(window.text):
+                yield Rejection(file.name, WHOLE, why(window.text[at:]), f"text after the array at character {window.place(at)}")
+            return
+        if not window.text.startswith(",", at):
+            yield Rejection(file.name, WHOLE, why(window.text[at:]), f"neither , nor ] at character {window.place(at)}")
+            return
+        at = window.next(at + 1)
+
+
+def _element(window: _Window, at: int, record: Record) -> tuple[Record | Rejection, int, int | None]:
+    """The element at a place of the window, where it begins and ends; the window is read on until the element is whole."""
+    while True:
+        found, end = record_at(window.text, at, record)
+        cut = end is None or (end == len(window.text) and not isinstance(getattr(found, "value", None), dict | list))
+        if window.ended or not cut or (isinstance(found, Rejection) and found.reason in ("nested_too_deep", "out_of_memory")):
+            return found, at, end
+        if len(window.text) - at > window.limit:
+            return record.rejected("record_too_large", f"more than {window.limit} bytes"), at, None
+        # the first element may turn out to be a message of one chat: its list is needed whole
+        keep = 0 if record.locator == "0" else at
+        window.more(keep)
+        at -= keep
+
+
+def _why(head: bytes) -> str:
+    return why(codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head))

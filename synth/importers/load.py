@@ -1,29 +1,38 @@
 """Foreign files and folders -> tasks and trajectories, or the reason why not."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
-from schemas.canonical import digest
 from schemas.errors import ConfigError
 from synth.importers.json_records import records
-from synth.importers.reading import content, files
-from synth.importers.records import Imported, Importer, ImportSettings, Record, Rejection, one_line
+from synth.importers.reading import files
+from synth.importers.records import UNEXPECTED, WHOLE, Entry, Imported, ImportSettings, Labelled, Record, Rejection, one_line, unexpected
 from synth.importers.registry import IMPORTERS
-from synth.importers.sniff import format_of, shape
+from synth.importers.sniff import format_of, importer, shape
+from synth.importers.unpacking import Unpacked, unpacked
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
+_NOTHING: Mapping[int, Set[str]] = {}
 
 
-def imported(sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None) -> Iterator[Imported | Rejection]:
-    """Everything in the sources, file by file in sorted order; memory is bounded by one file.
+class Opened(msgspec.Struct, frozen=True):
+    """A file that can be read to its end, with what stands in it; a `Rejection` of the whole file among the entries takes them all back."""
 
-    Every record found comes in or is a `Rejection`; a file with the content of an earlier one is one rejection. Raises `ConfigError`
-    at once where a source does not exist or no importer has the format's name.
+    path: Path
+    file: Unpacked
+    entries: Iterator[Entry]
+
+
+def opened(
+    sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None, known: Mapping[int, Set[str]] = _NOTHING
+) -> Iterator[Opened | Rejection]:
+    """Every file of the sources in sorted order; memory is bounded by one record.
+
+    `known` are the files imported before, hashes by size. A file with the content of an earlier one is a rejection. Raises
+    `ConfigError` at once where a source does not exist or no importer has the format's name.
     """
     name = format.replace("-", "_")
     if name != "auto" and name not in IMPORTERS:
@@ -31,62 +40,69 @@ def imported(sources: Sequence[Path], *, format: str = "auto", settings: ImportS
     for source in sources:
         if not source.exists():
             raise ConfigError(f"{source} does not exist; give a file or a folder with trajectories")
-    return _imported(sources, name, settings or ImportSettings())
+    return _opened(sources, name, settings or ImportSettings(), known)
 
 
-def _imported(sources: Sequence[Path], format: str, settings: ImportSettings) -> Iterator[Imported | Rejection]:
+def _opened(sources: Sequence[Path], format: str, settings: ImportSettings, known: Mapping[int, Set[str]]) -> Iterator[Opened | Rejection]:
     first_with: dict[str, str] = {}
     for source in sources:
         for entry in files(source):
             if isinstance(entry, Rejection):
                 yield entry
-            else:
-                yield from _file(*entry, format, settings, first_with)
-
-
-def _file(path: Path, name: str, format: str, settings: ImportSettings, first_with: dict[str, str]) -> Iterator[Imported | Rejection]:
-    blob, damage = content(path, name)
-    if blob or damage is None:
-        sha = digest(blob)
-        if blob and sha in first_with:
-            yield Rejection(name, "file", "duplicate_file", f"same content as {first_with[sha]}")
-        else:
-            first_with.setdefault(sha, name)
-            yield from _storable(_read(records(blob, name, sha), format, settings), name)
-    if damage is not None:
-        yield damage
-
-
-def _read(found: Iterator[Record | Rejection], format: str, settings: ImportSettings) -> Iterator[Imported | Rejection]:
-    """The records of one file through the importer of its format; what no importer knows is one rejection."""
-    looked_at: list[Record | Rejection] = []
-    unknown: list[Record] = []
-    while format == "auto" and len(unknown) < _SNIFFED and (record := next(found, None)) is not None:
-        looked_at.append(record)
-        if isinstance(record, Record):
-            format = format_of(record.value) or "auto"
-            unknown.append(record)
-    if format != "auto":
-        yield from _importer(format)(chain(looked_at, found), settings)
-        return
-    yield from (record for record in looked_at if isinstance(record, Rejection))
-    if unknown:
-        yield Rejection(unknown[0].file, "file", "unknown_format", one_line(shape(unknown[0].value)))
-
-
-def _importer(format: str) -> Importer:
-    module, _, attribute = IMPORTERS[format].partition(":")
-    return cast(Importer, getattr(import_module(module), attribute))
-
-
-def _storable(entries: Iterable[Imported | Rejection], file: str) -> Iterator[Imported | Rejection]:
-    """Hands on what can be written down again; values too deep or too large for that are rejections."""
-    for entry in entries:
-        if isinstance(entry, Imported):
-            try:
-                msgspec.json.encode(entry)
-            except (msgspec.MsgspecError, RecursionError, OverflowError, UnicodeEncodeError, TypeError) as error:
-                locator = (entry.trajectory.source or "").split(":")[2]
-                yield Rejection(file, locator, "not_storable", one_line(str(error)))
                 continue
-        yield entry
+            path, name = entry
+            file = unpacked(path, name, known)
+            if isinstance(file, Unpacked) and file.size and file.sha in first_with:
+                file = Rejection(name, WHOLE, "duplicate_file", f"same content as {first_with[file.sha]}")
+            elif isinstance(file, Unpacked):
+                first_with[file.sha] = name
+            yield file if isinstance(file, Rejection) else Opened(path, file, _entries(file, format, settings))
+
+
+def imported(
+    sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None
+) -> Iterator[Imported | Labelled | Rejection]:
+    """Everything in the sources, file by file; memory is bounded by one file's trajectories. A refused file gives its rejection alone."""
+    return _imported(opened(sources, format=format, settings=settings))
+
+
+def _imported(found: Iterator[Opened | Rejection]) -> Iterator[Entry]:
+    for file in found:
+        if isinstance(file, Rejection):
+            yield file
+            continue
+        entries: list[Entry] = []
+        for entry in file.entries:
+            if isinstance(entry, Rejection) and entry.locator == WHOLE:
+                entries = [entry]
+                break
+            entries.append(entry)
+        yield from entries
+
+
+def _entries(file: Unpacked, format: str, settings: ImportSettings) -> Iterator[Entry]:
+    """The records of one file through the importer of its format; what no importer knows is one rejection."""
+    found = records(file, settings)
+    unknown: list[Record] = []
+    try:
+        for record in found:
+            if isinstance(record, Rejection):
+                yield record
+                if record.locator == WHOLE:
+                    return
+                continue
+            unknown.append(record)
+            name = format_of(record.value) if format == "auto" else format
+            if name is not None:
+                yield from importer(name).read(chain(unknown, found), settings)
+                return
+            if len(unknown) == _SNIFFED:
+                break
+        if unknown:
+            yield Rejection(file.name, WHOLE, "unknown_format", one_line(shape(unknown[0].value)))
+    except (ValueError, *UNEXPECTED) as error:
+        yield Rejection(file.name, WHOLE, "bad_record", one_line(unexpected(error)))
+    except MemoryError:
+        yield Rejection(file.name, WHOLE, "out_of_memory", "too large for this machine's memory: split it")
+    except (OSError, EOFError) as error:
+        yield Rejection(file.name, WHOLE, "unreadable", f"it changed while it was read: {one_line(str(error))}")

@@ -5,18 +5,18 @@ Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`. 
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from schemas.canonical import content_hash
 from schemas.messages import Conversation, from_messages
-from schemas.outcome import Outcome, Termination, settle
+from schemas.outcome import Outcome
 from schemas.task import Origin, Task
-from schemas.trajectory import Observation, Source, ToolSchema, Trajectory
-from synth.importers.records import Imported, ImportSettings, Record, Rejection
+from schemas.trajectory import Observation, Source, ToolSchema
+from synth.importers.attempt import attempt
+from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
 
 _FORMAT = "openai_messages"
 _ENV = "openai_messages"
@@ -32,27 +32,41 @@ class _Chat(msgspec.Struct):
     benchmark: str | None = None
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Imported | Rejection]:
+def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
     """The chats of one file, one at a time; trials are numbered by order within a task."""
     trials: Counter[str] = Counter()
-    for record in records:
-        if isinstance(record, Rejection):
-            yield record
-            continue
-        try:
-            chat = msgspec.convert(record.value if isinstance(record.value, dict) else {"messages": record.value}, _Chat)
-            conversation = from_messages(chat.messages)
-            tools = _tools(chat.tools)
-            passed = _passed(chat, settings)
-        except (ValueError, RecursionError) as error:
-            yield record.rejected("bad_record", str(error))
-            continue
+
+    def read(record: Record) -> Entry:
+        chat = msgspec.convert(record.value if isinstance(record.value, dict) else {"messages": record.value}, _Chat)
+        conversation = from_messages(chat.messages)
+        tools = _tools(chat.tools)
         if not conversation.turns:
-            yield record.rejected("no_turns", "no assistant message")
-            continue
+            return record.rejected("no_turns", "no assistant message")
         task = _task(conversation, chat.benchmark)
-        yield Imported(task, _trajectory(record, chat, conversation, tools, task, trials[task.task_id], passed))
+        passed = _passed(chat, settings)
+        trial = trials[task.task_id]
+        found = attempt(record, _FORMAT, task, conversation, trial=trial, passed=passed, reward=chat.reward, model=chat.model, tools=tools)
         trials[task.task_id] += 1
+        return Imported(task, found)
+
+    yield from each(records, read)
+
+
+def recognises(value: Any) -> bool:
+    """Chat messages whose calls are nested under `function`; flat calls and `requestor` are other formats' (tau2)."""
+    messages = value.get("messages") if isinstance(value, Mapping) else value
+    if not isinstance(messages, list) or not messages:
+        return False
+    for message in messages:
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str) or "requestor" in message:
+            return False
+        calls = message.get("tool_calls") or []
+        if not isinstance(calls, list) or any(isinstance(call, Mapping) and "function" not in call for call in calls):
+            return False
+    return True
+
+
+FORMAT = Format(recognises, trajectories)
 
 
 def _tools(tools: list[dict[str, Any]] | str | None) -> tuple[ToolSchema, ...]:
@@ -63,8 +77,6 @@ def _tools(tools: list[dict[str, Any]] | str | None) -> tuple[ToolSchema, ...]:
 
 def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
     """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for an outcome it cannot have."""
-    if chat.reward is not None and not isfinite(chat.reward):
-        raise ValueError("reward is not finite")
     if chat.outcome is not None:
         if chat.outcome not in (Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNKNOWN):
             raise ValueError(f"outcome {chat.outcome!r} is none of success, failure, unknown")
@@ -89,35 +101,3 @@ def _task(conversation: Conversation, benchmark: str | None) -> Task:
 
 def _first_of_user(heard: Sequence[Observation]) -> str:
     return next((o.content for o in heard if o.source is not Source.TOOL and o.content), "")
-
-
-def _trajectory(
-    record: Record,
-    chat: _Chat,
-    conversation: Conversation,
-    tools: tuple[ToolSchema, ...],
-    task: Task,
-    trial: int,
-    passed: bool | None,
-) -> Trajectory:
-    slot, identity = record.ids(_FORMAT)
-    return Trajectory(
-        trajectory_id=identity,
-        slot_id=slot,
-        attempt=0,
-        task_id=task.task_id,
-        env=task.env,
-        trial=trial,
-        synthesizer="import",
-        policy="imported",
-        model=chat.model,
-        outcome=settle(Termination.UNREPORTED, passed, None),
-        termination=Termination.UNREPORTED,
-        reward=chat.reward,
-        system_prompt=conversation.system_prompt,
-        tools=tools,
-        opening=conversation.opening,
-        turns=conversation.turns,
-        source=record.source(_FORMAT),
-        benchmark=chat.benchmark,
-    )

@@ -1,4 +1,4 @@
-"""What passes between reading a file and having trajectories: records, rejections, imported pairs."""
+"""What passes between reading a file and having trajectories: records, rejections, imported pairs, labels."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -10,17 +10,28 @@ from schemas.identity import trajectory_id
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 
+WHOLE = "file"
+"""The locator of a file as a whole. A rejection at it takes back everything that the file gave: a damaged file leaves nothing behind."""
+
 
 class Record(msgspec.Struct, frozen=True):
-    """One JSON value of a file; `locator` is its place in it (0-based index, or `line` and its 1-based number).
+    """One JSON value of a file; `locator` is its place in it: 0-based index, `line` and its 1-based number, or `file`.
 
-    `sha` is the hash of the file's unpacked content: the same records have the same ids, however they are named or packed.
+    `sha` is the hash of the file's unpacked content: the same records have the same ids, however they are named or packed. In a log
+    that has grown since it was imported, old lines keep the hash of the file that they were first imported from. `content` is the
+    hash of the canonical value: equal records have equal ones, wherever they stand.
     """
 
     file: str
     sha: str
     locator: str
     value: Any
+    content: str = ""
+
+    def part(self, place: str, value: Any) -> "Record":
+        """A record inside this one, at a place such as `simulations/3`."""
+        inside = place if self.locator == WHOLE else f"{self.locator}/{place}"
+        return Record(self.file, self.sha, inside, value, content_hash(value))
 
     def ids(self, format: str) -> tuple[str, str]:
         """(slot_id, trajectory_id) of what stands here; exact duplicates at two places are two."""
@@ -28,7 +39,7 @@ class Record(msgspec.Struct, frozen=True):
         return slot, trajectory_id(slot, 0)
 
     def source(self, format: str) -> str:
-        """`<format>:<content hash>:<locator>:<file name>`: provenance without a path of this machine."""
+        """`<format>:<content hash of the file>:<locator>:<file name>`: provenance without a path of this machine."""
         return f"{format}:{self.sha}:{self.locator}:{self.file}"
 
     def rejected(self, reason: str, detail: str = "") -> "Rejection":
@@ -45,21 +56,80 @@ class Rejection(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class Mark(msgspec.Struct, frozen=True):
+    """A label that the source gives to a trajectory or one of its turns; it becomes a row of `scores`."""
+
+    metric: str
+    value: float | None
+    turn: int | None = None
+    detail: dict[str, Any] | None = None
+
+
 class Imported(msgspec.Struct, frozen=True):
-    """A trajectory with the task that it is an attempt at."""
+    """A trajectory with the task that it is an attempt at, and the labels that stand beside it in the source.
+
+    `name` is what label files call it (`<format>/<id>`); `turn_of_message` maps the source's message indices to turns.
+    """
 
     task: Task
     trajectory: Trajectory
+    marks: tuple[Mark, ...] = ()
+    name: str | None = None
+    turn_of_message: tuple[int | None, ...] = ()
+
+
+class Labelled(msgspec.Struct, frozen=True):
+    """Labels of a file of their own, for the trajectory that calls itself `name`; `marks` gets its map from message to turn."""
+
+    file: str
+    locator: str
+    sha: str
+    name: str
+    marks: Callable[[tuple[int | None, ...]], tuple[Mark, ...]]
 
 
 class ImportSettings(msgspec.Struct, frozen=True):
     """`reward_threshold`: a reward of at least this is a success (published rewards may be composites in 0..1)."""
 
     reward_threshold: float = 1.0
+    max_record_bytes: int = 256 << 20
+    """Of JSON text: parsed objects take about ten times as much memory."""
 
 
-Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Imported | Rejection]]
-"""Reads the records of one file; rejections among them are handed on."""
+Entry = Imported | Labelled | Rejection
+Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Entry]]
+"""Reads the records of one file, streaming; rejections among them are handed on."""
+
+
+class Format(msgspec.Struct, frozen=True):
+    """A format that `synth import` reads. `recognises` sees one record's value, and must not raise."""
+
+    recognises: Callable[[Any], bool]
+    read: Importer
+
+
+def each(records: Iterable[Record | Rejection], read: Callable[[Record], Entry]) -> Iterator[Entry]:
+    """Every record through `read`; where it raises, the record is a `bad_record`."""
+    for record in records:
+        if isinstance(record, Rejection):
+            yield record
+            continue
+        try:
+            entry = read(record)
+        except ValueError as error:
+            entry = record.rejected("bad_record", str(error))
+        except UNEXPECTED as error:
+            entry = record.rejected("bad_record", unexpected(error))
+        yield entry
+
+
+UNEXPECTED = (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What reading a value of another shape than a format's comes to."""
+
+
+def unexpected(error: BaseException) -> str:
+    """The detail of a rejection for a value of another shape."""
+    return f"not the shape of this format: {type(error).__name__}: {error}"
 
 
 def one_line(text: str) -> str:

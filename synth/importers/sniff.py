@@ -1,29 +1,24 @@
 """Which format a record is in, by its shape; file names are never asked."""
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from synth.importers.records import Format
+from synth.importers.registry import IMPORTERS
+
+
+@cache
+def importer(name: str) -> Format:
+    """The importer of a format."""
+    module, _, attribute = IMPORTERS[name].partition(":")
+    return cast(Format, getattr(import_module(module), attribute))
 
 
 def format_of(value: Any) -> str | None:
-    """The name of the importer that reads such a record, or None."""
-    if isinstance(value, Mapping) and isinstance(value.get("info"), Mapping) and "traj" in value:
-        return "tau_bench" if isinstance(value["info"].get("task"), Mapping) else None
-    if _is_openai(value.get("messages") if isinstance(value, Mapping) else value):
-        return "openai_messages"
-    return None
-
-
-def _is_openai(messages: Any) -> bool:
-    """Chat messages whose calls are nested under `function`; flat calls and `requestor` are other formats' (tau2)."""
-    if not isinstance(messages, list) or not messages:
-        return False
-    for message in messages:
-        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str) or "requestor" in message:
-            return False
-        calls = message.get("tool_calls") or []
-        if not isinstance(calls, list) or any(isinstance(call, Mapping) and "function" not in call for call in calls):
-            return False
-    return True
+    """The name of the first format in the registry that recognises such a record, or None."""
+    return next((name for name in IMPORTERS if importer(name).recognises(value)), None)
 
 
 def shape(value: Any) -> str:

@@ -7,20 +7,22 @@ user, and trials are numbered by order where the source's number repeats or is t
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from schemas.messages import Conversation, from_messages
-from schemas.outcome import Termination, settle
 from schemas.task import Origin, Task
 from schemas.trajectory import ToolCall, Trajectory
-from synth.importers.records import Imported, ImportSettings, Record, Rejection
+from synth.importers.attempt import attempt
+from synth.importers.messages_to_turns import turn_of_message
+from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
+from synth.importers.trials import Stated, numbered
 
 _FORMAT = "tau_bench"
+AGENTRX = "agentrx"
+"""AgentRx labels name a trajectory of this format by its `task_id`."""
 _ROUNDING = 1e-6  # tau-bench itself compares rewards with 1 up to this
 _DOMAIN = re.compile(r"\b(airline|retail)\s+agent\b", re.IGNORECASE)
 # {strategy}-{agent model}-{temperature}_range_..._user-... as tau-bench names its results; "none" where it was not stated
@@ -52,47 +54,31 @@ class _Result(msgspec.Struct):
     trial: Any = None
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Imported | Rejection]:
-    """The attempts of one result file (read whole: whether its trial numbers are any is seen over all of them)."""
-    read = [_read(record) for record in records]
-    trials = _trials([r for r in read if not isinstance(r, Rejection)])
-    for entry in read:
-        if isinstance(entry, Rejection):
-            yield entry
-            continue
-        record, result, conversation = entry
-        task = _task(result.info.task, conversation.system_prompt)
-        yield Imported(task, _trajectory(record, result, conversation, task, next(trials), settings))
+def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+    """The attempts of one result file; its first records decide whether its trial numbers are any."""
+    stated: dict[str, Stated] = {}
 
-
-def _read(record: Record | Rejection) -> tuple[Record, _Result, Conversation] | Rejection:
-    if isinstance(record, Rejection):
-        return record
-    try:
+    def read(record: Record) -> Entry:
         result = msgspec.convert(record.value, _Result)
-        if result.reward is not None and not isfinite(result.reward):
-            return record.rejected("bad_record", "reward is not finite")
         conversation = from_messages(result.traj or [])
-    except (ValueError, RecursionError) as error:
-        return record.rejected("bad_record", str(error))
-    if not conversation.turns:
-        return record.rejected("no_turns", "the agent said nothing: no result, not a failure")
-    return record, result, conversation
+        if not conversation.turns:
+            return record.rejected("no_turns", "the agent said nothing: no result, not a failure")
+        task = _task(result.info.task, conversation.system_prompt)
+        found = _trajectory(record, result, conversation, task, settings)
+        stated[found.trajectory_id] = Stated(task.task_id, result.trial, result.task_id)
+        if result.traj is None or "index" not in result.traj[0]:
+            return Imported(task, found)
+        return Imported(task, found, name=f"{AGENTRX}/{result.task_id}", turn_of_message=turn_of_message(result.traj))
+
+    yield from numbered(each(records, read), stated)
 
 
-def _trials(read: Sequence[tuple[Record, _Result, Conversation]]) -> Iterator[int]:
-    """The trial number of each: the source's where they are integers that tell a task's attempts apart, else by order in its task."""
-    keys = [(result.info.task.instruction, result.info.task.user_id) for _, result, _ in read]
-    stated = [result.trial for _, result, _ in read]
-    are_numbers = all(isinstance(trial, int) and not isinstance(trial, bool) and trial >= 0 for trial in stated)
-    are_task_ids = any(stated) and all(result.trial == result.task_id for _, result, _ in read)
-    if are_numbers and not are_task_ids and len(set(zip(keys, stated, strict=True))) == len(read):
-        yield from stated
-        return
-    seen: Counter[tuple[str, str | None]] = Counter()
-    for key in keys:
-        yield seen[key]
-        seen[key] += 1
+def recognises(value: Any) -> bool:
+    """`info.task` beside a `traj`."""
+    return isinstance(value, Mapping) and "traj" in value and isinstance(value.get("info"), Mapping) and "task" in value["info"]
+
+
+FORMAT = Format(recognises, trajectories)
 
 
 def _task(task: _Task, system_prompt: str | None) -> Task:
@@ -114,32 +100,10 @@ def _gold(index: int, action: _Action) -> ToolCall:
     return ToolCall.received(f"gold_{index}", action.name, json.dumps(action.kwargs, ensure_ascii=False))
 
 
-def _trajectory(
-    record: Record, result: _Result, conversation: Conversation, task: Task, trial: int, settings: ImportSettings
-) -> Trajectory:
-    slot, identity = record.ids(_FORMAT)
+def _trajectory(record: Record, result: _Result, conversation: Conversation, task: Task, settings: ImportSettings) -> Trajectory:
     passed = None if result.reward is None else result.reward >= settings.reward_threshold - _ROUNDING
     model, sampling = _model_and_sampling(record.file)
-    return Trajectory(
-        trajectory_id=identity,
-        slot_id=slot,
-        attempt=0,
-        task_id=task.task_id,
-        env=task.env,
-        trial=trial,
-        synthesizer="import",
-        policy="imported",
-        model=model,
-        sampling=sampling,
-        outcome=settle(Termination.UNREPORTED, passed, None),
-        termination=Termination.UNREPORTED,
-        reward=result.reward,
-        system_prompt=conversation.system_prompt,
-        opening=conversation.opening,
-        turns=conversation.turns,
-        source=record.source(_FORMAT),
-        benchmark=task.benchmark,
-    )
+    return attempt(record, _FORMAT, task, conversation, passed=passed, reward=result.reward, model=model, sampling=sampling)
 
 
 def _model_and_sampling(file: str) -> tuple[str | None, Mapping[str, Any]]:

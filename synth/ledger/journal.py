@@ -15,7 +15,7 @@ import msgspec
 
 from schemas.model import Completion
 from schemas.outcome import Fault
-from synth.ledger.storage import write_error
+from synth.ledger.storage import access_error, write_error
 
 
 class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
@@ -80,9 +80,13 @@ class Journal:
 
     def close(self, *, discard: bool = False) -> None:
         """Gives the shard free; `discard` after its commit."""
-        if discard:
-            self.path.unlink(missing_ok=True)
-        os.close(self._file)
+        try:
+            if discard:
+                self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise access_error(str(self.path), error) from error
+        finally:
+            os.close(self._file)
 
 
 def _locked(path: Path) -> int:
@@ -104,32 +108,43 @@ def _locked(path: Path) -> int:
 
 
 def recorded(folder: Path, slots: set[str] | None = None) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
-    """All events under a folder by (slot, attempt), of the given slots or of all; and one line per damaged place."""
+    """All events under a folder by (slot, attempt), of the given slots or of all; and one line per damaged file."""
     events: dict[tuple[str, int], list[Event]] = {}
     damage: list[str] = []
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else []:
+    for path in sorted(folder.glob("*.jsonl")):
         try:
             blob = path.read_bytes()
         except FileNotFoundError:  # committed and removed by another process meanwhile
             continue
-        for number, line in enumerate(blob.splitlines(keepends=True), start=1):
-            if line == b"\n":
-                continue
-            event = _event(line)
-            if event is None:
-                torn = number == blob.count(b"\n") + 1
-                what = "ends in a half-written line" if torn else f"line {number} is damaged"
-                damage.append(f"{path}: {what}; the call that it held is made again")
-                continue
-            if slots is None or event.slot_id in slots:
+        except OSError as error:
+            raise access_error(str(path), error) from error
+        lines = blob.split(b"\n")
+        damaged = []
+        for number, line in enumerate(lines[:-1], start=1):
+            event = _event(line) if line else None
+            if event is None and line:
+                damaged.append(number)
+            elif event is not None and (slots is None or event.slot_id in slots):
                 events.setdefault((event.slot_id, event.attempt), []).append(event)
+        if damaged or lines[-1]:
+            damage.append(_damage(path, damaged, torn=bool(lines[-1])))
     return events, damage
 
 
+def _damage(path: Path, damaged: list[int], *, torn: bool) -> str:
+    """One line for all that is wrong with one journal."""
+    parts = []
+    if damaged:
+        more = f" and {len(damaged) - 1} more are damaged" if len(damaged) > 1 else " is damaged"
+        parts.append(f"line {damaged[0]}{more}")
+    if torn:
+        parts.append("ends in a half-written line")
+    calls = "the call that it held is made again" if len(damaged) + torn == 1 else "the calls that they held are made again"
+    return f"{path}: {', and it '.join(parts)}; {calls}"
+
+
 def _event(line: bytes) -> Event | None:
-    if not line.endswith(b"\n") or len(line) < 10:
-        return None
-    checksum, payload = line[:8], line[9:-1]
+    checksum, payload = line[:8], line[9:]
     if line[8:9] != b" " or checksum != b"%08x" % zlib.crc32(payload):
         return None
     try:

@@ -1,6 +1,6 @@
 """One run directory: commits whole shards, keeps what is settled, and reads it back shard by shard."""
 
-import io
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,18 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.canonical import digest
-from schemas.errors import ConfigError, DamagedError, SynthError
+from schemas.errors import ConfigError
 from schemas.identity import trajectory_id
 from schemas.outcome import Outcome
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine, StoredFile
+from synth.ledger.manifest import DoneLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.shard_files import ShardFiles
 from synth.ledger.state import LedgerState
+from synth.ledger.storable import storable_shard
 from synth.ledger.storage import Storage
-from synth.ledger.tables import COMMIT_ORDER
+
+PATIENCE = 50
+"""Looks, a tenth of a second apart, at a line that another writer has taken."""
 
 
 class StageRef(msgspec.Struct, frozen=True):
@@ -54,14 +57,19 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """A run directory, open. `state` is what the manifest said when it was last read (`refresh`)."""
+    """A run directory, open. `state` is what the manifest said when it was last read (`refresh`).
 
-    def __init__(self, url: str, *, create: bool = False) -> None:
+    With `may_be_empty` nothing is written before the first commit, which is then one of `synth.ledger.importing`.
+    """
+
+    def __init__(self, url: str, *, create: bool = False, may_be_empty: bool = False) -> None:
         self.storage = Storage(url)
         self.state = LedgerState()
-        self._verified: set[str] = set()
+        self.files = ShardFiles(self.storage)
+        self._opened = False
         self.refresh()
-        if not self.state.lines:
+        self._opened = True
+        if not self.state.lines and not may_be_empty:
             if not create:
                 raise ConfigError(
                     f"{url}: holds no run; `synth run FLOW.yaml --run-dir {url}` or `synth import SRC --into {url}` makes one"
@@ -75,13 +83,22 @@ class Ledger:
         return state_folder() / "journal" / self.state.run_id
 
     def refresh(self) -> LedgerState:
-        """Reads the manifest lines written since the last look."""
-        while (line := manifest.read(self.storage, self.state.lines)) is not None:
-            missing = []
-            if isinstance(line, ShardLine):
-                missing = [self.storage.path(f.path) for f in line.files.values() if self.storage.size(f.path) is None]
-            self.state.fold(line, missing)
+        """Reads the manifest lines written since the last look. Raises `DamagedError` where one is damaged or missing."""
+        while (line := self._next_line()) is not None:
+            shards = (line,) if isinstance(line, ShardLine) else line.shards if isinstance(line, ImportLine) else ()
+            files = [file.path for shard in shards for file in shard.files.values()]
+            self.state.fold(line, {path: self.storage.path(path) for path in files if self.storage.size(path) is None})
         return self.state
+
+    def _next_line(self) -> manifest.Line | None:
+        """The line after those read, None at the end. Raises `DamagedError` where it is missing and the manifest goes on."""
+        line = manifest.read(self.storage, self.state.lines)
+        if line is not None or not manifest.goes_on(self.storage, self.state.lines, listed=not self._opened):
+            return line
+        line = manifest.read(self.storage, self.state.lines)  # another writer may have appended it between the two looks
+        if line is None:
+            raise manifest.missing_error(self.storage, self.state.lines)
+        return line
 
     def begin_flow(self, flow: Mapping[str, Any]) -> None:
         """Makes a flow the current one; its stages follow through `begin_stage`."""
@@ -105,32 +122,49 @@ class Ledger:
         decisions: Sequence[Decision] = (),
         scores: Sequence[Score] = (),
         name: str = "",
-    ) -> None:
+    ) -> list[Trajectory]:
         """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts.
 
-        `name` marks the piece of work as done in `state.named`.
+        A trajectory with a value that cannot be held is committed as an invalid attempt; those are returned (see `ended_line`).
+        `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other record that cannot be held.
         """
         while True:
             self.refresh()
-            kept = self._renumbered(trajectories)
-            files = self._write(rows.shard_tables(ref.stage, ref.stage_key, kept, tasks, decisions, scores))
-            line = ShardLine(
-                stage=ref.stage,
-                stage_key=ref.stage_key,
-                files=files,
-                slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
-                superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
-                name=name,
-            )
+            line, kept, ended = self.write_shard(ref, trajectories, tasks, decisions=decisions, scores=scores, name=name)
             while not manifest.append(self.storage, self.state.lines, line):
-                self.refresh()
+                self._after_another()
                 if kept != self._renumbered(kept) or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded):
                     break
             else:
                 self.refresh()
-                return
-            for file in files.values():
+                return ended
+            for file in line.files.values():
                 self.storage.discard(file.path)
+
+    def write_shard(
+        self,
+        ref: StageRef,
+        trajectories: Sequence[Trajectory],
+        tasks: Sequence[Task],
+        *,
+        decisions: Sequence[Decision] = (),
+        scores: Sequence[Score] = (),
+        name: str = "",
+    ) -> tuple[ShardLine, Sequence[Trajectory], list[Trajectory]]:
+        """Writes a shard's files without committing them: until a line of the manifest names them they are part of nothing.
+
+        Also returns the trajectories as they were written, and those of them that became invalid for it.
+        """
+        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, self._renumbered(trajectories), tasks, decisions, scores)
+        line = ShardLine(
+            stage=ref.stage,
+            stage_key=ref.stage_key,
+            files=self.files.write(tables),
+            slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
+            superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
+            name=name,
+        )
+        return line, kept, ended
 
     def trajectories(self, wanted: set[str] | None = None) -> Iterator[Trajectory]:
         """The current flow's trajectories, all attempts, one shard in memory at a time."""
@@ -161,13 +195,14 @@ class Ledger:
             "cost_usd",
             "n_turns",
             "n_tool_calls",
+            "fault_detail",
         ]
         whole, partly = self.state.visible()
         adopted = self.state.adopted()
         for shard in [*whole, *partly]:
             if "trajectories" not in shard.files or (stages is not None and shard.stage not in stages):
                 continue
-            blob = self.verified_bytes(shard.files["trajectories"])
+            blob = self.files.read(shard.files["trajectories"])
             seen = {r.trajectory_id for r in shard.slots} if self.state.is_current(shard) else adopted
             for row in pq.read_table(pa.BufferReader(blob), columns=columns).to_pylist():
                 if row["trajectory_id"] in seen and row["trajectory_id"] not in self.state.superseded:
@@ -203,43 +238,15 @@ class Ledger:
         whole, partly = self.state.visible()
         for shard in self.state.shards if every else [*whole, *partly]:
             if "tasks" in shard.files:
-                yield self.table(shard.files["tasks"])
-
-    def table(self, file: StoredFile) -> pa.Table:
-        """One parquet file, its bytes compared with what the manifest says."""
-        return pq.read_table(pa.BufferReader(self.verified_bytes(file)))
-
-    def verify(self, file: StoredFile) -> None:
-        """Compares a file with its digest, once per open ledger. Raises `DamagedError`."""
-        if file.path not in self._verified:
-            self.verified_bytes(file)
+                yield self.files.table(shard.files["tasks"])
 
     def decided(self, stage_key: str) -> set[str]:
         """Trajectories that have decisions under a stage's key."""
         files = [shard.files["decisions"] for shard in self.state.shards if shard.stage_key == stage_key and "decisions" in shard.files]
-        return {identity for file in files for identity in self.table(file).column("trajectory_id").to_pylist()}
-
-    def verified_bytes(self, file: StoredFile) -> bytes:
-        """A committed file's bytes. Raises `DamagedError` where they differ from those that were written."""
-        try:
-            blob = self.storage.read(file.path)
-        except FileNotFoundError as error:
-            raise DamagedError(f"{self.storage.path(file.path)}: missing; restore it from a backup, or run the flow again") from error
-        if file.path not in self._verified:
-            if digest(blob) != file.digest:
-                raise DamagedError(
-                    f"{self.storage.path(file.path)}: damaged (its bytes are not those that were committed); every other shard is intact: "
-                    "restore it from a backup, or delete it and run the flow again to redo its episodes"
-                )
-            self._verified.add(file.path)
-        return blob
+        return {identity for file in files for identity in self.files.table(file).column("trajectory_id").to_pylist()}
 
     def _read_shard(self, shard: ShardLine) -> Iterator[Trajectory]:
-        turns: dict[str, list[Any]] = {}
-        for row in self.table(shard.files["turns"]).to_pylist():
-            turns.setdefault(row["trajectory_id"], []).append(rows.turn_of(row))
-        for row in self.table(shard.files["trajectories"]).to_pylist():
-            yield rows.trajectory_of(row, turns.get(row["trajectory_id"], ()))
+        return rows.trajectories_of(self.files.table(shard.files["trajectories"]), self.files.table(shard.files["turns"]))
 
     def _append(self, make: Callable[[], manifest.Line | None]) -> None:
         """Writes a line at the end of the log; asked again after each look at what others wrote, None = not needed any more."""
@@ -248,7 +255,16 @@ class Ledger:
             if manifest.append(self.storage, self.state.lines, line):
                 self.refresh()
                 return
-            self.refresh()
+            self._after_another()
+
+    def _after_another(self) -> None:
+        """Reads the line that another writer wrote first; some object stores refuse ours a moment before theirs can be read."""
+        before = self.state.lines
+        for _ in range(PATIENCE):
+            if self.refresh().lines > before:
+                return
+            time.sleep(0.1)
+        raise manifest.missing_error(self.storage, before)
 
     def _settled(self, slot: str) -> bool:
         state = self.state.slots.get(slot)
@@ -258,27 +274,10 @@ class Ledger:
         """Attempts that another process committed meanwhile under the same number get the next free ones."""
         result, given = [], dict[str, int]()
         for trajectory in trajectories:
-            slot = self.state.slots.get(trajectory.slot_id)
-            taken = slot.attempts if slot is not None else 0
-            attempt = max(trajectory.attempt, given.get(trajectory.slot_id, taken))
+            attempt = max(trajectory.attempt, given.get(trajectory.slot_id, self.state.next_attempt(trajectory.slot_id)))
             given[trajectory.slot_id] = attempt + 1
             if attempt != trajectory.attempt:
                 identity = trajectory_id(trajectory.slot_id, attempt)
                 trajectory = msgspec.structs.replace(trajectory, attempt=attempt, trajectory_id=identity)
             result.append(trajectory)
         return result
-
-    def _write(self, tables: Mapping[str, pa.Table]) -> dict[str, StoredFile]:
-        nonce = uuid.uuid4().hex
-        files = {}
-        for name in COMMIT_ORDER:
-            if name not in tables:
-                continue
-            buffer = io.BytesIO()
-            pq.write_table(tables[name], buffer, compression="zstd", compression_level=1, row_group_size=20_000)
-            blob = buffer.getvalue()
-            path = f"{name}/{nonce}.parquet"
-            if not self.storage.create(path, blob):
-                raise SynthError(f"{self.storage.path(path)}: exists already under a name drawn at random; run again")
-            files[name] = StoredFile(path, tables[name].num_rows, len(blob), digest(blob))
-        return files

@@ -1,7 +1,7 @@
 """The manifest: a log of numbered lines, each created if absent; what it does not name does not exist.
 
 Line n is the file `manifest/<n>`: its own digest, a space, one JSON object. Numbering orders all writers, on a disk
-as on an object store, and no listing is ever read.
+as on an object store; a listing is looked at only to find that a line is missing.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=
 
 
 class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True):
-    """A shard is committed; `superseded` are its valid attempts at slots that another commit had settled first.
+    """A shard is committed; `superseded` are its valid attempts at slots that another commit had settled first, as of then.
 
     `name` is that of the piece of work that it finishes, where the work is no filling of slots.
     """
@@ -69,6 +69,23 @@ class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=
     name: str = ""
 
 
+class ImportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A file that was imported whole: hash and size of its unpacked content, what came in, and what did not, by reason."""
+
+    file: str
+    sha: str
+    bytes: int
+    trajectories: int = 0
+    rejected: Mapping[str, int] = {}
+
+
+class ImportLine(msgspec.Struct, frozen=True, tag="import", forbid_unknown_fields=True, omit_defaults=True):
+    """Files are imported, whole or not at all: `shards` hold everything that came in from them."""
+
+    files: tuple[ImportedFile, ...]
+    shards: tuple[ShardLine, ...] = ()
+
+
 class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True):
     """A stage has run to its end under this key; `report` is what it printed."""
 
@@ -77,8 +94,11 @@ class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=Tr
     report: Mapping[str, Any]
 
 
-Line = RunLine | FlowLine | StageLine | ShardLine | DoneLine
+Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+
+
+LOOK_AHEAD = 2
 
 
 def _name(number: int) -> str:
@@ -95,7 +115,7 @@ def read(storage: Storage, number: int) -> Line | None:
     """Line `number`, None past the end. Raises `DamagedError` where its bytes are not those that were written."""
     try:
         blob = storage.read(_name(number))
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return None
     stored, _, payload = blob.rstrip(b"\n").partition(b" ")
     if digest(payload).encode() != stored:
@@ -104,3 +124,18 @@ def read(storage: Storage, number: int) -> Line | None:
         return _DECODER.decode(payload)
     except msgspec.MsgspecError as error:
         raise DamagedError(f"{storage.path(_name(number))}: written by another version of synth: {error}") from error
+
+
+def goes_on(storage: Storage, number: int, *, listed: bool) -> bool:
+    """Whether lines stand from `number` on, by a listing of the folder or by a look at the next few names."""
+    if listed:
+        return any(name.isdecimal() and int(name) >= number for name in storage.names("manifest"))
+    return any(storage.size(_name(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD))
+
+
+def missing_error(storage: Storage, number: int) -> DamagedError:
+    """One line for a line that is not there though it must be."""
+    return DamagedError(
+        f"{storage.path(_name(number))}: this manifest line is missing or cannot be read, though the manifest goes on; "
+        "restore it from a backup: nothing is read past it, and nothing is written in its place"
+    )

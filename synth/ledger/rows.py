@@ -1,6 +1,6 @@
 """Trajectories and tasks as columns, and back; what is written is what is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -36,7 +36,7 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
     ts = trajectories
     same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
     same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
-    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key"]
+    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash"]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
     columns |= {
         "n_turns": [len(t.turns) for t in ts],
@@ -146,6 +146,7 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
     more = ("weights_id", "seed", "reward", "gold_informed", "source", "created_at", "fault_detail", "benchmark", "system_prompt")
     return Trajectory(
         **{name: row[name] for name in (*same, *more, "opening_state_key")},
+        content_hash=row.get("content_hash"),
         outcome=Outcome(row["outcome"]),
         termination=Termination(row["termination"]),
         fault=Fault(row["fault"]) if row["fault"] is not None else None,
@@ -157,6 +158,15 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         totals=Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"], row["model_calls"], row["cost_usd"]),
         turns=tuple(turns),
     )
+
+
+def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Trajectory]:
+    """A shard's trajectories from its two tables. Raises `msgspec.ValidationError` for a value that may not be."""
+    by_trajectory: dict[str, list[Turn]] = {}
+    for row in turns.to_pylist():
+        by_trajectory.setdefault(row["trajectory_id"], []).append(turn_of(row))
+    for row in trajectories.to_pylist():
+        yield trajectory_of(row, by_trajectory.get(row["trajectory_id"], ()))
 
 
 def task_of(row: dict[str, Any]) -> Task:

@@ -1,17 +1,18 @@
 """The manifest folded into what a run holds: settled slots, current stages, visible shards."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from synth.ledger.manifest import DoneLine, FlowLine, Line, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
 
 IMPORT = "import"
 
 
 @dataclass(slots=True)
 class SlotState:
-    """All that is known of one slot."""
+    """All that is known of one slot; `valid` is the first valid attempt whose shard is there."""
 
     attempts: int = 0
     valid: SlotRecord | None = None
@@ -29,13 +30,16 @@ class LedgerState:
     former_stages: dict[str, StageLine] = field(default_factory=dict)
     shards: list[ShardLine] = field(default_factory=list)
     slots: dict[str, SlotState] = field(default_factory=dict)
-    superseded: set[str] = field(default_factory=set)
     done: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     named: set[tuple[str, str]] = field(default_factory=set)
-    lost: list[str] = field(default_factory=list)
+    lost_shards: list[tuple[str, ShardLine]] = field(default_factory=list)
+    imported: dict[str, ImportedFile] = field(default_factory=dict)
+    _lost_attempts: dict[str, int] = field(default_factory=dict)
+    _contested: set[str] = field(default_factory=set)
+    _hidden: tuple[int, frozenset[str]] = (0, frozenset())
 
-    def fold(self, line: Line, missing: Iterable[str] = ()) -> None:
-        """Takes in the next line; `missing` are paths of a shard's files that are gone: such a shard counts as never committed."""
+    def fold(self, line: Line, missing: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Takes in the next line; `missing`: whole paths of files that are gone, by path in the run. Their shards count as never made."""
         self.lines += 1
         match line:
             case RunLine():
@@ -49,16 +53,28 @@ class LedgerState:
             case DoneLine():
                 self.done[(line.stage, line.stage_key)] = line.report
             case ShardLine():
-                gone = list(missing)
-                if gone:
-                    self.lost.append(f"{gone[0]}: missing; its {len(line.slots)} episodes count as not done (a rerun executes them anew)")
-                    self.done.pop((line.stage, line.stage_key), None)
-                else:
-                    self._settle(line)
+                self._take(line, missing)
+            case ImportLine():
+                for shard in line.shards:
+                    self._take(shard, missing)
+                if not missing:
+                    self.imported |= {file.sha: file for file in line.files}
+
+    def _take(self, line: ShardLine, missing: Mapping[str, str]) -> None:
+        gone = [missing[file.path] for file in line.files.values() if file.path in missing]
+        if gone:
+            self._lose(line, gone[0])
+        else:
+            self._settle(line)
+
+    def _lose(self, line: ShardLine, path: str) -> None:
+        self.lost_shards.append((path, line))
+        self.done.pop((line.stage, line.stage_key), None)
+        for record in line.slots:
+            self._lost_attempts[record.slot_id] = max(self._lost_attempts.get(record.slot_id, 0), record.attempt + 1)
 
     def _settle(self, line: ShardLine) -> None:
         self.shards.append(line)
-        self.superseded.update(line.superseded)
         self.named.add((line.stage_key, line.name))
         for record in line.slots:
             slot = self.slots.setdefault(record.slot_id, SlotState())
@@ -67,6 +83,40 @@ class LedgerState:
                 slot.last_fault = record.fault
             elif slot.valid is None:
                 slot.valid = record
+            else:
+                self._contested.add(record.slot_id)
+
+    def next_attempt(self, slot_id: str) -> int:
+        """The first number that no attempt at a slot ever had, a lost one neither: verdicts on that one are not verdicts on the next."""
+        slot = self.slots.get(slot_id)
+        return max(slot.attempts if slot is not None else 0, self._lost_attempts.get(slot_id, 0))
+
+    @property
+    def superseded(self) -> frozenset[str]:
+        """Valid attempts that the current flow hides: an earlier one at the same slot is there and seen."""
+        if self._hidden[0] != self.lines:
+            self._hidden = (self.lines, frozenset(self._second_attempts()) if self._contested else frozenset())
+        return self._hidden[1]
+
+    def _second_attempts(self) -> Iterator[str]:
+        adopted, taken = self.adopted(), set[str]()
+        for shard in self.shards:
+            current = self.is_current(shard)
+            for record in shard.slots:
+                if record.fault is None and record.slot_id in self._contested and (current or record.trajectory_id in adopted):
+                    if record.slot_id in taken:
+                        yield record.trajectory_id
+                    taken.add(record.slot_id)
+
+    @property
+    def lost(self) -> list[str]:
+        """One line per shard whose file is gone and whose work nobody has done again."""
+        return [_lost_line(path, line) for path, line in self.lost_shards if not self._made_again(line)]
+
+    def _made_again(self, line: ShardLine) -> bool:
+        if line.slots:
+            return all(record.slot_id in self.slots for record in line.slots)
+        return (line.stage_key, line.name) in self.named
 
     def is_current(self, shard: ShardLine) -> bool:
         """Whether a shard belongs to the current flow; imports always do."""
@@ -91,9 +141,18 @@ class LedgerState:
         whole, partly = self.visible()
         adopted = self.adopted()
         found = [[r.trajectory_id for r in shard.slots if r.fault is None and r.trajectory_id not in self.superseded] for shard in whole]
-        found += [[r.trajectory_id for r in shard.slots if r.trajectory_id in adopted] for shard in partly]
+        found += [[r.trajectory_id for r in shard.slots if r.trajectory_id in adopted - self.superseded] for shard in partly]
         return [part for part in found if part]
 
     def current_valid(self) -> list[str]:
         """Sorted ids of the valid trajectories that the current flow sees."""
         return sorted(identity for part in self.valid_by_shard() for identity in part)
+
+
+def _lost_line(path: str, line: ShardLine) -> str:
+    files = line.files
+    table = next((name for name in ("trajectories", "decisions", "scores", "tasks") if name in files), next(iter(files), ""))
+    what = f"the {files[table].rows} {table} of its shard" if files else "its shard"
+    again = "import the same sources again" if line.stage == IMPORT else "run the flow again"
+    mend = f"{again} to fill their slots again" if line.slots else f"{again} to make them again"
+    return f"{path}: missing; {what} (stage {line.stage}) count as never made: {mend}, or put the file back from a backup"

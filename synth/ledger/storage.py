@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import stat
 import uuid
 from pathlib import Path
 
@@ -10,45 +11,68 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from schemas.errors import ConfigError, SynthError
+from synth.ledger.storage_url import unusable
 
 TEMPORARY = ".tmp-"
 
 
 class Storage:
-    """Named byte strings under one root; `url` is a path or anything that fsspec opens (s3://, memory://, ...)."""
+    """Named byte strings under one root; `url` is a path, or s3://, gs://, abfs://, memory:// (see `storage_url`)."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, what: str = "run directory") -> None:
+        problem = unusable(url)
+        if problem is not None:
+            raise ConfigError(f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2))
         try:
             self.fs, self.root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
-            raise ConfigError(f"{url}: cannot be opened as a run directory: {error}") from error
+            raise ConfigError(f"{url}: cannot be opened as a {what}: {error}") from error
         self.local = isinstance(self.fs, LocalFileSystem)
         self.url = str(Path(self.root)) if self.local else url.rstrip("/")
+        blocked = _not_a_folder(Path(self.root)) if self.local else None
+        if blocked is not None:
+            raise ConfigError(f"{url}: {blocked} is a file, not a folder; name another {what}")
 
     def path(self, name: str) -> str:
         """Where a name lies, as fsspec and (with the file system registered) DuckDB read it."""
         return f"{self.root}/{name}" if self.local else str(self.fs.unstrip_protocol(f"{self.root}/{name}"))
 
     def read(self, name: str) -> bytes:
-        """The bytes of a name. Raises `FileNotFoundError`."""
-        return bytes(self.fs.cat_file(f"{self.root}/{name}"))
+        """The bytes of a name. Raises `FileNotFoundError`, and `SynthError` where what lies there cannot be read."""
+        try:
+            return bytes(self.fs.cat_file(f"{self.root}/{name}"))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise access_error(self.path(name), error) from error
 
     def size(self, name: str) -> int | None:
-        """Bytes stored under a name, None where there is nothing."""
+        """Bytes stored under a name, None where there is nothing. Raises `SynthError` where one may not look."""
         try:
             return int(self.fs.size(f"{self.root}/{name}"))
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise access_error(self.path(name), error) from error
+
+    def names(self, folder: str) -> list[str]:
+        """What lies in a folder now, by name; empty where there is none."""
+        path = f"{self.root}/{folder}"
+        self.fs.invalidate_cache(path)
+        try:
+            return [str(entry).rsplit("/", 1)[-1] for entry in self.fs.ls(path, detail=False)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise access_error(self.path(folder), error) from error
 
     def create(self, name: str, blob: bytes) -> bool:
         """Stores bytes under a new name, whole or not at all; False where the name is taken.
 
-        Local: temporary file, fsync, hard link. Object stores: conditional put. Raises `SynthError` when the disk is full.
+        Local: temporary file, fsync, hard link. Object stores: conditional put. Raises `SynthError` where it cannot be written.
         """
         try:
             return self._link(name, blob) if self.local else self._put(name, blob)
-        except FileExistsError:
-            return False
         except OSError as error:
             raise write_error(self.path(name), error) from error
 
@@ -56,6 +80,13 @@ class Storage:
         """Removes a file that no manifest line names (our own, never committed)."""
         with contextlib.suppress(FileNotFoundError):
             self.fs.rm_file(f"{self.root}/{name}")
+
+    def prune(self) -> None:
+        """Removes what is left of a run directory that holds nothing but empty folders."""
+        if self.local and Path(self.root).is_dir():
+            for folder in [*(p for p in Path(self.root).iterdir() if p.is_dir()), Path(self.root)]:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
     def leftovers(self, folder: str) -> list[str]:
         """Temporary files of writers that died half-way; they are part of nothing."""
@@ -72,7 +103,10 @@ class Storage:
                 file.write(blob)
                 file.flush()
                 os.fsync(file.fileno())
-            os.link(temporary, target)
+            try:
+                os.link(temporary, target)
+            except FileExistsError:
+                return False
         finally:
             temporary.unlink(missing_ok=True)
         folder = os.open(target.parent, os.O_RDONLY)
@@ -85,7 +119,10 @@ class Storage:
     def _put(self, name: str, blob: bytes) -> bool:
         path = f"{self.root}/{name}"
         self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        self.fs.pipe_file(path, blob, mode="create")
+        try:
+            self.fs.pipe_file(path, blob, mode="create")
+        except FileExistsError:
+            return False
         return True
 
 
@@ -95,12 +132,40 @@ def write_error(path: str, error: OSError) -> SynthError:
         return SynthError(f"{path}: the disk is full; free some space and run again: nothing that was committed is lost")
     if error.errno == errno.EFBIG:
         return SynthError(f"{path}: the file-size limit of this process is reached; raise it (ulimit -f) and run again")
-    return SynthError(f"{path}: cannot be written: {error.strerror or error}; nothing that was committed is lost")
+    return access_error(path, error)
+
+
+def access_error(path: str, error: OSError) -> SynthError:
+    """One line for a file or folder that cannot be used as what it should be."""
+    match error:
+        case FileExistsError() | NotADirectoryError():
+            return SynthError(f"{_not_a_folder(Path(path)) or path}: is a file where a folder belongs; move it away and run again")
+        case IsADirectoryError():
+            return SynthError(f"{path}: is a folder where a file belongs; move it away and run again")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return SynthError(f"{path}: {error.strerror}; give this user the right to read and write there, or name another folder")
+    return SynthError(f"{path}: cannot be used: {error.strerror or error}; nothing that was committed is lost")
+
+
+def _not_a_folder(path: Path) -> Path | None:
+    """The first part of a path that is there and is no folder."""
+    for part in [*reversed(path.parents), path]:
+        try:
+            mode = part.stat().st_mode
+        except OSError:
+            return None
+        if not stat.S_ISDIR(mode):
+            return part
+    return None
 
 
 def _alive(temporary: str) -> bool:
     """Whether the process that a temporary file is named after still runs."""
-    pid = temporary.removeprefix(TEMPORARY).split("-", 1)[0]
+    return process_lives(temporary.removeprefix(TEMPORARY).split("-", 1)[0])
+
+
+def process_lives(pid: str) -> bool:
+    """Whether a process of this machine has this number."""
     if not pid.isdigit():
         return False
     try:

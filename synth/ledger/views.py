@@ -1,13 +1,16 @@
 """DuckDB over the ledger: `<table>` shows the current flow's rows, `<table>_all` every row ever committed."""
 
-from collections.abc import Sequence
+import tempfile
+import uuid
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from schemas.errors import ConfigError
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import ShardLine, StoredFile
+from synth.ledger.question import answered, one_question
 from synth.ledger.tables import TABLES
 
 _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
@@ -16,31 +19,66 @@ _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
 def connect(ledger: Ledger) -> duckdb.DuckDBPyConnection:
     """An in-memory connection with the views; local files are compared with their digests first. Raises `DamagedError`."""
     connection = duckdb.connect(":memory:")
+    spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
+    connection.execute(f"SET temp_directory = {_quoted(str(spill))}")
+    connection.execute("SET enable_progress_bar = false")  # it would be written into the answer, pipe or not
     if not ledger.storage.local:
         connection.register_filesystem(ledger.storage.fs)
+    _identities(connection, "adopted", ledger.state.adopted())
+    _identities(connection, "superseded", ledger.state.superseded)
     whole, partly = ledger.state.visible()
-    connection.register("_hidden", pa.table({"id": pa.array(sorted(ledger.state.superseded), pa.string())}))
-    connection.register("_adopted", pa.table({"id": pa.array(sorted(ledger.state.adopted()), pa.string())}))
     for name, schema in TABLES.items():
-        connection.register(f"_empty_{name}", schema.empty_table())
-        adopted = " WHERE trajectory_id IN (SELECT id FROM _adopted)" if name in _BY_TRAJECTORY else ""
-        hidden = " WHERE trajectory_id NOT IN (SELECT id FROM _hidden)" if name in _BY_TRAJECTORY and ledger.state.superseded else ""
-        parts = [f"SELECT * FROM _empty_{name}"]
-        parts += [_scan(ledger, name, whole) + hidden] if _files(name, whole) else []
-        parts += [_scan(ledger, name, partly) + adopted] if _files(name, partly) and (adopted or name == "tasks") else []
-        every = ledger.state.shards
-        parts_all = [f"SELECT * FROM _empty_{name}"] + ([_scan(ledger, name, every)] if _files(name, every) else [])
-        connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
-        connection.execute(f"CREATE VIEW {name}_all AS {' UNION ALL BY NAME '.join(parts_all)}")
+        hidden = " WHERE trajectory_id NOT IN (FROM lineage.superseded)" if name in _BY_TRAJECTORY and ledger.state.superseded else ""
+        parts = [_scan(ledger, name, whole) + hidden] if _files(name, whole) else []
+        if _files(name, partly) and name in _BY_TRAJECTORY:
+            adopted = f"SELECT * FROM ({_scan(ledger, name, partly)}) WHERE trajectory_id IN (FROM lineage.adopted)"
+            parts.append(f"SELECT * FROM ({adopted}){hidden}")
+        elif _files(name, partly) and name == "tasks":
+            parts.append(_scan(ledger, name, partly))
+        every = [_scan(ledger, name, ledger.state.shards)] if _files(name, ledger.state.shards) else []
+        rows = " UNION ALL BY NAME ".join([_empty(schema), *parts])
+        if name == "tasks" and len(_files(name, [*whole, *partly])) > 1:
+            rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY stage, stage_key) = 1"
+        connection.execute(f"CREATE VIEW {name} AS {rows}")
+        connection.execute(f"CREATE VIEW {name}_all AS {' UNION ALL BY NAME '.join([_empty(schema), *every])}")
     return connection
 
 
 def query(ledger: Ledger, sql: str) -> duckdb.DuckDBPyConnection:
-    """Runs a query over the views; fetch from what it returns. Raises `ConfigError` with DuckDB's first line."""
-    try:
-        return connect(ledger).execute(sql)
-    except duckdb.Error as error:
-        raise ConfigError(f"sql: {str(error).splitlines()[0]}; tables: {', '.join(TABLES)}, each also as <table>_all") from error
+    """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for what is no question.
+
+    The connection reads this run's files and nothing else.
+    """
+    connection = connect(ledger)
+    paths = sorted({ledger.storage.path(file.path) for shard in ledger.state.shards for file in shard.files.values()})
+    connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, paths))}]")
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return answered(connection, lambda: connection.execute(one_question(connection, sql)))
+
+
+def _identities(connection: duckdb.DuckDBPyConnection, name: str, identities: Collection[str]) -> None:
+    """A list of ids that the views stand on, in a schema of its own: SHOW TABLES lists what is asked about."""
+    if not identities:
+        return
+    connection.execute("CREATE SCHEMA IF NOT EXISTS lineage")
+    connection.register("_identities", pa.table({"id": pa.array(sorted(identities), pa.string())}))
+    connection.execute(f"CREATE TABLE lineage.{name} AS FROM _identities")
+    connection.unregister("_identities")
+
+
+_TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.int32(): "INTEGER"}
+
+
+def _empty(schema: pa.Schema) -> str:
+    """The columns without a row: a table that has no shard yet is empty and typed."""
+    columns = [f"NULL::{_type(field.type)} AS {field.name}" for field in schema]
+    return f"SELECT {', '.join(columns)} WHERE false"
+
+
+def _type(kind: pa.DataType) -> str:
+    return f"{_TYPES[kind.value_type]}[]" if pa.types.is_list(kind) else _TYPES[kind]
 
 
 def _files(name: str, shards: Sequence[ShardLine]) -> list[StoredFile]:
@@ -51,6 +89,9 @@ def _scan(ledger: Ledger, name: str, shards: Sequence[ShardLine]) -> str:
     files = _files(name, shards)
     if ledger.storage.local:
         for file in files:
-            ledger.verify(file)
-    paths = ", ".join("'" + ledger.storage.path(file.path).replace("'", "''") + "'" for file in files)
-    return f"SELECT * FROM read_parquet([{paths}])"
+            ledger.files.verify(file)
+    return f"SELECT * FROM read_parquet([{', '.join(_quoted(ledger.storage.path(file.path)) for file in files)}], union_by_name = true)"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from schemas.model import ChatModel, Completion, Message, Sampling
 from schemas.trajectory import ToolSchema
+from synth.boundary import NotStarted
 
 
 class Admission:
@@ -55,9 +56,14 @@ class Admission:
 class AdmittedChat:
     """A chat model behind a gate. A call that backs off keeps its place: an overloaded server is asked by fewer."""
 
-    def __init__(self, model: ChatModel, admission: Admission) -> None:
+    def __init__(self, model: ChatModel, admission: Admission, may_begin: Callable[[], bool] | None = None) -> None:
         self._model = model
+        self._may_begin = may_begin
         self.admission = admission
+
+    def for_episode(self, may_begin: Callable[[], bool]) -> "AdmittedChat":
+        """The same model behind the same gate for one episode: whether it may begin is asked again once its first call is let through."""
+        return AdmittedChat(self._model, self.admission, may_begin)
 
     @property
     def name(self) -> str:
@@ -65,8 +71,11 @@ class AdmittedChat:
         return self._model.name
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """Waits for admission, then asks the model. Raises `ModelError`."""
+        """Waits for admission, then asks the model. Raises `ModelError`, and `NotStarted` where the episode may not begin."""
         async with self.admission:
+            if self._may_begin is not None and not self._may_begin():
+                raise NotStarted
+            self._may_begin = None
             return await self._model.complete(messages, tools, sampling)
 
     async def close(self) -> None:

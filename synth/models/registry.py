@@ -1,11 +1,11 @@
 """Engines by name; opening one imports it, importing this does not."""
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import cast
 
 from schemas.errors import ConfigError
 from schemas.model import ChatModel
+from synth.boundary import called, imported
 from synth.models.admission import Admission, AdmittedChat
 from synth.models.broken_calls import BrokenCallsChat
 from synth.models.settings import ModelSettings
@@ -23,12 +23,8 @@ def open_model(settings: ModelSettings) -> ChatModel:
     that is not in the environment.
     """
     target = ENGINES.get(settings.engine, settings.engine)
-    module_name, _, attribute = target.partition(":")
-    if not attribute:
+    if ":" not in target:
         raise ConfigError(f"engine {settings.engine} is not known; known: {', '.join(sorted(ENGINES))}, or package.module:attribute")
-    try:
-        opener = getattr(import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"engine {settings.engine}: cannot import {target}: {error}") from error
-    engine = cast(Callable[[ModelSettings], ChatModel], opener)(settings)
+    opener = imported(f"engine {settings.engine}", target)
+    engine = called(f"engine {settings.engine}", lambda: cast(Callable[[ModelSettings], ChatModel], opener)(settings))
     return AdmittedChat(BrokenCallsChat(engine), Admission(settings.max_in_flight))

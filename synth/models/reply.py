@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from schemas.canonical import valid_text
 from schemas.model import Completion, Message
-from schemas.trajectory import ToolCall, Usage
+from schemas.trajectory import TokenId, ToolCall, Usage
 from synth.models.call_ids import identified, ids_in_use
 from synth.models.server_error import ServerError
 from synth.models.settings import Price
@@ -19,15 +19,17 @@ CONTENT_PARTS = "content_parts_joined"
 ARGUMENTS_MISSING = "arguments_missing"
 ARGUMENTS_OBJECT = "arguments_sent_as_object"
 _NULL = msgspec.Raw(b"null")
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+"""Of one call: no context is longer, and a sum over any run stays within 64 bits."""
 
 
 class _CachedTokens(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: _Tokens | None = None
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: _Tokens | None = None
+    completion_tokens: _Tokens | None = None
     prompt_tokens_details: _CachedTokens | None = None
 
 
@@ -61,7 +63,7 @@ class _Choice(msgspec.Struct):
     message: msgspec.Raw = _NULL
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
-    token_ids: tuple[int, ...] | None = None
+    token_ids: tuple[TokenId, ...] | None = None
 
 
 class _Response(msgspec.Struct):
@@ -69,7 +71,7 @@ class _Response(msgspec.Struct):
     model: str | None = None
     usage: _Usage | None = None
     system_fingerprint: str | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
 
 
 _RESPONSE = msgspec.json.Decoder(_Response)
@@ -82,7 +84,8 @@ def read_reply(body: bytes, messages: Sequence[Message], *, price: Price | None 
 
     Content keeps its difference between null and "", arguments are kept to the byte. Token ids are vLLM's (`return_token_ids`).
     Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes U+FFFD, here as everywhere (then in `raw` too).
-    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, no choice, no message.
+    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, no choice, no message, or with counts of
+    tokens or token ids that no model can have (negative, fractions, beyond 2^31).
     """
     try:
         try:

@@ -1,15 +1,18 @@
 """How a model is reached and sampled, as a flow.yaml says it; the API key is never part of it."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from schemas.canonical import canonical_json
 from schemas.errors import ConfigError
 from schemas.model import Sampling
 from schemas.trajectory import Usage
+from synth.models.secrets import key_like, looks_like_key, names_a_variable, sendable
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
@@ -20,7 +23,7 @@ _OURS = frozenset({"model", "messages", "tools", "n", "stream"})
 class Price(BaseModel):
     """USD per million tokens; cached prompt tokens cost as much as others where `cached` is not given."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
@@ -41,7 +44,7 @@ class ModelSettings(BaseModel):
     the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all its tries and waits.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
     engine: str = "openai"
     base_url: str | None = None
@@ -56,7 +59,7 @@ class ModelSettings(BaseModel):
     temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     stop: tuple[str, ...] = ()
     extra_body: dict[str, Any] = Field(default_factory=dict)
 
@@ -71,20 +74,27 @@ class ModelSettings(BaseModel):
     @field_validator("api_key_env")
     @classmethod
     def _names_a_variable(cls, value: str | None) -> str | None:
-        if value is not None and not (value.isidentifier() and value.isascii()):
+        if value is not None and not names_a_variable(value):
             raise ConfigError("api_key_env: this is the name of an environment variable (such as OPENAI_API_KEY), not the key itself")
         return value
 
     @field_validator("base_url")
     @classmethod
     def _is_plain_url(cls, value: str | None) -> str | None:
+        """Raises `ConfigError` without the value: a key may stand in it."""
         if value is None:
             return None
-        parts = urlsplit(value)
+        try:
+            parts = urlsplit(value)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise ConfigError(f"base_url: {error}; it looks like http://127.0.0.1:8000/v1") from error
         if "@" in parts.netloc:
             raise ConfigError("base_url: it holds a user name or password; put the key into an environment variable (api_key_env)")
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ConfigError(f"base_url: {value} is no URL; it looks like http://127.0.0.1:8000/v1")
+        if parts.query or parts.fragment or any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value)):
+            raise ConfigError("base_url: it ends with its path, such as /v1; a key goes into an environment variable (api_key_env)")
+        if parts.scheme not in ("http", "https") or not host or port == 0 or not value.isascii() or not value.isprintable() or " " in value:
+            raise ConfigError(f"base_url: {value!r} is no URL; it looks like http://127.0.0.1:8000/v1")
         return value.rstrip("/")
 
     @model_validator(mode="after")
@@ -92,6 +102,13 @@ class ModelSettings(BaseModel):
         taken = sorted(_OURS & self.extra_body.keys())
         if taken:
             raise ConfigError(f"extra_body: {', '.join(taken)} is set by synth itself; remove it")
+        keys = list(key_like(self.extra_body))
+        if keys:
+            raise ConfigError(f"extra_body: {', '.join(keys)} holds a key, and would be stored with the run; use api_key_env")
+        try:
+            canonical_json(self.extra_body)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise ConfigError(f"extra_body: it cannot be sent as JSON: {error}") from error
         return self
 
     def sampling(self) -> Sampling:
@@ -111,6 +128,11 @@ def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) ->
     if variable is None:
         return NO_KEY
     key = environ.get(variable, "").strip()
+    if key and not sendable(key):
+        raise ConfigError(
+            f"model {settings.model}: the key in {variable} holds white space, a quote or a character outside printable "
+            "ASCII, which no key has; copy it again"
+        )
     if not key:
         raise ConfigError(
             f"model {settings.model}: the environment variable {variable} is not set; export it, or name another as api_key_env"

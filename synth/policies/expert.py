@@ -31,7 +31,7 @@ class _Expert:
 
     async def act(self, view: View) -> Act:
         """What the planner does next; its thoughts, if any, are not the agent's."""
-        turn = await crossing(Fault.ENVIRONMENT, "expert", self._env.expert(self._profile, self._seed), None)
+        turn = await crossing(Fault.ENVIRONMENT, "expert", lambda: self._env.expert(self._profile, self._seed), None)
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 
 

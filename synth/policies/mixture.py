@@ -1,14 +1,15 @@
 """Several policies taking turns: who decides a turn is drawn by weight."""
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.errors import ConfigError
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.settings_error import explain
 from schemas.trajectory import Authorship
+from synth.boundary import imported
 from synth.policies.chance import turn_draws
 from synth.policies.registry import POLICIES
 
@@ -74,15 +75,11 @@ def _part(place: int, share: Share, model_name: str | None, sampling: Mapping[st
     if not attribute:
         known = ", ".join(sorted(POLICIES))
         raise ConfigError(f"{where}.policy {share.policy!r} is not known; known: {known}, or package.module:attribute")
-    try:
-        make = cast(MakePolicy, getattr(import_module(module_name), attribute))
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{where}.policy {share.policy!r} cannot be imported: {error}") from error
+    make = cast(MakePolicy, imported(f"{where}.policy {share.policy!r}", f"{module_name}:{attribute}"))
     try:
         return make(dict(share.model_extra or {}), model_name=model_name, sampling=sampling)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ConfigError(f"{where}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ConfigError(explain(error, prefix=where)) from error
 
 
 def _authorship(parts: Sequence[Authorship]) -> Authorship:

@@ -29,7 +29,7 @@ class _RandomWalk:
 
     async def act(self, view: View) -> Act:
         """One of the world's affordances; says so where there is none."""
-        turns = await crossing(Fault.ENVIRONMENT, "affordances", self._episode.env.affordances(), None)
+        turns = await crossing(Fault.ENVIRONMENT, "affordances", self._episode.env.affordances, None)
         turn = turn_draws(self._episode, view).choice(turns) if turns else NOTHING_LEFT
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 

@@ -1,9 +1,9 @@
 """One attempt: a policy acts in a world until the world or the agent ends it, a limit is reached, or the machinery breaks."""
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,17 +13,20 @@ from schemas.check import CheckResult
 from schemas.environment import Env, Opening, Response
 from schemas.identity import trajectory_id
 from schemas.messages import greeting_turn
-from schemas.model import ChatModel, ModelError
+from schemas.model import ChatModel
 from schemas.outcome import Fault, Termination, settle
 from schemas.policy import Act, Episode, PolicySpec, View
 from schemas.task import Task
-from schemas.trajectory import Observation, Trajectory, Turn, Usage
+from schemas.trajectory import Trajectory, Turn, Usage
 from synth.boundary import FaultError, crossing
+from synth.rollout.answers import checked, decided, opened, stepped
 from synth.rollout.limits import Limits, reached
 from synth.rollout.resumption import JournaledModel, Resumption
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
+Turned = Callable[[Usage | None], None]
+"""Told what each turn has used, when the agent has decided it."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +50,7 @@ class _Record:
     def __init__(self) -> None:
         self.opening = Opening(None, (), ())
         self.turns: list[Turn] = []
+        self.unanswered: Turn | None = None
         self.waited_s = 0.0
         self.weights: set[str] = set()
         self.check: CheckResult | None = None
@@ -58,20 +62,28 @@ class _Record:
 
 
 async def run_attempt(
-    work: Work, attempt: int, open_world: Callable[[], Env], model: ChatModel | None, resumption: Resumption
+    work: Work,
+    attempt: int,
+    open_world: Callable[[], Env],
+    model: ChatModel | None,
+    resumption: Resumption,
+    *,
+    turned: Turned = lambda usage: None,
+    faulted: Callable[[FaultError], None] = lambda error: None,
 ) -> Trajectory:
     """Runs one attempt at a slot; a fault becomes an `invalid` trajectory, never an exception.
 
-    Raises `SynthError` for what stops the whole run (a full disk, a setting that cannot work).
+    Raises `SynthError` for what stops the whole run (a full disk, a setting that cannot work), `NotStarted` where it may not begin.
     """
     record = _Record()
     journaled = JournaledModel(model, resumption) if model is not None else None
     env: Env | None = None
     try:
-        env = await crossing(Fault.ENVIRONMENT, "opening the world", _ran(open_world), work.limits.step_timeout_s)
-        termination = await _episode(work, env, journaled, resumption, record)
+        env = await crossing(Fault.ENVIRONMENT, "opening the world", lambda: _ran(open_world), work.limits.step_timeout_s)
+        termination = await _episode(work, env, journaled, resumption, record, turned)
     except FaultError as error:
         resumption.faulted(len(record.turns), record.phase, error)
+        faulted(error)
         return _trajectory(work, attempt, record, Termination.FAULT, error)
     finally:
         if env is not None:
@@ -79,31 +91,31 @@ async def run_attempt(
     return _trajectory(work, attempt, record, termination, None)
 
 
-async def _episode(work: Work, env: Env, model: ChatModel | None, resumption: Resumption, record: _Record) -> Termination:
+async def _episode(work: Work, env: Env, model: ChatModel | None, resumption: Resumption, record: _Record, turned: Turned) -> Termination:
     limits = work.limits
     resumption.refault(0, "reset")
-    opening = _checked_opening(await crossing(Fault.ENVIRONMENT, "reset", env.reset(work.task), limits.step_timeout_s))
+    opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: opened(env.reset(work.task)), limits.step_timeout_s)
     resumption.observed(-1, opening.observations, opening.state_key)
     record.opening = _without_greeting(opening, record.turns)
     episode = Episode(env, model, work.trial, work.seed)
-    policy = await crossing(Fault.MODEL, "opening the policy", _ran(lambda: work.policy.open(episode)), limits.step_timeout_s)
+    policy = await crossing(Fault.MODEL, "opening the policy", lambda: _ran(lambda: work.policy.open(episode)), limits.step_timeout_s)
     patience = limits.step_timeout_s if model is None else None
     while True:
         index, record.phase = len(record.turns), "act"
         resumption.refault(index, "act")
         began = time.monotonic()
+        view = View(record.opening, tuple(record.turns))
         try:
-            act = await crossing(Fault.MODEL, "policy", policy.act(View(record.opening, tuple(record.turns))), patience)
-        except ModelError:  # only context overflow comes through: the agent's own behaviour filled its context
+            act = await crossing(Fault.MODEL, "policy", partial(decided, policy, view), patience)
+        except FaultError as error:
+            if not error.context_overflow:
+                raise
             return await _checked(work, env, resumption, record, Termination.CONTEXT_LIMIT)
+        turned(act.usage)
         record.waited_s += time.monotonic() - began if act.latency_ms is None else act.latency_ms / 1000
         if act.weights_id is not None:
             record.weights.add(act.weights_id)
-        record.phase = "step"
-        resumption.refault(index, "step")
-        stepped = await crossing(Fault.ENVIRONMENT, f"step {index}", env.step(act.turn), limits.step_timeout_s)
-        response = _checked_response(stepped, index)
-        resumption.observed(index, response.observations, response.state_key)
+        response = await _stepped(work, env, resumption, record, index, act)
         record.turns.append(_turn(index, act, response))
         record.reward = response.reward if response.reward is not None else record.reward
         if response.done:
@@ -115,16 +127,28 @@ async def _episode(work: Work, env: Env, model: ChatModel | None, resumption: Re
             return await _checked(work, env, resumption, record, limit)
 
 
+async def _stepped(work: Work, env: Env, resumption: Resumption, record: _Record, index: int, act: Act) -> Response:
+    """The world's answer to a turn. Where it gives none, the turn is kept: it shows what the world broke at, and what it has cost."""
+    record.phase = "step"
+    try:
+        resumption.refault(index, "step")
+        response = await crossing(
+            Fault.ENVIRONMENT, f"step {index}", lambda: stepped(env.step(act.turn), index), work.limits.step_timeout_s
+        )
+        resumption.observed(index, response.observations, response.state_key)
+    except FaultError:
+        record.unanswered = msgspec.structs.replace(_turn(index, act, Response(())), mask="fault")
+        raise
+    return response
+
+
 async def _checked(work: Work, env: Env, resumption: Resumption, record: _Record, termination: Termination) -> Termination:
     """Asks the world's own check, where the task has one."""
     record.phase = "check"
     resumption.refault(len(record.turns), "check")
     if work.task.check is not None:
-        result = await crossing(Fault.ENVIRONMENT, "check", env.check(), work.limits.step_timeout_s)
-        if not isinstance(result, CheckResult):
-            raise FaultError(Fault.ENVIRONMENT, f"check returned {type(result).__name__}, not a CheckResult")
-        record.check = result
-        record.reward = record.reward if record.reward is not None else float(result.passed)
+        record.check = await crossing(Fault.ENVIRONMENT, "check", lambda: checked(env), work.limits.step_timeout_s)
+        record.reward = record.reward if record.reward is not None else float(record.check.passed)
     return termination
 
 
@@ -135,7 +159,7 @@ async def _ran(function: Callable[[], T]) -> T:
 async def _close(env: Env, timeout_s: float) -> None:
     """Closes a world; a fault of closing harms nobody any more: the episode is recorded."""
     try:
-        await crossing(Fault.ENVIRONMENT, "close", env.close(), timeout_s)
+        await crossing(Fault.ENVIRONMENT, "close", env.close, timeout_s)
     except FaultError:
         return
 
@@ -177,28 +201,6 @@ def _turn(index: int, act: Act, response: Response) -> Turn:
     )
 
 
-def _checked_opening(opening: Opening) -> Opening:
-    if not isinstance(opening, Opening):
-        raise FaultError(Fault.ENVIRONMENT, f"reset returned {type(opening).__name__}, not an Opening")
-    return msgspec.structs.replace(opening, observations=_sound(opening.observations, "reset"))
-
-
-def _checked_response(response: Response, index: int) -> Response:
-    if not isinstance(response, Response):
-        raise FaultError(Fault.ENVIRONMENT, f"step {index} returned {type(response).__name__}, not a Response")
-    if response.reward is not None and not math.isfinite(response.reward):
-        raise FaultError(Fault.ENVIRONMENT, f"step {index} gave reward {response.reward}")
-    return msgspec.structs.replace(response, observations=_sound(response.observations, f"step {index}"))
-
-
-def _sound(observations: tuple[Observation, ...], where: str) -> tuple[Observation, ...]:
-    """Observations of the right type, their text fit for UTF-8."""
-    for observation in observations:
-        if not isinstance(observation, Observation) or not isinstance(observation.content, str):
-            raise FaultError(Fault.ENVIRONMENT, f"{where}: an observation is no Observation with text: {observation!r}"[:300])
-    return tuple(_storable(observation, ("content", "name", "call_id")) for observation in observations)
-
-
 def _storable(record: S, names: Sequence[str]) -> S:
     """A struct whose texts can be written as UTF-8: lone surrogates, which JSON escapes can smuggle in, are replaced."""
     texts = {name: text for name in names if (text := getattr(record, name)) is not None and not text.isascii()}
@@ -208,8 +210,9 @@ def _storable(record: S, names: Sequence[str]) -> S:
 def _trajectory(work: Work, attempt: int, record: _Record, termination: Termination, error: FaultError | None) -> Trajectory:
     fault = error.fault if error is not None else None
     passed = record.check.passed if record.check is not None else None
+    turns = (*record.turns, record.unanswered) if record.unanswered is not None else tuple(record.turns)
     totals = Usage()
-    for turn in record.turns:
+    for turn in turns:
         totals = totals + turn.usage if turn.usage is not None else totals
     return Trajectory(
         trajectory_id=trajectory_id(work.slot_id, attempt),
@@ -232,7 +235,7 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
         tools=record.opening.tools,
         opening=record.opening.observations,
         opening_state_key=record.opening.state_key,
-        turns=tuple(record.turns),
+        turns=turns,
         reward=None if fault is not None else record.reward,
         fault=fault,
         fault_detail=error.detail if error is not None else None,

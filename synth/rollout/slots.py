@@ -7,8 +7,10 @@ from schemas.environment import Env
 from schemas.model import ChatModel
 from schemas.outcome import Fault
 from schemas.trajectory import Trajectory
+from synth.boundary import FaultError, NotStarted
 from synth.ledger.journal import Event, Journal
-from synth.rollout.episode import Work, run_attempt
+from synth.models.admission import Admission, AdmittedChat
+from synth.rollout.episode import Turned, Work, run_attempt
 from synth.rollout.resumption import Resumption
 from synth.side_by_side import side_by_side
 
@@ -32,20 +34,34 @@ OpenWorld = Callable[[Work], Env]
 
 
 async def fill_slot(
-    work: Work, open_world: OpenWorld, model: ChatModel | None, journal: Journal, events: Mapping[tuple[str, int], Sequence[Event]]
+    work: Work,
+    open_world: OpenWorld,
+    model: ChatModel | None,
+    journal: Journal,
+    events: Mapping[tuple[str, int], Sequence[Event]],
+    *,
+    may_start: Callable[[], bool],
+    turned: Turned,
+    faulted: Callable[[FaultError], None],
 ) -> list[Trajectory]:
-    """All attempts made at one slot; the last is valid, or its class allows no more of them."""
+    """All attempts made at one slot; the last is valid, or its class allows no more of them, or no new one may start."""
     attempts: list[Trajectory] = []
     faults: dict[Fault, int] = {}
     while True:
         attempt = work.first_attempt + len(attempts)
         resumption = Resumption(work.slot_id, attempt, events.get((work.slot_id, attempt), ()), journal)
-        trajectory = await run_attempt(work, attempt, lambda: open_world(work), model, resumption)
+        gated = model
+        if isinstance(model, AdmittedChat) and not resumption.replies:
+            gated = model.for_episode(may_start)
+        try:
+            trajectory = await run_attempt(work, attempt, lambda: open_world(work), gated, resumption, turned=turned, faulted=faulted)
+        except NotStarted:
+            return attempts
         attempts.append(trajectory)
         if trajectory.fault is None:
             return attempts
         faults[trajectory.fault] = faults.get(trajectory.fault, 0) + 1
-        if faults[trajectory.fault] > RETRIES[trajectory.fault]:
+        if faults[trajectory.fault] > RETRIES[trajectory.fault] or not may_start():
             return attempts
 
 
@@ -59,21 +75,29 @@ async def fill_slots(
     live_episodes: int,
     may_start: Callable[[], bool],
     finished: Callable[[Sequence[Trajectory]], None],
+    turned: Turned = lambda usage: None,
+    faulted: Callable[[FaultError], None] = lambda error: None,
+    places: Admission | None = None,
 ) -> list[Trajectory]:
     """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever order they end in.
 
-    `may_start` is asked before each episode: ceilings stop new work and let running episodes finish. Slots that were not
-    started are not in the result.
+    `may_start` is asked before each attempt, and again when its first call to the model is admitted: ceilings stop new work and let
+    running episodes finish. Slots that were not started are not in the result. `places` bound the episodes that are under way here
+    and in other calls with the same places.
     """
     done: dict[int, list[Trajectory]] = {}
     waiting = iter(enumerate(works))
+    places = places or Admission(live_episodes)
 
     async def worker() -> None:
         for index, work in waiting:
-            if not may_start():
-                return
-            done[index] = await fill_slot(work, open_world, model, journal, events)
-            finished(done[index])
+            async with places:
+                if not may_start():
+                    return
+                attempts = await fill_slot(work, open_world, model, journal, events, may_start=may_start, turned=turned, faulted=faulted)
+            if attempts:
+                done[index] = attempts
+                finished(attempts)
             await asyncio.sleep(0)
 
     await side_by_side(min(live_episodes, len(works)), worker)

@@ -54,19 +54,19 @@ class Threads:
 
         def work() -> T:
             started.set()
-            return asyncio.run(_await(job()))
+            return asyncio.run(_awaited(job))
 
         self._jobs.put((work, loop, future))
         try:
             return await future
         except asyncio.CancelledError:
-            if started.is_set():
+            if future.cancelled() and started.is_set():  # given up; a world may also raise a CancelledError of its own
                 self._start()
             raise
 
 
-async def _await(answer: Awaitable[T]) -> T:
-    return await answer
+async def _awaited(job: Callable[[], Awaitable[T]]) -> T:
+    return await job()
 
 
 def _settle(future: "asyncio.Future[Any]", finished: "concurrent.futures.Future[Any]") -> None:

@@ -1,6 +1,11 @@
 """Ceilings: they stop new episodes, running ones finish."""
 
+from schemas.errors import ConfigError
+from schemas.flow import Flow
 from schemas.trajectory import Usage
+
+SILENT_REPLIES = 20
+"""Replies without a token count after which it is clear that the server never gives one."""
 
 
 class Budget:
@@ -10,16 +15,50 @@ class Budget:
         self.max_tokens = max_tokens
         self.max_cost_usd = max_cost_usd
         self.spent = spent or Usage()
+        self._silent = 0
+        self._counted = False
 
     def add(self, usage: Usage) -> None:
-        """Counts what an episode used."""
+        """Counts what a turn used."""
         self.spent = self.spent + usage
+        if usage.prompt_tokens or usage.completion_tokens:
+            self._counted = True
+        elif usage.calls:
+            self._silent += 1
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens so far."""
+        return self.spent.prompt_tokens + self.spent.completion_tokens
 
     def exhausted(self) -> str | None:
         """Which ceiling is reached, in words, or None."""
-        tokens = self.spent.prompt_tokens + self.spent.completion_tokens
-        if self.max_tokens is not None and tokens >= self.max_tokens:
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
             return f"max_tokens {self.max_tokens:,} is reached"
         if self.max_cost_usd is not None and (self.spent.cost_usd or 0.0) >= self.max_cost_usd:
             return f"max_cost_usd {self.max_cost_usd:g} is reached"
+        ceiling = "max_tokens" if self.max_tokens is not None else "max_cost_usd" if self.max_cost_usd is not None else None
+        if ceiling is not None and self._silent >= SILENT_REPLIES and not self._counted:
+            return f"{ceiling} cannot be held, because the server does not say how many tokens its replies took"
         return None
+
+    def overrun(self) -> str | None:
+        """How far over its ceilings a run ended, or None."""
+        if self.max_tokens is not None and self.tokens > self.max_tokens:
+            return f"{self.tokens:,} tokens used, {self.tokens - self.max_tokens:,} over max_tokens: episodes under way were finished"
+        cost = self.spent.cost_usd or 0.0
+        if self.max_cost_usd is not None and cost > self.max_cost_usd:
+            return f"${cost:,.4g} spent, ${cost - self.max_cost_usd:,.4g} over max_cost_usd: episodes under way were finished"
+        return None
+
+
+def require_prices(flow: Flow) -> None:
+    """Raises `ConfigError` where the flow has a ceiling in money, and a model without a price."""
+    if flow.max_cost_usd is None:
+        return
+    for role, settings in flow.models.items():
+        if "model" in settings and settings.get("price") is None:
+            raise ConfigError(
+                f"max_cost_usd needs the price of model {settings['model']}: add `price: {{input: ..., output: ...}}` "
+                f"(USD per million tokens, 0 where it is free) to models.{role}, or use max_tokens"
+            )

@@ -11,9 +11,11 @@ from schemas.flow import Flow
 from schemas.model import ChatModel
 from schemas.policy import PolicySpec
 from schemas.stage import Stage
+from schemas.trajectory import Usage
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.rollout.threads import ThreadedEnv, Threads
+from synth.run.breaker import Breaker
 from synth.run.budget import Budget
 from synth.run.progress import Progress
 
@@ -36,7 +38,7 @@ class Synthesizer:
 
 @dataclass(slots=True)
 class Run:
-    """One run of a flow on one ledger."""
+    """One run of a flow on one ledger. `stopped` says why no further episode starts, `refused` what the run ends with as an error."""
 
     ledger: Ledger
     flow: Flow
@@ -49,6 +51,8 @@ class Run:
     journals: dict[str, Journal] = field(default_factory=dict)
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     stopped: str | None = None
+    refused: str | None = None
+    breaker: Breaker = field(default_factory=Breaker)
     _threads: Threads | None = None
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
@@ -58,6 +62,19 @@ class Run:
             return env
         self._threads = self._threads or Threads()
         return ThreadedEnv(env, self._threads)
+
+    def may_start(self) -> bool:
+        """Whether a new episode may begin: no ceiling is reached, and the model's server does not only refuse."""
+        self.refused = self.refused or self.breaker.tripped()
+        self.stopped = self.stopped or self.refused or self.budget.exhausted()
+        return self.stopped is None
+
+    def turned(self, usage: Usage | None) -> None:
+        """Counts a turn that an agent has decided."""
+        self.breaker.answered()
+        if usage is not None:
+            self.budget.add(usage)
+        self.progress.turned(usage)
 
     async def close(self) -> None:
         """Closes the models' connections."""

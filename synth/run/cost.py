@@ -8,7 +8,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 
 _COUNTS = ("model_calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-_SUMS = ", ".join(["count(*) AS attempts", *(f"sum({name})::BIGINT AS {name}" for name in _COUNTS), "sum(cost_usd) AS cost_usd"])
+_SUMS = ", ".join(["count(*) AS attempts", *(f"sum({name}) AS {name}" for name in _COUNTS), "sum(cost_usd) AS cost_usd"])
 
 
 def cost(ledger: Ledger) -> Mapping[str, Any]:

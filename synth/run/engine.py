@@ -5,15 +5,20 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import yaml
 
 from schemas.canonical import canonical_json, content_hash
+from schemas.errors import SynthError
 from schemas.stage import Plan, Shard, Stage
+from synth.ledger.flow_lock import flow_lock
 from synth.ledger.journal import BusyError, Journal
 from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import LedgerState
 from synth.ledger.tables import TABLES
 from synth.run.context import Run
+from synth.run.report_files import write_report_file
+from synth.run.stall import stalls_named
 from synth.side_by_side import side_by_side
 
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
@@ -24,14 +29,18 @@ WAIT_S = 0.5
 
 
 async def run_stages(run: Run, stages: Sequence[Stage[Run]], work: WorkShard | None = None) -> dict[str, Mapping[str, Any]]:
-    """Runs all stages; their reports by stage name. Raises `SynthError` for what stops the run."""
-    run.ledger.begin_flow(plain(run.flow.model_dump(mode="json")))
-    for line in [*run.ledger.state.lost, *_half_written(run)]:
-        run.progress.say(line)
-    reports: dict[str, Mapping[str, Any]] = {}
-    for stage in stages:
-        reports[stage.name] = await _run_stage(run, stage, work or _in_process(run))
-    return reports
+    """Runs all stages; their reports by stage name. Raises `SynthError` for what stops the run, another flow on it included."""
+    ledger, flow = run.ledger, plain(run.flow.model_dump(mode="json"))
+    lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
+    with lock, stalls_named(run.progress.say):
+        ledger.begin_flow(flow)
+        write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(run.flow.model_dump(mode="json"), sort_keys=False))
+        for line in [*ledger.state.lost, *_half_written(run)]:
+            run.progress.say(line)
+        reports: dict[str, Mapping[str, Any]] = {}
+        for stage in stages:
+            reports[stage.name] = await _run_stage(run, stage, work or _in_process(run))
+        return reports
 
 
 def _half_written(run: Run) -> Iterator[str]:
@@ -72,6 +81,8 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
             await _do(run, stage, ref, plan.shards, work)
         finally:
             run.progress.stop()
+        if run.refused is not None:
+            raise SynthError(run.refused)
     elif done is not None:
         return done
     ledger.refresh()

@@ -1,15 +1,14 @@
 """The stage `export`: datasets under RUN/datasets, written from what the flow has collected and decided."""
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
+from synth.exporters.dataset_folder import DatasetFolder, why_to_write
 from synth.exporters.sft import ExportReport, export_sft
 from synth.exporters.sft_rows import SftSettings
 from synth.run.context import Run
@@ -17,73 +16,97 @@ from synth.run.decided import decided
 
 
 class ExportSettings(BaseModel):
-    """Which kinds, in which trainer's form; the other keys are those of the kind."""
+    """Which kinds, in which trainer's form; the other keys are those of the kind.
+
+    Datasets lie in RUN/datasets/<kind>, or RUN/datasets/<name>-<kind> where the stage has a `name`. `overwrite`: cards that were edited
+    by hand are written anew.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    kinds: tuple[str, ...] = ("sft",)
+    kinds: tuple[str, ...] = Field(default=("sft",), min_length=1)
     form: str = Field(default="trl", alias="as")
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    overwrite: bool = False
     include_scripted: bool = False
     allow_benchmark: bool = False
     require_tools: bool = False
     keep_masked: bool = False
     rows_per_shard: int = Field(default=1000, ge=1)
 
+    @field_validator("kinds")
+    @classmethod
+    def _each_once(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(kinds))
+
+    def folders(self) -> dict[str, str]:
+        """Kind by folder, below the run."""
+        return {f"datasets/{kind if self.name is None else f'{self.name}-{kind}'}": kind for kind in self.kinds}
+
     def sft(self) -> SftSettings:
         """What the SFT export is told."""
-        shared = self.model_dump(exclude={"kinds"})
-        return SftSettings(**shared, overwrite=True)
+        return SftSettings(**self.model_dump(exclude={"kinds", "name", "overwrite"}))
 
 
 @dataclass(frozen=True, slots=True)
 class ExportStage:
-    """Writes RUN/datasets/<kind>."""
+    """Writes the folders of `ExportSettings.folders`."""
 
     name: str
     config: ExportSettings
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """As in the flow."""
-        return self.config.model_dump(mode="json")
+        """As in the flow; whether a card may be overwritten changes no row."""
+        return self.config.model_dump(mode="json", exclude={"overwrite"})
 
     def inputs(self, run: Run) -> str:
-        """The collected trajectories and the filters that judged them."""
-        keys = sorted(line.stage_key for name, line in run.ledger.state.stages.items() if name != self.name)
-        return content_hash([run.ledger.state.current_valid(), keys])
+        """The collected trajectories, and the stages that made or judged them."""
+        whole, _ = run.ledger.state.visible()
+        return content_hash([run.ledger.state.current_valid(), sorted({shard.stage_key for shard in whole})])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """One shard per kind, unless all stand already."""
+        """One shard per dataset, unless all of them stand as this stage wrote them."""
+        folders = self.config.folders()
         done = run.ledger.state.done.get((self.name, stage_key))
-        if done is not None and all(run.ledger.storage.size(f"datasets/{kind}/README.md") is not None for kind in self.config.kinds):
-            return Plan((), (), 0, "datasets")
-        return Plan([Shard(kind, (kind,)) for kind in self.config.kinds], (), len(self.config.kinds), "datasets")
+        missing = self._to_write(run, stage_key, done["datasets"]) if done is not None else list(folders)
+        if done is not None:
+            for reason in missing:
+                run.progress.say(f"{self.name}: {reason}; written again")
+        shards = [Shard(folder.rpartition("/")[2], (folder,)) for folder in folders] if missing else []
+        return Plan(shards, (), len(shards), "datasets")
+
+    def _to_write(self, run: Run, stage_key: str, datasets: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """A line for each dataset that does not stand as it was written; one without rows stands nowhere."""
+        with_rows = [dataset["path"] for dataset in datasets.values() if dataset["rows"]]
+        found = [why_to_write(run.ledger.storage.path(folder), stage_key) for folder in with_rows]
+        return [reason for reason in found if reason is not None]
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Writes one dataset; on an object store it is written here first, then copied."""
-        (kind,) = shard.items
-        storage = run.ledger.storage
-        if storage.local:
-            report = export_sft(decided(run.ledger), Path(storage.root, "datasets", kind), self.config.sft())
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                report = export_sft(decided(run.ledger), Path(folder, kind), self.config.sft())
-                storage.fs.put(f"{folder}/{kind}/", f"{storage.root}/datasets/{kind}/", recursive=True)
-        run.exports[kind] = summary(report, storage.path(f"datasets/{kind}"))
+        """Writes one dataset."""
+        (folder,) = shard.items
+        url = run.ledger.storage.path(folder)
+        target = DatasetFolder(url, replace="edited" if self.config.overwrite else "written", stage_key=stage_key)
+        report = export_sft(decided(run.ledger), target, self.config.sft())
+        run.exports[folder] = summary(report, self.config.folders()[folder], folder)
         run.progress.step(1)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Rows and what was left out, by kind."""
-        return {"kind": "export", "datasets": run.exports}
+        """Rows and what was left out, by dataset; none where a ceiling stopped the run before."""
+        datasets = {folder.rpartition("/")[2]: run.exports[folder] for folder in self.config.folders() if folder in run.exports}
+        return {"kind": "export", "datasets": datasets}
 
 
-def summary(report: ExportReport, path: str) -> Mapping[str, Any]:
-    """An export's report as it is kept and shown."""
+def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
+    """An export's report as it is kept and shown; the path of a flow's dataset is relative to the run, which may be moved."""
     return {
+        "kind": kind,
         "path": path,
         "rows": report.rows,
         "trained_turns": report.trained_turns,
         "left_out": dict(report.left_out),
+        "filtered": dict(report.filtered),
         "masked": dict(report.masked),
         "notes": list(report.notes),
+        "empty": report.empty,
     }

@@ -33,9 +33,9 @@ def _episodes(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
     outcomes = dict(report["outcomes"])
     total = sum(outcomes.values())
     invalid = outcomes.pop("invalid", 0)
-    outcome = counted(outcomes)
-    faults = f"; faults: {counted(report['faults'])}" if invalid else ""
-    yield FunnelRow(name, "attempts", total, total - invalid, outcome + faults)
+    reasons = [counted(outcomes)] if outcomes else []
+    reasons += [f"faults: {counted(report['faults'])}"] if invalid else []
+    yield FunnelRow(name, "attempts", total, total - invalid, "; ".join(reasons))
 
 
 def _filter(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
@@ -49,11 +49,11 @@ def _filter(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
 
 
 def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
-    for kind, dataset in report["datasets"].items():
+    for folder, dataset in report["datasets"].items():
         left_out = dataset["left_out"]
         reasons = [f"left out: {counted(left_out)}"] if left_out else []
-        reasons += [f"{dataset['trained_turns']:,} turns carry loss"]
-        yield FunnelRow(f"{name} {kind}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
+        reasons += [f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else f"no rows: {dataset['empty']}"]
+        yield FunnelRow(f"{name} {folder}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
 
 
 def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:

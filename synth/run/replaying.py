@@ -54,12 +54,12 @@ async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenE
         return
     env = open_env(task.env, task.env_config)
     try:
-        replayed = await crossing(Fault.ENVIRONMENT, "replay", replay(env, task, trajectory), TIMEOUT_S)
+        replayed = await crossing(Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S)
     except FaultError as error:
         tally.left_out[str(error)] += 1
         return
     finally:
-        await crossing(Fault.ENVIRONMENT, "close", env.close(), TIMEOUT_S)
+        await crossing(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
     found = replayed.first_difference
     if found is None:
         tally.same += 1
@@ -119,7 +119,7 @@ async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: Open
         tally.left_out[f"{env.spec.name} has no check from facts"] += 1
         return None
     try:
-        result = await crossing(Fault.ENVIRONMENT, "recheck", env.recheck(task, trajectory), TIMEOUT_S)
+        result = await crossing(Fault.ENVIRONMENT, "recheck", lambda: env.recheck(task, trajectory), TIMEOUT_S)
     except FaultError as error:
         tally.left_out[str(error)] += 1
         return None

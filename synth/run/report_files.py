@@ -1,5 +1,6 @@
-"""Files beside the tables that a run writes anew each time (flow.yaml, cost.json): derived, replaced as a whole."""
+"""Files beside the tables that a run keeps up to date (flow.yaml, cost.json): derived, replaced as a whole where they differ."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,9 @@ from synth.ledger.storage import Storage, write_error
 def write_report_file(storage: Storage, name: str, content: Any) -> None:
     """Writes text as it is, anything else as JSON; a reader sees the old file or the new one. Raises `SynthError`."""
     text = content if isinstance(content, str) else json.dumps(content, indent=2) + "\n"
+    with contextlib.suppress(FileNotFoundError):
+        if storage.read(name) == text.encode():
+            return
     if not storage.local:
         storage.fs.pipe_file(f"{storage.root}/{name}", text.encode())
         return

@@ -190,14 +190,17 @@ def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_interrupted_by_the_user_it_says_how_to_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_by_the_user_or_terminated_it_says_how_to_go_on(tmp_path: Path, number: int, code: int) -> None:
     state, url = tmp_path / "state", str(tmp_path / "run")
     with ChatServer(echo_expert, latency_s=0.05) as server:
         process = start(write(kill_flow(server.url), tmp_path / "flow.yaml"), url, SYNTH_STATE_DIR=str(state))
         while journal_lines(state) < 5:
             time.sleep(0.005)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert output.splitlines()[-1] == "synth: interrupted; the same command goes on where this one stopped"
+    assert process.returncode == code
+    assert output.splitlines()[-1] == (
+        "synth: interrupted; what was done and every reply that came in are kept: the same command goes on where this one stopped"
+    )
     assert "Traceback" not in output

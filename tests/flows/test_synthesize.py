@@ -28,7 +28,7 @@ def test_a_flow_ends_with_verified_rows_and_a_cost_file(tmp_path: Path) -> None:
     assert reports["rollout"]["outcomes"] == {"success": 8}
     assert [(f["name"], f["kept"]) for f in reports["filter"]["filters"]] == [("solved", {"success": 8}), ("reexecuted", {"same": 8})]
     assert reports["export"]["datasets"]["sft"]["rows"] == 8
-    assert (tmp_path / "run/datasets/sft/train-00000.parquet").exists()
+    assert len(list((tmp_path / "run/datasets/sft").glob("train-*-00000.parquet"))) == 1
     assert json.loads((tmp_path / "run/cost.json").read_text())["total"]["attempts"] == 8
     assert (tmp_path / "run/flow.yaml").exists()
 
@@ -48,7 +48,7 @@ def test_the_second_run_redoes_nothing_and_writes_nothing(tmp_path: Path) -> Non
     before = sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml"))
     _, reports, said = run_flow(echo_flow(), url)
     assert sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml")) == before
-    assert said.splitlines() == [f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")]
+    assert said.splitlines()[1:] == [f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")]
     assert reports["rollout"]["outcomes"] == {"success": 8}
 
 
@@ -126,7 +126,8 @@ def test_faults_of_the_world_are_not_tried_again_by_a_rerun(tmp_path: Path) -> N
         env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}, {"filter": ["solved"]}]
     )
     _, reports, _ = run_flow(flow, url)
-    assert reports["rollout"] == {"kind": "episodes", "outcomes": {"invalid": 4}, "faults": {"environment": 4}}
+    assert (reports["rollout"]["outcomes"], reports["rollout"]["faults"]) == ({"invalid": 4}, {"environment": 4})
+    assert reports["rollout"]["details"] == {"step: RuntimeError: planned: echo fails at turn 1 (echo.py:110 in step)": 4}
     assert reports["filter"]["total"] == 0
     _, _, said = run_flow(flow, url)
     assert "rollout: nothing to do" in said
@@ -155,8 +156,13 @@ def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
     (turns,) = (tmp_path / "run/turns").glob("*.parquet")
     turns.unlink()
     _, _, said = run_flow(echo_flow(), url)
-    assert "missing; its 8 episodes count as not done" in said
-    assert contents(url) == before
+    assert f"{turns}: missing; the 8 trajectories of its shard (stage rollout) count as never made: run the flow again" in said
+    again = [content | {"trajectory_id": "", "attempt": 0} for content in contents(url).values()]
+    assert again == [content | {"trajectory_id": ""} for content in before.values()]
+    assert not contents(url).keys() & before.keys(), "verdicts on the lost attempts are not verdicts on these"
+    assert query(Ledger(url), "SELECT count(*) FROM decisions JOIN trajectories USING (trajectory_id)").fetchall() == [(16,)]
+    _, _, said = run_flow(echo_flow(), url)
+    assert said.splitlines()[-4:] == [f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")]
 
 
 def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
@@ -166,7 +172,7 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
     half = tmp_path / "run/turns/.tmp-999999999-dead"
     half.write_bytes(b"PAR1")
     _, _, said = run_flow(echo_flow(), url)
-    assert said.splitlines()[0] == f"{half}: half-written by a process that died; it is part of nothing and may be deleted"
+    assert said.splitlines()[1] == f"{half}: half-written by a process that died; it is part of nothing and may be deleted"
     assert contents(url) == before
 
 
@@ -228,6 +234,5 @@ def test_outcomes_of_faults_are_never_exported(tmp_path: Path) -> None:
     run_flow(echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "raise_in_check": True}), url)
     for trajectory in Ledger(url).trajectories():
         assert (trajectory.outcome, trajectory.fault, trajectory.reward) == (Outcome.INVALID, Fault.ENVIRONMENT, None)
-    manifest = json.loads((tmp_path / "run/datasets/sft/manifest.json").read_text())
-    assert manifest["rows"] == 0
+    assert not (tmp_path / "run/datasets/sft").exists()
     assert msgspec.to_builtins(Ledger(url).state.current_valid()) == []

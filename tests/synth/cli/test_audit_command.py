@@ -79,7 +79,7 @@ def test_every_planted_hole_is_exit_1_and_named(name: str, capsys: pytest.Captur
         (["nowhere"], "unknown world 'nowhere'; known: echo, storefront, or your own as package.module:attribute"),
         (["no.such.package:WORLD"], "cannot import no.such.package"),
         (["echo", "--set", "turms=3"], "--set turms is not a setting; allowed: blocking_ms, drift_at_turn"),
-        (["echo", "--set", "turns=many"], "--set turns: Input should be a valid integer"),
+        (["echo", "--set", "turns=many"], "--set turns: must be a whole number"),
         (["echo", "--set", "turns"], "--set turns: write it as a.b=value"),
         (["echo", "--tasks", "0"], "Invalid value for '--tasks'"),
         (["echo", "--only", "beauty"], "--only beauty: not a question; known: tasks, determinism"),

@@ -8,71 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from schemas.errors import ConfigError
 from schemas.messages import to_messages
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.trajectory import Authorship, Observation, SampledBy, Source, ToolCall, Trajectory, Turn
+from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from schemas.verdict import Verdict
-from synth.exporters.sft import ExportReport, export_sft
+from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.sft import export_sft
 from synth.exporters.sft_rows import SftSettings
-
-FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {"limit": {"maximum": 0.3}}}}}
-SHIP = {"type": "function", "function": {"name": "ship", "description": "Versand – 📦", "parameters": {}}}
-Pairs = list[tuple[Trajectory, Mapping[str, Verdict]]]
-
-
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-
-
-def call(arguments: str, call_id: str = "c1", name: str = "find") -> ToolCall:
-    return ToolCall.received(call_id, name, arguments)
-
-
-def trajectory(identity: str = "t1", **fields: Any) -> Trajectory:
-    """A solved trajectory with one call and one answer."""
-    turns = (
-        Turn(index=0, content=None, thought="look first", tool_calls=(call('{"q": "ß", "n": 2}'),), observations=(result(),)),
-        Turn(index=1, content="Here it is."),
-    )
-    defaults: dict[str, Any] = {
-        "trajectory_id": identity,
-        "slot_id": f"slot-{identity}",
-        "attempt": 0,
-        "task_id": "k",
-        "env": "e",
-        "trial": 0,
-        "synthesizer": "rollout",
-        "policy": "p",
-        "outcome": Outcome.SUCCESS,
-        "termination": Termination.DONE,
-        "system_prompt": "Help.",
-        "tools": (FIND, SHIP),
-        "opening": (Observation("Where is it?", Source.USER),),
-        "turns": turns,
-        "reward": 1.0,
-    }
-    return Trajectory(**{**defaults, **fields})
-
-
-def result(content: str = "row", call_id: str = "c1") -> Observation:
-    return Observation(content, Source.TOOL, call_id, "find")
-
-
-def load(folder: Path, cache: Path) -> list[dict[str, Any]]:
-    """The rows as `datasets` gives them to a trainer."""
-    import datasets
-
-    datasets.disable_progress_bars()
-    return list(datasets.load_dataset(str(folder), split="train", cache_dir=str(cache)))
-
-
-def export(tmp_path: Path, *trajectories: Trajectory, **chosen: Any) -> tuple[list[dict[str, Any]], ExportReport]:
-    report = export_sft([(t, {}) for t in trajectories], tmp_path / "out", SftSettings(**{"keep_masked": True, **chosen}))
-    return load(tmp_path / "out", tmp_path / "cache"), report
+from tests.synth.exporters.solved import FIND, SHIP, call, export, load, result, trajectory
 
 
 def test_messages_come_back_as_the_model_saw_them_with_arguments_as_objects(tmp_path: Path) -> None:
@@ -146,7 +89,7 @@ def test_broken_arguments_stay_text_in_a_masked_turn_and_are_counted(tmp_path: P
 
 
 def test_a_number_that_the_loader_would_change_stays_text_in_a_masked_turn(tmp_path: Path) -> None:
-    turns = (Turn(index=0, tool_calls=(call('{"x": 123456789012345678901}'),)), Turn(index=1, content="Done."))
+    turns = (Turn(index=0, tool_calls=(call('{"x": 123456789012345678901}'),), observations=(result(),)), Turn(index=1, content="Done."))
     (row,), _ = export(tmp_path, trajectory(turns=turns))
     assert arguments_of(row) == ['{"x": 123456789012345678901}']
     assert row["masked_turns"] == [{"turn": 0, "reason": "inexact_arguments"}]
@@ -184,86 +127,6 @@ def test_what_users_say_after_the_last_turn_is_cut_and_nothing_else(tmp_path: Pa
     assert row["messages"] == to_messages(trajectory(turns=turns))[:-2]
 
 
-def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
-    kept = Verdict(True, "solved")
-    pairs: Pairs = [
-        (trajectory("ok"), {"solved": kept, "pdi": Verdict(None, "undefined")}),
-        (trajectory("f", outcome=Outcome.FAILURE, reward=0.0), {}),
-        (trajectory("u", outcome=Outcome.UNKNOWN, reward=None), {}),
-        (trajectory("l", outcome=Outcome.TRUNCATED, termination=Termination.TURN_LIMIT), {}),
-        (trajectory("i", outcome=Outcome.INVALID, termination=Termination.FAULT, fault=Fault.MODEL, reward=None), {}),
-        (trajectory("s", authorship=Authorship.SCRIPTED), {}),
-        (trajectory("b", benchmark="tau-bench/retail"), {}),
-        (trajectory("v", tools=(FIND,)), {"solved": kept, "secrets": Verdict(False, "email")}),
-        (trajectory("n", tools=()), {}),
-        (trajectory("x", tools=({"maximum": 10**30},)), {}),
-        (trajectory("m", turns=(Turn(index=0, content="x", mask="m"),)), {}),
-        (trajectory("e", turns=()), {}),
-    ]
-    report = export_sft(pairs, tmp_path / "out", SftSettings(require_tools=True))
-    assert report.left_out == {
-        "outcome:failure": 1,
-        "outcome:unknown": 1,
-        "outcome:truncated": 1,
-        "outcome:invalid": 1,
-        "scripted": 1,
-        "benchmark": 1,
-        "secrets:email": 1,
-        "no_tool_schemas": 1,
-        "inexact_tool_schemas": 1,
-        "no_trained_turn": 2,
-    }
-    assert report.rows + report.left_out.total() == len(pairs)
-    assert [row["trajectory_id"] for row in load(tmp_path / "out", tmp_path / "cache")] == ["ok"]
-
-
-def first_line_after_metadata(folder: Path) -> str:
-    return (folder / "README.md").read_text().split("\n---\n", 1)[1].splitlines()[0]
-
-
-@pytest.mark.parametrize(
-    ("chosen", "fields", "warning"),
-    [
-        ({"include_scripted": True}, {"authorship": Authorship.SCRIPTED}, "WARNING: 1 of 1 rows were written by scripts"),
-        ({"allow_benchmark": True}, {"benchmark": "tau-bench/retail"}, "WARNING: 1 of 1 rows are attempts at public benchmarks"),
-        ({"outcomes": ("failure",)}, {"outcome": Outcome.FAILURE, "reward": 0.0}, "WARNING: 1 of 1 rows are no successes"),
-        ({}, {"tools": ()}, "WARNING: 1 of 1 rows call tools whose schemas their source did not record"),
-    ],
-)
-def test_what_is_taken_in_against_the_default_is_the_first_line_of_the_card(
-    tmp_path: Path, chosen: dict[str, Any], fields: dict[str, Any], warning: str
-) -> None:
-    rows, _ = export(tmp_path, trajectory(**fields), **chosen)
-    assert len(rows) == 1
-    assert first_line_after_metadata(tmp_path / "out").startswith(warning)
-
-
-def test_rows_whose_masks_the_form_cannot_say_are_left_out_unless_asked_for(tmp_path: Path) -> None:
-    broken = (Turn(index=0, tool_calls=(ToolCall.received("c0", "find", "{oops"),)), Turn(index=1, content="Done."))
-    report = export_sft([(trajectory(), {}), (trajectory("b", turns=broken), {})], tmp_path / "out")
-    assert (report.rows, dict(report.left_out)) == (1, {"masked_turns": 1})
-    assert [row["masked_turns"] for row in load(tmp_path / "out", tmp_path / "cache")] == [[]]
-
-
-def test_faults_cannot_be_asked_for_and_unknown_settings_are_errors() -> None:
-    with pytest.raises(ValidationError, match="a fault is no label"):
-        SftSettings(outcomes=(Outcome.INVALID,))
-    with pytest.raises(ValidationError, match="Extra inputs"):
-        SftSettings.model_validate({"outcome": "success"})
-    with pytest.raises(ConfigError, match="form 'yaml' is not known for kind sft; allowed: trl"):
-        export_sft([], Path("unused"), SftSettings(form="yaml"))
-
-
-def test_an_export_without_rows_is_a_typed_shard_and_says_so(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    report = export_sft([(trajectory(authorship=Authorship.SCRIPTED), {})], tmp_path / "out")
-    table = pq.read_table(tmp_path / "out" / "train-00000.parquet")
-    assert (table.num_rows, table.schema.names[:2]) == (0, ["messages", "tools"])
-    assert report.notes[0].startswith("No row is left")
-    assert "include_scripted" in report.notes[1]
-
-
 def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:
     complete_shards: list[int] = []
 
@@ -272,10 +135,12 @@ def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:
             complete_shards.append(len(list(tmp_path.glob(".out.partial-*/train-*.parquet"))))
             yield trajectory(str(i)), {}
 
-    report = export_sft(drawn(), tmp_path / "out", SftSettings(rows_per_shard=3))
+    report = export_sft(drawn(), DatasetFolder(tmp_path / "out"), SftSettings(rows_per_shard=3))
     # when a row is drawn, the shard before its own is already a file, and its own is begun only after its first row
     assert complete_shards == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
-    assert [p.name for p in report.written if p.suffix == ".parquet"] == [f"train-0000{i}.parquet" for i in range(4)]
+    shards = [name.rpartition("-") for name in report.written if name.endswith(".parquet")]
+    assert [number for _, _, number in shards] == [f"0000{i}.parquet" for i in range(4)]
+    assert len({digest for digest, _, _ in shards}) == 1
     assert [r["trajectory_id"] for r in load(tmp_path / "out", tmp_path / "cache")] == [str(i) for i in range(10)]
 
 

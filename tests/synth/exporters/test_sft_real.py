@@ -6,6 +6,7 @@ import pytest
 
 from schemas.messages import to_messages
 from schemas.outcome import Outcome
+from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.sft import export_sft
 from synth.exporters.sft_rows import SftSettings
 from synth.importers.load import imported
@@ -16,13 +17,12 @@ needs_real_data = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectorie
 
 
 @needs_real_data
-def test_real_trajectories_come_back_message_by_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_real_trajectories_come_back_message_by_message(tmp_path: Path) -> None:
     import datasets
 
     found = [f.trajectory for f in imported([DATA / "tau1", DATA / "tau1_retail"]) if isinstance(f, Imported)]
     chosen = {"allow_benchmark": True, "keep_masked": True, "arguments": "json", "rows_per_shard": 30}
-    report = export_sft([(t, {}) for t in found], tmp_path / "out", SftSettings.model_validate(chosen))
+    report = export_sft([(t, {}) for t in found], DatasetFolder(tmp_path / "out"), SftSettings.model_validate(chosen))
     datasets.disable_progress_bars()
     rows = list(datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache")))
     solved = [t for t in found if t.outcome is Outcome.SUCCESS]

@@ -9,14 +9,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import ConfigError
 from synth.importers.load import imported
-from synth.importers.reading import content
 from synth.importers.records import Imported, Rejection
+from synth.importers.unpacking import Unpacked, unpacked
 
 CHAT = {"messages": [{"role": "user", "content": "Wo ist das Paket?"}, {"role": "assistant", "content": "Unterwegs – heute."}]}
 
@@ -35,6 +36,11 @@ def write(folder: Path, name: str, blob: bytes | str) -> Path:
 def load(*sources: Path, format: str = "auto") -> tuple[list[Imported], list[Rejection]]:
     found = list(imported(sources, format=format))
     return [f for f in found if isinstance(f, Imported)], [f for f in found if isinstance(f, Rejection)]
+
+
+def zstd(blob: bytes) -> bytes:
+    packed: bytes = pa.Codec("zstd").compress(blob).to_pybytes()
+    return packed
 
 
 def outcome_of(folder: Path, blob: bytes | str) -> tuple[int, list[tuple[str, str]]]:
@@ -64,7 +70,7 @@ def test_bare_lists_one_per_line_are_records(tmp_path: Path) -> None:
     assert outcome_of(tmp_path, "\n".join(json.dumps(chat(q)["messages"]) for q in "abc")) == (3, [])
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])
 def test_packed_files_are_known_by_content_and_have_the_ids_of_unpacked_ones(tmp_path: Path, pack: Any) -> None:
     plain, _ = load(write(tmp_path, "plain.jsonl", "\n".join(LINES)))
     packed, bad = load(write(tmp_path, "no-suffix", pack("\n".join(LINES).encode())))
@@ -113,17 +119,17 @@ def test_bytes_that_are_no_utf8_refuse_only_their_own_element(tmp_path: Path) ->
     assert outcome_of(tmp_path, blob) == (2, [("1", "not_utf8")])
 
 
-def test_a_cut_array_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
+def test_a_cut_array_is_refused_whole(tmp_path: Path) -> None:
     text = f"[{','.join(LINES)}]"
-    assert outcome_of(tmp_path, text[: len(text) - 20]) == (2, [("2", "not_json")])
+    assert outcome_of(tmp_path, text[: len(text) - 20]) == (0, [("file", "not_json")])
 
 
-def test_a_cut_archive_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
-    rows = [json.dumps(chat(os.urandom(400).hex())) for _ in range(2000)]
-    packed = gzip.compress("\n".join(rows).encode())
-    count, bad = outcome_of(tmp_path, packed[: len(packed) * 9 // 10])
-    assert 0 < count < 2000
-    assert bad[-1] == ("file", "damaged_file")
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd])
+@pytest.mark.parametrize("share", [0.2, 0.9, 0.999])
+def test_a_cut_archive_is_refused_whole(tmp_path: Path, pack: Any, share: float) -> None:
+    rows = [json.dumps(chat(os.urandom(400).hex())) for _ in range(400)]
+    packed = pack("\n".join(rows).encode())
+    assert outcome_of(tmp_path, packed[: int(len(packed) * share)]) == (0, [("file", "damaged_file")])
 
 
 @pytest.mark.parametrize(
@@ -135,10 +141,11 @@ def test_a_cut_archive_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
         (b"[]", "empty"),
         (b"# read me", "not_json"),
         ("[{}]".encode("utf-16"), "not_utf8"),
-        (b"\x28\xb5\x2f\xfd packed", "unsupported_compression"),
+        (b"\x28\xb5\x2f\xfd packed", "damaged_file"),
         (b"PK\x03\x04 packed", "unsupported_compression"),
         (b"\x1f\x8b not really", "damaged_file"),
-        (b'{"simulations": [], "info": {}}', "unknown_format"),
+        (b'{"simulations": [], "info": {}}', "empty"),
+        (b'{"simulations": 3, "info": {}}', "unknown_format"),
         (b"[1, 2]", "unknown_format"),
         (b'{"messages": [{"role": "assistant", "content": null, "tool_calls": [{"name": "f", "arguments": {}}]}]}', "unknown_format"),
     ],
@@ -161,9 +168,10 @@ def test_files_of_a_folder_come_in_sorted_order_and_none_is_passed_over(tmp_path
 
 def test_what_is_too_large_is_refused_by_name(tmp_path: Path) -> None:
     bomb = write(tmp_path, "bomb", gzip.compress(b" " * 3_000_000))
-    _, damage = content(bomb, "bomb", max_bytes=2_000_000)
-    assert damage is not None
-    assert damage.reason == "file_too_large"
+    refused = unpacked(bomb, "bomb", {}, max_bytes=2_000_000)
+    assert isinstance(refused, Rejection)
+    assert refused.reason == "file_too_large"
+    assert isinstance(unpacked(bomb, "bomb", {}, max_bytes=3_000_000), Unpacked)
 
 
 def test_a_huge_line_comes_in_like_any_other(tmp_path: Path) -> None:
@@ -182,7 +190,7 @@ def test_importing_twice_gives_the_same_ids_and_copies_within_a_file_stay_two_ro
 def test_a_missing_path_and_an_unknown_format_are_told_at_once_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere does not exist; give a file or a folder"):
         imported([tmp_path / "nowhere"])
-    with pytest.raises(ConfigError, match=r"format 'tau3' is not known; allowed: auto, openai_messages, tau_bench"):
+    with pytest.raises(ConfigError, match=r"format 'tau3' is not known; allowed: auto, agentrx, .*openai_messages, .*tau_bench"):
         imported([tmp_path], format="tau3")
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from schemas.messages import to_messages
-from synth.importers.json_records import records
 from synth.importers.load import imported
-from synth.importers.records import Imported, Rejection
+from synth.importers.records import Imported, ImportSettings, Rejection
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "ß"}'}}
 MESSAGES: list[dict[str, Any]] = [
@@ -73,9 +72,10 @@ def test_lone_surrogates_in_a_file_become_replacement_characters(tmp_path: Path)
     assert found.task.goal == "a\ufffd"
 
 
-def test_a_record_beyond_the_limit_is_refused_and_the_next_one_is_read() -> None:
-    for blob in (b'{"a": "xxxxxxxxxxxxxxxxxxxx"}\n{"a": 1}\n', b'[{"a": "xxxxxxxxxxxxxxxxxxxx"}, {"a": 1}]'):
-        large, small = records(blob, "f", "s", max_record_chars=20)
-        assert isinstance(large, Rejection)
-        assert large.reason == "record_too_large"
-        assert not isinstance(small, Rejection)
+@pytest.mark.parametrize("text", ['{"messages": "xxxxxxxxxxxxxxxxxxxx"}\n%s\n', '{"messages": "xxxxxxxxxxxxxxxxxxxx"} \n\n%s'])
+def test_a_line_beyond_the_limit_is_refused_and_the_next_one_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "chats"
+    line = json.dumps([{"role": "assistant", "content": "a"}])
+    path.write_text(line + "\n" + text.replace("xx", "x" * 100) % line)
+    found = list(imported([path], settings=ImportSettings(max_record_bytes=100)))
+    assert [f.reason if isinstance(f, Rejection) else "in" for f in found] == ["in", "record_too_large", "in"]

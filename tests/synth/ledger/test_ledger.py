@@ -170,7 +170,10 @@ def test_a_shard_whose_file_is_gone_counts_as_never_done(tmp_path: Path) -> None
     assert [t.slot_id for t in fresh.trajectories()] == ["b"]
     assert "a" not in fresh.state.slots
     (line,) = fresh.state.lost
-    assert "missing; its 1 episodes count as not done" in line
+    assert line == (
+        f"{tmp_path / first.files['turns'].path}: missing; the 1 trajectories of its shard (stage rollout) count as never made: "
+        "run the flow again to fill their slots again, or put the file back from a backup"
+    )
 
 
 def test_a_flipped_byte_in_the_manifest_is_named(tmp_path: Path) -> None:

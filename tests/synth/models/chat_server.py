@@ -8,6 +8,7 @@ More trouble later:  POST /mishaps   <- [{"kind": "status", "status": 503}, null
 
 import argparse
 import asyncio
+import contextlib
 import json
 import signal
 import threading
@@ -23,8 +24,11 @@ from tests.synth.models.chat_brains import Brain, called, hashed, messages_hash,
 KINDS = (
     "status", "unauthorized", "context_length", "bad_request", "hang", "slow_bytes", "disconnect", "disconnect_before", "truncated_json",
     "malformed_json", "wrong_content_type", "empty_choices", "null_message", "broken_arguments", "duplicate_ids", "missing_ids",
-    "wrong_finish_reason",
+    "wrong_finish_reason", "escaped_key", "endless", "announced_endless", "huge_usage", "negative_usage", "fractional_usage",
+    "odd_token_ids",
 )  # fmt: skip
+_COUNTS = {"huge_usage": 2**70, "negative_usage": -1, "fractional_usage": 1.5}
+ENDLESS = 65 * 2**20
 _ERRORS = {
     "unauthorized": (401, "Incorrect API key provided: {key}", "invalid_api_key"),
     "context_length": (400, "This model's maximum context length is 4096 tokens.", "context_length_exceeded"),
@@ -147,6 +151,10 @@ class ChatServer:
         payload = json.dumps(_spoilt(response(body, self.brain(body)), kind)).encode()
         if kind in ("disconnect", "slow_bytes"):
             return await _dribble(request, payload, mishap)
+        if kind in ("endless", "announced_endless"):
+            return await _flood(request, announced=kind == "announced_endless")
+        if kind == "escaped_key":
+            payload = payload.replace(b"KEY", "".join(f"\\u{ord(letter):04x}" for letter in _key(request)).encode())
         if kind == "truncated_json":
             payload = payload[: len(payload) // 2]
         elif kind == "malformed_json":
@@ -159,10 +167,14 @@ class ChatServer:
 
 def _error(request: web.Request, mishap: Mishap) -> web.Response:
     """An error in OpenAI's form; 401 repeats the key, as some servers do."""
-    key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    key = _key(request)
     status, text, code = _ERRORS.get(mishap.kind, (mishap.status, f"planned {mishap.status}", ""))
     headers = {"Retry-After": mishap.retry_after} if mishap.retry_after is not None else {}
     return web.json_response({"error": {"message": text.format(key=key), "code": code}}, status=status, headers=headers)
+
+
+def _key(request: web.Request) -> str:
+    return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
 def _spoilt(reply: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -178,6 +190,10 @@ def _spoilt(reply: dict[str, Any], kind: str) -> dict[str, Any]:
         call_id: Any = "call_same" if kind == "duplicate_ids" else None
         calls = [called("echo", {"text": word}, call_id)["tool_calls"][0] for word in ("one", "two")]
         choice["message"] = {"role": "assistant", "content": None, "tool_calls": calls}
+    elif kind in _COUNTS:
+        reply["usage"]["completion_tokens"] = _COUNTS[kind]
+    elif kind == "odd_token_ids":
+        choice["token_ids"] = [1, -1]
     elif kind == "wrong_finish_reason":
         choice["finish_reason"] = "stop" if choice["message"].get("tool_calls") else "tool_calls"
     return reply
@@ -194,6 +210,16 @@ async def _dribble(request: web.Request, payload: bytes, mishap: Mishap) -> web.
     for i in range(len(payload)):
         await stream.write(payload[i : i + 1])
         await asyncio.sleep(mishap.delay_s)
+    return stream
+
+
+async def _flood(request: web.Request, *, announced: bool) -> web.StreamResponse:
+    """Spaces without end, or until the client has gone."""
+    stream = web.StreamResponse(headers={"Content-Type": "application/json"} | ({"Content-Length": str(ENDLESS)} if announced else {}))
+    await stream.prepare(request)
+    with contextlib.suppress(ConnectionError):
+        for _ in range(ENDLESS // 2**16):
+            await stream.write(b" " * 2**16)
     return stream
 
 

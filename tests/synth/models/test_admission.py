@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.model import Sampling
+from synth.boundary import NotStarted
 from synth.models.admission import Admission, AdmittedChat
 from synth.models.scripted import ScriptedChat, says
 
@@ -120,3 +121,20 @@ def test_an_admitted_model_keeps_its_name_and_gives_its_place_back_after_an_erro
 def test_a_gate_that_lets_nobody_through_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         Admission(0)
+
+
+def test_an_episode_that_may_no_longer_begin_when_its_turn_comes_asks_nothing_and_one_under_way_goes_on() -> None:
+    async def scene() -> list[str]:
+        script = ScriptedChat([says("one"), says("two"), says("three")])
+        model, open_to_new = AdmittedChat(script, Admission(1)), [True]
+        first, second = (model.for_episode(lambda: open_to_new[0]) for _ in range(2))
+        seen = [(await first.complete([], (), Sampling())).content or ""]
+        open_to_new[0] = False
+        with pytest.raises(NotStarted):
+            await second.complete([], (), Sampling())
+        seen.append((await first.complete([], (), Sampling())).content or "")
+        assert model.admission.in_flight == 0
+        assert len(script.requests) == 2
+        return seen
+
+    assert asyncio.run(scene()) == ["one", "two"]

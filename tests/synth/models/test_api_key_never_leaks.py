@@ -3,17 +3,21 @@
 import asyncio
 import gc
 import io
+import json
 import logging
 import traceback
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.model import ModelError, Sampling
 from synth.models.openai_chat import OpenAIChat
 from synth.models.openai_chat import open_model as open_transport
 from synth.models.registry import open_model
+from synth.models.secrets import KeyRemover
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -22,7 +26,7 @@ KEY = "sk-leak-canary-4711"
 QUESTION = [{"role": "user", "content": "hello"}]
 KINDS = (
     *("unauthorized", "context_length", "bad_request", "status", "hang", "disconnect", "disconnect_before", "truncated_json"),
-    *("malformed_json", "wrong_content_type", "empty_choices", "null_message"),
+    *("malformed_json", "wrong_content_type", "empty_choices", "null_message", "announced_endless", "huge_usage"),
 )
 
 
@@ -107,3 +111,47 @@ def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_r
         texts = asyncio.run(scene(server))
     assert "your key is [key]" in texts[3]
     assert KEY not in "\n".join(texts)
+
+
+@pytest.mark.usefixtures("_key")
+@pytest.mark.parametrize("kind", ["none", "escaped_key"])
+def test_a_reply_that_repeats_the_key_in_whatever_spelling_loses_it_and_says_so(kind: str) -> None:
+    def parrot(body: Any) -> dict[str, Any]:
+        word = KEY if kind == "none" else "KEY"
+        call = {"id": "c", "type": "function", "function": {"name": "tell", "arguments": f'{{"key": "{word}"}}'}}
+        return {"role": "assistant", "content": f"your key is {word}", "reasoning_content": word, "tool_calls": [call]}
+
+    async def scene(server: ChatServer) -> Any:
+        model = open_model(ModelSettings(base_url=server.url, model="m", api_key_env="CANARY_KEY"))
+        reply = await model.complete(QUESTION, (), Sampling())
+        await model.close()
+        return reply
+
+    with ChatServer(parrot, mishaps=[Mishap(kind)]) as server:
+        reply = asyncio.run(scene(server))
+    assert (reply.content, reply.thought, reply.tool_calls[0].arguments) == ("your key is [key]", "[key]", '{"key": "[key]"}')
+    assert "u0073" not in reply.raw.lower()
+    assert reply.repairs == ("api_key_removed",)
+
+
+PRINTABLE = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters='"\\|'), min_size=12, max_size=40)
+
+
+@given(key=PRINTABLE, before=st.text(max_size=5), depth=st.integers(1, 3), escaped=st.booleans())
+def test_a_key_is_found_however_json_writes_it(key: str, before: str, depth: int, escaped: bool) -> None:
+    value: Any = f"{before}|{key}|"
+    for _ in range(depth):
+        value = json.dumps(value)
+    if escaped:
+        value = json.dumps(value).replace(json.dumps(key)[1:-1], "".join(f"\\u{ord(letter):04X}" for letter in key))
+    body = json.dumps({"content": value}).encode()
+    decoded = json.loads(KeyRemover(key).clean(body))["content"]
+    for _ in range(depth + escaped):
+        decoded = json.loads(decoded)
+    assert key not in decoded
+    assert decoded == f"{before}|[key]|"
+
+
+def test_words_that_stand_for_no_key_are_not_taken_out_of_what_a_model_says() -> None:
+    for word in ("EMPTY", "dummy", "password"):
+        assert KeyRemover(word).clean(word.encode()) == word.encode()

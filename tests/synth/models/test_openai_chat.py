@@ -233,3 +233,36 @@ def test_a_structured_call_comes_through_as_sent() -> None:
     with ChatServer(lambda body: called("echo", '{"text":  "a"}', "call_x")) as server:
         (call,) = ask(server, tools=TOOLS).tool_calls
     assert (call.call_id, call.name, call.arguments, call.parse_error) == ("call_x", "echo", '{"text":  "a"}', None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("huge_usage", "Expected `int` <= 2147483647 - at `$.usage.completion_tokens`"),
+        ("negative_usage", "Expected `int` >= 0 - at `$.usage.completion_tokens`"),
+        ("fractional_usage", "Expected `int | null`, got `float` - at `$.usage.completion_tokens`"),
+        ("odd_token_ids", "Expected `int` >= 0 - at `$.choices[0].token_ids[1]`"),
+    ],
+)
+def test_numbers_that_no_reply_can_have_make_it_unusable(kind: str, why: str) -> None:
+    with ChatServer(mishaps=[Mishap(kind)]) as server:
+        with pytest.raises(ModelError) as caught:
+            ask(server, max_retries=0)
+        assert ask(server).content is not None
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["endless", "announced_endless"])
+def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(kind: str) -> None:
+    with ChatServer(mishaps=[Mishap(kind)]) as server:
+        with pytest.raises(ModelError, match="the reply is longer than 64 MiB; bound it with max_tokens") as caught:
+            ask(server)
+        assert server.counts()["total"] == 1
+        assert ask(server).content is not None
+    assert (caught.value.retryable, caught.value.timeout) == (False, False)
+
+
+def test_an_answer_of_404_says_what_to_look_at() -> None:
+    said = "look whether base_url ends in /v1, and whether the server has a model named test-model"
+    with ChatServer(mishaps=[Mishap("status", status=404)]) as server, pytest.raises(ModelError, match=said):
+        ask(server)

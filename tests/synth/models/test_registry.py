@@ -49,7 +49,7 @@ def test_an_engine_of_ones_own_is_named_by_module_and_attribute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "why"), [("opnai", "known: openai"), ("no.such:thing", "cannot import"), ("synth.models:nothing", "cannot import")]
+    ("engine", "why"), [("opnai", "known: openai"), ("no.such:thing", "cannot import"), ("synth.models:nothing", "has no nothing")]
 )
 def test_an_engine_that_does_not_exist_is_the_users_to_mend(engine: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):

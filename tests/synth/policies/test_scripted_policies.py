@@ -224,8 +224,8 @@ def test_a_scripted_mixture_plays_a_whole_episode():
     ("shares", "message"),
     [
         (({"policy": "expert"}, {"policy": "oracle"}), r"of\[1\].policy 'oracle' is not known; known: chat, expert, mixture, random"),
-        (({"policy": "expert", "profile": "x"}, {"policy": "random"}), r"of\[0\].profile: Extra inputs are not permitted"),
-        (({"policy": "expert"}, {"policy": "no.such.module:policy"}), r"of\[1\].policy .* cannot be imported"),
+        (({"policy": "expert", "profile": "x"}, {"policy": "random"}), r"of\[0\].profile is not a setting"),
+        (({"policy": "expert"}, {"policy": "no.such.module:policy"}), r"of\[1\].policy .*: cannot import no\.such\.module"),
     ],
 )
 def test_what_is_wrong_with_a_part_is_said_with_its_place(shares, message):

@@ -142,9 +142,11 @@ def test_one_broken_episode_does_not_disturb_the_others(tmp_path: Path) -> None:
     ]
 
 
-def test_the_turns_before_a_fault_are_kept(tmp_path: Path) -> None:
+def test_the_turns_before_a_fault_are_kept_and_the_one_that_the_world_broke_at(tmp_path: Path) -> None:
     first, _ = fill(tmp_path, [work()], {"fail_at_turn": 2})
-    assert len(first.turns) == 2
+    assert [len(turn.observations) for turn in first.turns] == [1, 1, 0]
+    assert first.turns[2].mask == "fault"
+    assert first.turns[2].tool_calls[0].name == "echo"
 
 
 def test_broken_arguments_are_answered_masked_and_not_crashed_on(tmp_path: Path) -> None:

@@ -38,3 +38,8 @@ def test_the_markdown_table_has_a_row_per_line() -> None:
     assert lines[0] == "| stage | in | kept | unit | reasons |"
     assert lines[2] == "| tasks | 4 | 4 | tasks |  |"
     assert len(lines) == 8
+
+
+def test_a_run_of_faults_alone_has_no_empty_reason_before_them() -> None:
+    report = {"kind": "episodes", "outcomes": {"invalid": 3}, "faults": {"model": 2, "timeout": 1}}
+    assert list(funnel({"rollout": report})) == [FunnelRow("rollout", "attempts", 3, 0, "faults: 2 model, 1 timeout")]

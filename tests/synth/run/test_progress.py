@@ -2,9 +2,12 @@
 
 import io
 
+import pytest
+
 from schemas.outcome import Fault
 from schemas.trajectory import Usage
-from synth.run.progress import LiveProgress, PlainProgress, Progress, progress_for
+from synth.run.numbers import short_count, short_duration
+from synth.run.progress import LiveProgress, PlainProgress, Progress, progress_for, time_left
 from tests.trajectories import make_fault, make_trajectory
 
 
@@ -26,7 +29,7 @@ def test_plain_lines_tell_outcomes_faults_tokens_and_money() -> None:
     work(PlainProgress(stream))
     first, second = stream.getvalue().splitlines()
     assert first.startswith("rollout: 2/3 episodes in ")
-    assert first.endswith(", 100 % success, 1 faults, 2.0k tokens, $1.00")
+    assert first.endswith(", 100 % success, 1 fault, 2.0k tokens, $1.00")
     assert second == "done"
 
 
@@ -46,3 +49,64 @@ def test_the_kind_follows_the_stream() -> None:
     assert isinstance(progress_for(Terminal()), LiveProgress)
     assert isinstance(progress_for(io.StringIO()), PlainProgress)
     assert isinstance(progress_for(Terminal(), quiet=True), PlainProgress)
+
+
+def test_turns_and_tokens_of_episodes_under_way_are_told_before_any_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synth.run.progress.PLAIN_EVERY_S", 0.0)
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+    progress.start("rollout", 100, "episodes")
+    for _ in range(1200):
+        progress.turned(Usage(7_000, 700, 0, 1, 0.001))
+    assert stream.getvalue().splitlines()[-1] == "rollout: 0/100 episodes, 1.2k turns, 9.2M tokens, $1.20"
+
+
+def test_tokens_of_a_finished_episode_are_not_told_twice() -> None:
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+    progress.start("rollout", 3, "episodes")
+    progress.turned(Usage(900, 100, 0, 1))
+    progress.advance([make_trajectory("a", totals=Usage(900, 100, 0, 1))])
+    progress.stop()
+    assert stream.getvalue().rstrip().endswith(", 100 % success, 1.0k tokens")
+
+
+def test_an_interrupted_stage_tells_its_turns_even_where_no_episode_was_finished() -> None:
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+    progress.start("rollout", 3, "episodes")
+    progress.turned(Usage(900, 100, 0, 1))
+    progress.stop()
+    assert stream.getvalue().startswith("rollout: 0/3 episodes in ")
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "took_s", "said"),
+    [
+        (0, 320, 600, ""),
+        (3, 320, 600, ""),
+        (32, 320, 2, ""),
+        (32, 320, 60, "about 9 min left"),
+        (160, 320, 60, "about 60 s left"),
+        (16, 320, 600, "about 3 h 10 min left"),
+        (320, 320, 60, ""),
+        (5, 0, 60, ""),
+    ],
+)
+def test_the_time_left_is_told_only_where_enough_is_done(done: int, total: int, took_s: float, said: str) -> None:
+    assert time_left(done, total, took_s) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0"), (950, "950"), (1000, "1.0k"), (99_949, "99.9k"), (640_000, "640k"), (9_216_900, "9.2M"), (3 * 10**9, "3.0G")],
+)
+def test_counts_are_told_as_people_say_them(count: int, said: str) -> None:
+    assert short_count(count) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(42, "42 s"), (120, "2 min"), (3600, "60 min"), (12_000, "3 h 20 min"), (14_400, "4 h"), (400_000, "5 days")]
+)
+def test_durations_are_told_as_people_say_them(seconds: float, said: str) -> None:
+    assert short_duration(seconds) == said

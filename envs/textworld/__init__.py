@@ -1,0 +1,48 @@
+"""TextWorld as an environment: text adventures by seed, played through typed tools, checked on the game's own facts."""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from envs.textworld.config import TextWorldConfig, validated
+from envs.world import World
+from schemas.environment import Env, EnvSpec
+from schemas.task import Task
+
+if find_spec("textworld") is None:
+    raise ImportError("TextWorld is not installed; pip install -c constraints.txt -e '.[textworld]'")
+
+SPEC = EnvSpec(
+    name="textworld",
+    version="1",
+    licence="MIT (TextWorld), GPL-2.0-or-later (its interpreter, jericho)",
+    capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
+    blocking=True,
+    memory_bytes=2 * 2**20,
+    facts={
+        "quest/*/completed": "required",
+        "thing/*/place": "required",
+        "door/*/state": "required",
+        "container/*/state": "required",
+        "food/*/eaten": "protected",
+        "player/*/room": "free",
+    },
+    profiles=("wanders",),
+)
+
+
+def open_textworld(settings: Mapping[str, Any]) -> Env:
+    """A world without a game until it is reset. Raises `ConfigError` for settings that it does not know."""
+    from envs.textworld.env import TextWorldEnv
+
+    return TextWorldEnv(SPEC, validated(settings))
+
+
+def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+    """See `envs.textworld.tasks.tasks_of`."""
+    from envs.textworld.tasks import tasks_of
+
+    return tasks_of(SPEC.name, validated(settings), seed, count)
+
+
+WORLD = World(SPEC, open_textworld, make_tasks, TextWorldConfig)

@@ -1,0 +1,24 @@
+"""A misconception: the expert that now and then does whatever can be done, and has to find back."""
+
+from random import Random
+
+from envs.textworld.commands import Command
+from envs.textworld.logic import Logic
+from schemas.errors import ConfigError
+
+PROFILES = ("correct", "mixed", "wanders")
+SHARE = 0.25
+
+
+def wanders_off(profile: str | None, seed: int, turn: int, logic: Logic) -> Command | None:
+    """What is done instead of the plan's next step, or None. Raises `ConfigError` for a profile that is not known.
+
+    Food is not eaten: that cannot be mended. `mixed` is one of the others, by the seed.
+    """
+    chosen = Random(seed).choice(("correct", "wanders")) if profile == "mixed" else profile or "correct"
+    if chosen not in PROFILES:
+        raise ConfigError(f"textworld has no expert profile {chosen!r}; it has {', '.join(PROFILES)}")
+    draw = Random(f"{seed} {turn}")
+    if chosen == "correct" or draw.random() >= SHARE:
+        return None
+    return draw.choice([command for command in logic.possible() if command.tool != "eat"])

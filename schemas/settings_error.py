@@ -1,0 +1,99 @@
+"""A settings model's refusal as one line in plain words: where, what it must be, which keys are allowed there."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+_MAPPING = "must be a mapping of settings"
+_LIST = "must be a list"
+_PLAIN: Mapping[str, str] = {
+    "missing": "is missing",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a whole number of a size that a file can hold",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be text (in quotes where it looks like a number, a date or yes/no)",
+    "string_unicode": "must be valid Unicode text",
+    "string_pattern_mismatch": "must look like {pattern}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+    "literal_error": "must be one of {expected}",
+    "enum": "must be one of {expected}",
+    "none_required": "must be left out",
+    "list_type": _LIST,
+    "tuple_type": _LIST,
+    "set_type": _LIST,
+    "frozen_set_type": _LIST,
+    "dict_type": _MAPPING,
+    "mapping_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+    "dataclass_type": _MAPPING,
+    "value_error": "{error}",
+    "assertion_error": "{error}",
+}
+"""Pydantic's kinds of errors in words that need no knowledge of Python; braces are filled from the error's own context."""
+
+
+def explain(error: ValidationError, model: type[BaseModel] | None = None, prefix: str = "", also: Iterable[str] = ()) -> str:
+    """The first problem of `error`; `also` are keys that are allowed beside those of `model`. The input is never shown: it may be a key."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    location, more = first["loc"], f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    kind = first["type"]
+    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in first.get("ctx", {}).items()}
+    if kind == "invalid_key" or (location and location[-1] == "[key]"):
+        location = location[:-1] if location[-1] == "[key]" else location
+        return f"{_place(prefix, location)}: a key here is no text; put it in quotes{more}"
+    place = _place(prefix, location)
+    if kind == "extra_forbidden":
+        return f"{place} is not a setting{allowed(model, location[:-1], also)}{more}"
+    if kind == "missing":
+        return f"{place} is missing{more}"
+    words = _PLAIN[kind].format(**context) if kind in _PLAIN else first["msg"].replace("Input should be", "must be")
+    keys = allowed(model, location, also) if words == _MAPPING else ""
+    return f"{place}: {words}{keys}{more}"
+
+
+def allowed(model: type[BaseModel] | None, location: Sequence[int | str], also: Iterable[str] = ()) -> str:
+    """`; allowed: a, b` for the keys at a place in the input; empty where no model is known for it."""
+    found = _model_at(model, location)
+    if found is None:
+        return ""
+    names = {field.alias or name for name, field in found.model_fields.items()} | (set() if location else set(also))
+    return f"; allowed: {', '.join(sorted(names)) or 'none'}"
+
+
+def _place(prefix: str, location: Sequence[int | str]) -> str:
+    path = prefix + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return path.lstrip(".") or "the settings"
+
+
+def _model_at(model: type[BaseModel] | None, location: Sequence[int | str]) -> type[BaseModel] | None:
+    """The settings model that a place in the input belongs to; None where that is no model."""
+    for part in location:
+        if isinstance(part, int) or model is None:
+            continue  # an entry of a list: its model is the list's
+        field = model.model_fields.get(part)
+        by_alias = next((f for f in model.model_fields.values() if f.alias == part), None)
+        chosen = field or by_alias
+        model = None if chosen is None else next(_models_in(chosen.annotation), None)
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)

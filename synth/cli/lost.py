@@ -1,0 +1,11 @@
+"""What a run has lost, said by every command that reads it."""
+
+import click
+
+from synth.ledger.ledger import Ledger
+
+
+def say_lost(ledger: Ledger) -> None:
+    """A line on stderr per lost shard: its file, what it held, what to do."""
+    for line in ledger.state.lost:
+        click.echo(line, err=True)

@@ -1,0 +1,173 @@
+"""A data set folder: shards, card and manifest, written aside and then put in place, never over what synth did not write.
+
+The order (shards, card, manifest, then what they replace is removed) keeps the folder readable at every moment: the card lists its
+shards by name, and their names hold the digest of the rows.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from os import getpid
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import msgspec
+import pyarrow as pa
+
+from schemas.canonical import digest
+from schemas.errors import ConfigError
+from synth.exporters.shards import ShardFile, is_shard, write_shards, writing
+from synth.exporters.spelling import Spelling, as_key
+from synth.ledger.storage import Storage, process_lives
+
+CARD, MANIFEST = "README.md", "manifest.json"
+Replace = Literal["nothing", "written", "edited"]
+"""What an export may replace: nothing, a data set that synth wrote, or one whose card was edited by hand as well."""
+_WRITTEN_BY = "synth"
+_SEAL = re.compile(r"\n<!-- written by synth ([0-9a-f]{32}); an edited card is not replaced unasked -->\n\Z")
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """manifest.json, as far as it is read again; `stage_key` says which stage of which flow wrote it."""
+
+    written_by: str
+    files: dict[str, ShardFile]
+    stage_key: str | None = None
+
+
+class DatasetFolder:
+    """Used as a context manager: what was not committed leaves nothing behind. Raises `ConfigError` for what it must not replace.
+
+    `url` is a path or anything that fsspec opens. Files of others beside a data set of ours are left alone.
+    """
+
+    def __init__(self, url: str | Path, *, replace: Replace = "nothing", stage_key: str | None = None, say: Spelling = as_key) -> None:
+        self._storage = Storage(str(url), "dataset folder")
+        self._url = self._storage.url
+        self._local = Path(self._storage.root).resolve() if self._storage.local else None
+        self._replace = replace
+        self._stage_key = stage_key
+        self._say = say
+        self._found = self._ours()
+        self.shards: dict[str, ShardFile] = {}
+
+    def __enter__(self) -> "DatasetFolder":
+        with writing(self._url):
+            self._aside = self._folder_aside()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        shutil.rmtree(self._aside, ignore_errors=True)
+
+    def write_shards(self, records: Iterable[Mapping[str, Any]], schema: pa.Schema, rows_per_shard: int) -> None:
+        """Writes all rows aside; see `synth.exporters.shards`."""
+        self.shards = write_shards(self._aside, records, schema, rows_per_shard, self._url)
+
+    def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
+        """Puts everything in its place; the names of the files. The same rows again change nothing, not even an edited card."""
+        before = read_manifest(self._storage)
+        same = before is not None and before.files == self.shards
+        if before is not None and not same and self._replace == "nothing":
+            raise ConfigError(f"{self._url}: holds another dataset; choose another folder, or replace it with {self._say('overwrite')}")
+        edited = self._edited()
+        if edited and not same and self._replace != "edited":
+            raise ConfigError(f"{self._url}/{CARD}: edited by hand; rename it first, or have it written anew with {self._say('overwrite')}")
+        key = {} if self._stage_key is None else {"stage_key": self._stage_key}
+        manifest = msgspec.json.encode({"written_by": _WRITTEN_BY, **key, **described, "files": self.shards})
+        with writing(self._url):
+            (self._aside / CARD).write_text(_sealed(card), encoding="utf-8")
+            (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
+            names = [*self.shards, CARD, MANIFEST]
+            self._put([name for name in names if not (name == CARD and edited and same)])
+            for name in self._found:
+                if is_shard(name) and name not in self.shards:
+                    self._storage.discard(name)
+        return tuple(names)
+
+    def _folder_aside(self) -> Path:
+        """A fresh folder on the file system of the target; what processes that died had left aside is removed."""
+        if (out := self._local) is None:
+            return Path(tempfile.mkdtemp(prefix="synth-export-"))
+        inside, beside = ".partial-", f".{out.name}.partial-"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for left in [*out.glob(f"{inside}*"), *out.parent.glob(f"{beside}*")]:
+            if not process_lives(left.name.rpartition("-")[2]):
+                shutil.rmtree(left, ignore_errors=True)
+        aside = out / f"{inside}{getpid()}" if out.exists() else out.parent / f"{beside}{getpid()}"
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        return aside
+
+    def _put(self, names: list[str]) -> None:
+        """Moves or copies files from aside, those that stand already excepted."""
+        if self._local is None:
+            self._storage.fs.makedirs(self._storage.root, exist_ok=True)
+        elif not self._local.exists():
+            self._aside.replace(self._local)
+            return
+        for name in names:
+            if self._stands(name):
+                continue
+            if self._local is not None:
+                (self._aside / name).replace(self._local / name)
+            else:
+                self._storage.fs.put_file(str(self._aside / name), f"{self._storage.root}/{name}")
+
+    def _stands(self, name: str) -> bool:
+        blob = (self._aside / name).read_bytes()
+        return self._storage.size(name) == len(blob) and self._storage.read(name) == blob
+
+    def _ours(self) -> list[str]:
+        """Names in the folder. Raises `ConfigError` where it holds something and is no data set of ours."""
+        fs, root = self._storage.fs, self._storage.root
+        with writing(self._url):
+            if not fs.exists(root):
+                return []
+            names = sorted(path.rstrip("/").rpartition("/")[2] for path in fs.ls(root, detail=False))
+        names = [name for name in names if not name.startswith(".partial-")]
+        strangers = [name for name in names if not is_shard(name) and (name != CARD or self._edited())]
+        if strangers and read_manifest(self._storage) is None:
+            raise ConfigError(f"{self._url}: holds {strangers[0]}, which synth did not write; choose another folder")
+        return names
+
+    def _edited(self) -> bool:
+        """Whether a card stands here that is not as synth wrote it."""
+        try:
+            card = self._storage.read(CARD).decode(errors="replace")
+        except FileNotFoundError:
+            return False
+        seal = _SEAL.search(card)
+        return seal is None or seal[1] != digest(card[: seal.start()].encode())
+
+
+def read_manifest(storage: Storage) -> Manifest | None:
+    """The manifest of the data set that stands here, or None where there is none of ours."""
+    try:
+        manifest = msgspec.json.decode(storage.read(MANIFEST), type=Manifest)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    return manifest if manifest.written_by == _WRITTEN_BY else None
+
+
+def why_to_write(url: str, stage_key: str) -> str | None:
+    """Why a stage has to write its data set (again), or None where it stands whole; local shards are compared with their digests."""
+    storage = Storage(url)
+    manifest = read_manifest(storage)
+    if manifest is None:
+        return f"{storage.url}: no dataset stands there"
+    if manifest.stage_key != stage_key:
+        return f"{storage.url}: holds another export"
+    if storage.size(CARD) is None:
+        return f"{storage.url}/{CARD}: missing"
+    for name, file in manifest.files.items():
+        size = storage.size(name)
+        if size != file.bytes or (storage.local and digest(storage.read(name)) != file.digest):
+            return f"{storage.url}/{name}: {'missing' if size is None else 'damaged'}"
+    return None
+
+
+def _sealed(card: str) -> str:
+    """A card with a last line that tells whether it was edited since."""
+    return f"{card}\n<!-- written by synth {digest(card.encode())}; an edited card is not replaced unasked -->\n"

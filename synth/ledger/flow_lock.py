@@ -1,0 +1,83 @@
+"""One flow at a time works on a run directory from this machine; any number of processes may work on that flow.
+
+A file beside the journals, locked (flock) by every process of the running flow, names that flow; a lock dies with its
+process. Taken alone to write the name, then shared: who gets it shared reads whose flow it is.
+"""
+
+import contextlib
+import fcntl
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from schemas.errors import ConfigError
+from synth.ledger.storage import access_error, write_error
+
+PATIENCE_S = 1.0
+
+
+class _Running(msgspec.Struct, frozen=True):
+    """Whose flow it is: its hash and name, and the process that wrote this."""
+
+    flow: str
+    name: str
+    pid: int
+
+
+@contextlib.contextmanager
+def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
+    """Holds the run at `url` for the flow with this hash and name. Raises `ConfigError` where another flow is running on it."""
+    path = folder / "flow.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise write_error(str(path), error) from error
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while (other := _other(file, _Running(flow, name, os.getpid()), path)) is not None:
+            if time.monotonic() > deadline:
+                raise ConfigError(
+                    f"{url}: the flow {other.name!r} is running on it (process {other.pid}), and this one differs from it: "
+                    "wait until that one ends, or name another run directory"
+                )
+            time.sleep(random.uniform(0.01, 0.05))
+        yield
+    finally:
+        os.close(file)
+
+
+def _other(file: int, mine: _Running, path: Path) -> _Running | None:
+    """None with the lock held; else the flow that holds it, and the lock is not held."""
+    try:
+        if _locked(file, fcntl.LOCK_EX):
+            os.ftruncate(file, 0)
+            os.pwrite(file, msgspec.json.encode(mine), 0)
+        if not _locked(file, fcntl.LOCK_SH):
+            return _Running("", "unknown", 0)
+        found = _read(file)
+        if found is not None and found.flow == mine.flow:
+            return None
+        fcntl.flock(file, fcntl.LOCK_UN)
+    except OSError as error:
+        raise access_error(str(path), error) from error
+    return found or _Running("", "unknown", 0)
+
+
+def _locked(file: int, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(file: int) -> _Running | None:
+    try:
+        return msgspec.json.decode(os.pread(file, 4096, 0), type=_Running)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,138 @@
+"""What cannot be held (a number past 64 bits, text that is no UTF-8, a count below zero) ends its own trajectory, never the shard.
+
+A shard is built and read back; where that fails, each field is put alone through the same tables.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from schemas.errors import SynthError
+from schemas.outcome import Fault, Outcome, Termination
+from schemas.task import Task
+from schemas.trajectory import Trajectory, Turn, Usage
+from synth.ledger.rows import shard_tables, trajectories_of
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+UNSTORABLE = (pa.ArrowException, msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError)
+"""What pyarrow and msgspec raise for a value of the wrong size, type or encoding."""
+
+_BOUNDARY = {
+    Fault.ENVIRONMENT: {"observations", "state_key", "reward", "system_prompt", "tools", "opening", "opening_state_key", "check_result"},
+    Fault.MODEL: {"content", "thought", "tool_calls", "usage", "latency_ms", "prompt_token_ids", "completion_token_ids", "logprobs"}
+    | {"repairs", "raw", "totals", "weights_id"},
+}
+"""Who gave a field its value; what is in neither list comes from our own machinery."""
+
+_KEPT = {"outcome", "termination", "fault"}
+"""Optional or not, a trajectory cannot be made without them."""
+
+
+def storable_shard(
+    stage: str,
+    stage_key: str,
+    trajectories: Sequence[Trajectory],
+    tasks: Sequence[Task],
+    decisions: Sequence[msgspec.Struct],
+    scores: Sequence[msgspec.Struct],
+) -> tuple[Sequence[Trajectory], dict[str, pa.Table], list[Trajectory]]:
+    """The trajectories as they can be held, the shard's tables, and those of the trajectories that had to become invalid for it.
+
+    Raises `SynthError` for any other record that cannot be held.
+    """
+    try:
+        return trajectories, _readable_tables(stage, stage_key, trajectories, tasks, decisions, scores), []
+    except UNSTORABLE:
+        kept = [storable(trajectory) for trajectory in trajectories]
+    for table, records in (("trajectories", kept), ("tasks", tasks), ("decisions", decisions), ("scores", scores)):
+        for record in records:
+            problem = _problem({table: [record]})
+            if problem is not None:
+                raise SynthError(f"stage {stage}: a row of {table} cannot be stored ({problem}): {record!r}"[:600])
+    ended = [new for old, new in zip(trajectories, kept, strict=True) if new is not old]
+    return kept, _readable_tables(stage, stage_key, kept, tasks, decisions, scores), ended
+
+
+def ended_line(trajectory: Trajectory) -> str:
+    """One line for a trajectory that became invalid on its way into the ledger."""
+    return f"trajectory {trajectory.trajectory_id}: {trajectory.fault_detail}; committed as invalid ({trajectory.fault})"
+
+
+def _readable_tables(stage: str, stage_key: str, trajectories: Sequence[Trajectory], *others: Any) -> dict[str, pa.Table]:
+    """The tables of a shard whose trajectories can be read back: none may be committed that stops every later reader."""
+    tables = shard_tables(stage, stage_key, trajectories, *others)
+    if trajectories:
+        deque(trajectories_of(tables["trajectories"], tables["turns"]), maxlen=0)
+    return tables
+
+
+def storable(trajectory: Trajectory) -> Trajectory:
+    """The trajectory itself; or, where a value cannot be held, an invalid attempt that ends before it and names the field."""
+    if _problem({"trajectories": [trajectory]}) is None:
+        return trajectory
+    bare = msgspec.structs.replace(trajectory, turns=())
+    cut, problems = len(trajectory.turns), dict[str, str]()
+    for index, turn in enumerate(trajectory.turns):
+        problems = _unstorable(turn, partial(_with_turn, bare))
+        if problems:
+            cut = index
+            break
+    of_turn = [f"turn {cut}: {name}: {why}" for name, why in problems.items()]
+    of_all = _unstorable(bare, lambda alone: alone)
+    lines = [*of_turn, *(f"{name}: {why}" for name, why in of_all.items())]
+    if trajectory.fault_detail is not None and "fault_detail" not in of_all:
+        lines.insert(0, trajectory.fault_detail)
+    blank: dict[str, Any] = {field.name: _default(field) for field in msgspec.structs.fields(trajectory) if field.name in of_all}
+    if "totals" in of_all:
+        blank["totals"] = sum((turn.usage for turn in trajectory.turns[:cut] if turn.usage is not None), Usage())
+    changes = blank | {
+        "outcome": Outcome.INVALID,
+        "termination": Termination.FAULT,
+        "fault": trajectory.fault or _boundary(next(iter([*problems, *of_all]), "")),
+        "fault_detail": ("a value that the ledger cannot hold: " + "; ".join(lines))[:500],
+        "reward": None,
+        "check_result": None,
+        "turns": trajectory.turns[:cut],
+    }
+    return msgspec.structs.replace(trajectory, **changes)
+
+
+def _problem(records: Mapping[str, Sequence[Any]]) -> str | None:
+    """Why these records fit no table, or None."""
+    order = ("trajectories", "tasks", "decisions", "scores")
+    try:
+        _readable_tables("", "", *(records.get(table, ()) for table in order))
+    except UNSTORABLE as error:
+        return " ".join(str(error).split())[:200]
+    return None
+
+
+def _unstorable(record: S, as_trajectory: Callable[[S], Trajectory]) -> dict[str, str]:
+    """The fields of a turn or trajectory that no column can hold, each with the reason."""
+    fields = [field for field in msgspec.structs.fields(record) if not field.required and field.name not in _KEPT]
+    bare = msgspec.structs.replace(record, **{field.name: _default(field) for field in fields})
+    found = {}
+    for field in fields:
+        alone = msgspec.structs.replace(bare, **{field.name: getattr(record, field.name)})
+        problem = _problem({"trajectories": [as_trajectory(alone)]})
+        if problem is not None:
+            found[field.name] = problem
+    return found
+
+
+def _with_turn(bare: Trajectory, turn: Turn) -> Trajectory:
+    fields = [field for field in msgspec.structs.fields(bare) if not field.required and field.name not in _KEPT]
+    return msgspec.structs.replace(bare, **{field.name: _default(field) for field in fields} | {"turns": (turn,)})
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    return field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+
+
+def _boundary(field: str) -> Fault:
+    return next((fault for fault, names in _BOUNDARY.items() if field in names), Fault.INFRASTRUCTURE)

@@ -1,0 +1,24 @@
+"""Which paths and URLs a run or a dataset can lie at."""
+
+PROTOCOLS = ("file", "local", "memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl")
+"""File systems that can create a file only where there is none: what a ledger stands on."""
+
+
+def unusable(url: str) -> str | None:
+    """Why nothing can lie at a path or URL, in a few words, or None."""
+    if not url.strip():
+        return "the name is empty"
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        return "the name is not UTF-8; rename it, or, where it looks right, set LANG=C.UTF-8: this process takes names for ASCII"
+    if any(character in url for character in "\n\r\0"):
+        return "the name holds a line break"
+    if "::" in url:
+        return "the name holds `::`, which would chain file systems"
+    protocol, separator, rest = url.partition("://")
+    if url.startswith("data:") or (separator and protocol not in PROTOCOLS):
+        return "files there cannot be created safely; use a folder, s3://, gs:// or abfs://"
+    if separator and not rest.strip("/") and protocol not in ("file", "local"):
+        return f"it names no folder; write {protocol}://somewhere/run"
+    return None

@@ -1,0 +1,55 @@
+"""A world that computes or sleeps on the event loop holds up every other episode: it is named while it does."""
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from synth.boundary import crossing, place_in
+
+STALL_S = 5.0
+
+
+@contextmanager
+def stalls_named(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterator[None]:
+    """Watches the running event loop from a thread; says one line per place in foreign code that keeps it for `stall_s`."""
+    loop, over = asyncio.get_running_loop(), threading.Event()
+    beat = [time.monotonic()]
+
+    def tick() -> None:
+        beat[0] = time.monotonic()
+        if not over.is_set():
+            loop.call_later(stall_s / 4, tick)
+
+    tick()
+    thread = threading.Thread(target=_watch, args=(threading.get_ident(), beat, over, say, stall_s), daemon=True, name="stalls")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _watch(loop_thread: int, beat: list[float], over: threading.Event, say: Callable[[str], None], stall_s: float) -> None:
+    named: set[str] = set()
+    while not over.wait(stall_s / 4):
+        late = time.monotonic() - beat[0]
+        place = _foreign_place(sys._current_frames().get(loop_thread)) if late > stall_s else None
+        if place is not None and place not in named:
+            named.add(place)
+            say(
+                f"{place}: this code has held up every episode for {late:.1f} s; a world that computes or waits for long without "
+                "`await` says blocking=True in its EnvSpec, and is then stepped on threads"
+            )
+
+
+def _foreign_place(frame: FrameType | None) -> str | None:
+    """Where in a world (or a user's policy) the thread is; None where it is in none."""
+    frames: list[tuple[FrameType, int]] = []
+    while frame is not None and frame.f_code is not crossing.__code__:
+        frames.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return place_in(frames[::-1]) if frame is not None else None

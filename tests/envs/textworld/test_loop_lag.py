@@ -1,0 +1,14 @@
+"""64 episodes at once leave the event loop free."""
+
+import pytest
+
+pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
+
+from benchmarks import textworld_lag
+
+
+@pytest.mark.slow
+def test_the_loop_is_less_than_100_ms_late_with_64_episodes_live() -> None:
+    report = textworld_lag.measure(tasks=4, rounds=1)
+    assert textworld_lag.LIVE == 64
+    assert report.missed == []

@@ -1,0 +1,72 @@
+"""A run goes into a folder of its own; what a user keeps elsewhere is not touched."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flows.run_folder import refuse_foreign
+from schemas.errors import ConfigError
+from synth.ledger.ledger import Ledger
+from synth.ledger.storage import Storage
+from tests.flow_files import echo_flow, run_flow
+
+SMALL = {"env": {"name": "echo", "tasks": 1, "turns": 1}, "stages": [{"rollout": {"trials": 1}}]}
+
+
+@pytest.mark.parametrize("name", ["flow.yaml", "cost.json", "datasets/mine/a.txt", "tasks/mine.md", "trajectories/a.parquet"])
+def test_a_folder_with_a_users_own_files_is_refused_unchanged(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError, match="is not a run folder, and holds " + name.split("/")[0]):
+        run_flow(echo_flow(**SMALL), str(tmp_path))
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_the_folder_of_the_flow_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text("name: x")
+    with pytest.raises(ConfigError, match=r"holds my\.yaml"):
+        refuse_foreign(str(tmp_path), tmp_path / "my.yaml")
+
+
+def test_logs_and_what_a_killed_start_left_are_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "out.log").write_text("")
+    (tmp_path / "manifest").mkdir()
+    (tmp_path / "manifest" / ".tmp-1-a").write_text("")
+    run_flow(echo_flow(**SMALL), str(tmp_path))
+    assert len(Ledger(str(tmp_path)).state.current_valid()) == 1
+
+
+def test_a_flow_file_beside_imported_trajectories_is_not_written_over(tmp_path: Path) -> None:
+    Ledger(str(tmp_path), create=True)  # what an import makes
+    (tmp_path / "flow.yaml").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds a flow\.yaml that no run wrote"):
+        run_flow(echo_flow(**SMALL), str(tmp_path))
+    assert (tmp_path / "flow.yaml").read_text() == "mine"
+
+
+def test_a_copied_run_goes_on_from_where_the_first_stopped(tmp_path: Path) -> None:
+    run_flow(echo_flow(**SMALL), str(tmp_path / "a"))
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    _, _, said = run_flow(echo_flow(**SMALL), str(tmp_path / "b"))
+    assert "rollout: nothing to do" in said
+    more = SMALL | {"stages": [{"rollout": {"trials": 3}}]}
+    run_flow(echo_flow(**more), str(tmp_path / "b"))
+    assert [len(Ledger(str(tmp_path / name)).state.current_valid()) for name in "ab"] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", " ", "a::b", "::", "simplecache::memory://x", "x\udc80", "x\ny", "/dev/null", "/dev/null/x"),
+        *("foo://x", "http://127.0.0.1:1/x", "github://a/b", "ftp://127.0.0.1/x", "hf://a/b", "reference://", "data:,x"),
+        *("memory://", "s3://"),
+    ],
+)
+def test_where_no_run_can_lie_is_told_at_once(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Storage(url)
+    assert "\n" not in str(caught.value)
+    str(caught.value).encode()

@@ -1,0 +1,68 @@
+"""What a user sees of a run that cannot work: one line, exit 1 or 2, and never a traceback."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.flow_files import SYNTH, echo_flow, model_flow
+from tests.synth.models.chat_server import ChatServer, Mishap
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def run(tmp_path: Path, content: dict[str, Any], **environment: str) -> "subprocess.CompletedProcess[str]":
+    flow = tmp_path / "flow.yaml"
+    flow.write_text(yaml.safe_dump(content))
+    command = [*SYNTH, "run", str(flow), "--run-dir", str(tmp_path / "run")]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def last_line(done: "subprocess.CompletedProcess[str]") -> str:
+    return done.stderr.splitlines()[-1]
+
+
+def test_a_run_in_which_every_attempt_is_a_fault_says_which_and_exits_1(tmp_path: Path) -> None:
+    flow = echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}])
+    for _ in range(2):
+        done = run(tmp_path, flow.model_dump(mode="json"))
+        assert done.returncode == 1
+        assert "fault    4 x step: RuntimeError: planned: echo fails at turn 1 (echo.py:110 in step)" in done.stdout
+        assert "after a fix raise `version` in the EnvSpec of echo" in done.stdout
+        assert "\nlook     " in done.stdout
+        assert last_line(done).startswith("synth: none of the 4 attempts is valid, all ended in faults; the commonest: step: RuntimeError")
+
+
+def test_a_server_that_refuses_the_key_is_one_line_that_says_where_to_look_and_not_the_key(tmp_path: Path) -> None:
+    with ChatServer(mishaps=[Mishap("unauthorized")] * 1000) as server:
+        flow = model_flow(server.url, model={"api_key_env": "MY_TEST_KEY"}, env={"name": "echo", "tasks": 50, "turns": 3})
+        done = run(tmp_path, flow.model_dump(mode="json"), MY_TEST_KEY="sk-secret-0123456789")
+    assert done.returncode == 1
+    assert last_line(done).startswith(
+        f"synth: model test at {server.url}: HTTP 401: Incorrect API key provided: [key]; look at the key in MY_TEST_KEY; "
+    )
+    assert "sk-secret" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({"base_url": "http://127.0.0.1:99999/v1"}, "base_url: Port out of range 0-65535"),
+        ({"api_key_env": "sk_live_51aBcDeFgHiJkLmNoP"}, "api_key_env: this is the name of an environment variable"),
+        ({"extra_body": {"api_key": "sk-secret-0123456789"}}, "extra_body: api_key holds a key"),
+    ],
+)
+def test_settings_of_a_model_that_cannot_work_are_one_line_and_exit_2(tmp_path: Path, model: dict[str, Any], said: str) -> None:
+    content = model_flow("http://127.0.0.1:9/v1").model_dump(mode="json")
+    content["models"]["explorer"] |= model
+    done = run(tmp_path, content)
+    assert done.returncode == 2
+    assert said in last_line(done)
+    assert "sk" + "_live" not in done.stderr
+    assert "sk-secret" not in done.stderr
+    assert not (tmp_path / "run").exists()

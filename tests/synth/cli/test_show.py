@@ -1,0 +1,49 @@
+"""`synth show --prompt` and `synth diff`: what the model was shown, and a word where two trajectories are hardly comparable."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from synth.cli.diff import diff
+from synth.cli.show import show
+from synth.ledger import Ledger, StageRef
+from tests.trajectories import TOOLS, make_trajectory
+
+SYSTEM = 'Look around.\n\n  "Quotes", <tags> and umlauts: äöü.'
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> str:
+    ledger = Ledger(str(tmp_path), create=True)
+    shown = make_trajectory("a", system_prompt=SYSTEM)
+    bare = make_trajectory("b", system_prompt=None, tools=(), synthesizer="import", task_id="other")
+    ledger.commit(StageRef("import", "i"), trajectories=[shown, bare, make_trajectory("c", turns=1)])
+    return str(tmp_path)
+
+
+def identity(slot: str) -> str:
+    return make_trajectory(slot).trajectory_id
+
+
+def test_the_prompt_is_the_system_prompt_and_the_tools_as_the_model_saw_them(run_dir: str) -> None:
+    shown = CliRunner().invoke(show, [run_dir, identity("a"), "--prompt"])
+    assert shown.exit_code == 0
+    system, tools = shown.stdout[: len(SYSTEM)], shown.stdout[len(SYSTEM) :]
+    assert system == SYSTEM
+    assert json.loads(tools) == TOOLS[0]
+    as_json = CliRunner().invoke(show, [run_dir, identity("a"), "--prompt", "--json"])
+    assert json.loads(as_json.stdout) == {"system_prompt": SYSTEM, "tools": list(TOOLS)}
+
+
+def test_a_prompt_that_was_not_recorded_is_said_to_be_absent(run_dir: str) -> None:
+    shown = CliRunner().invoke(show, [run_dir, identity("b"), "--prompt"])
+    assert shown.stdout == "(no system prompt)\n\n(the source recorded no tools)\n"
+
+
+def test_attempts_at_different_tasks_are_compared_with_a_warning_in_one_line(run_dir: str) -> None:
+    compared = CliRunner().invoke(diff, [run_dir, identity("a"), identity("b")])
+    assert compared.exit_code == 0
+    assert compared.stderr == "attempts at different tasks, task and other: what differs says little about the agents\n"
+    assert CliRunner().invoke(diff, [run_dir, identity("a"), identity("c")]).stderr == ""

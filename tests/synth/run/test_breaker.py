@@ -1,0 +1,46 @@
+"""The breaker: refusals in a row end a run, answers between them do not."""
+
+import pytest
+
+from schemas.outcome import Fault
+from synth.boundary import FaultError
+from synth.run.breaker import IN_A_ROW, Breaker
+
+REFUSED = FaultError(Fault.MODEL, "policy: model m at http://x/v1: HTTP 401: no", final=True)
+LOST = FaultError(Fault.MODEL, "policy: model m at http://x/v1: connection lost")
+LATE = FaultError(Fault.TIMEOUT, "policy: model m at http://x/v1: no reply within 120 s")
+BROKEN_WORLD = FaultError(Fault.ENVIRONMENT, "step 0: KeyError")
+
+
+def fails(breaker: Breaker, error: FaultError, times: int = IN_A_ROW) -> str | None:
+    for _ in range(times):
+        breaker.failed(error)
+    return breaker.tripped()
+
+
+@pytest.mark.parametrize("error", [REFUSED, LOST, LATE])
+def test_a_model_that_never_answered_ends_the_run_and_its_last_words_are_told(error: FaultError) -> None:
+    breaker = Breaker()
+    assert fails(breaker, error, IN_A_ROW - 1) is None
+    assert fails(breaker, error, 1) == (
+        f"{error.detail.removeprefix('policy: ')}; stopped after 10 attempts in a row that ended so: mend it and run again, "
+        "what was done is kept"
+    )
+
+
+def test_after_a_first_answer_only_what_asking_again_cannot_change_ends_the_run() -> None:
+    for error, ends in ((REFUSED, True), (LOST, False), (LATE, False)):
+        breaker = Breaker()
+        breaker.answered()
+        assert (fails(breaker, error) is not None) is ends
+
+
+def test_an_answer_between_refusals_starts_the_count_again() -> None:
+    breaker = Breaker()
+    for _ in range(50):
+        assert fails(breaker, REFUSED, IN_A_ROW - 1) is None
+        breaker.answered()
+
+
+def test_a_broken_world_is_no_refusal() -> None:
+    assert fails(Breaker(), BROKEN_WORLD, 100) is None
