@@ -40,7 +40,7 @@ def doctor() -> None:
         click.echo(f"{name:<10} {found if problem is None else f'BROKEN: {problem}'}")
     there = [extra for extra, module in EXTRAS.items() if find_spec(module) is not None]
     absent = [extra for extra in EXTRAS if extra not in there]
-    get = f"; not installed: {', '.join(absent)} (s3 is for runs on S3: pip install -c constraints.txt -e '.[s3]')" if absent else ""
+    get = f"; not installed: {', '.join(absent)} (pip install -c constraints.txt -e '.[NAME]')" if absent else ""
     click.echo(f"extras     {', '.join(there) or 'none'}{get}")
     keys = [name for name in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(name)]
     click.echo(f"keys       {', '.join(keys) or 'none set: providers such as OpenAI need one, a server of your own does not'}")

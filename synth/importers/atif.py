@@ -11,7 +11,7 @@ import msgspec
 
 from schemas.outcome import Termination
 from schemas.task import Origin, Task
-from schemas.trajectory import Usage
+from schemas.trajectory import TokenId, Usage
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
@@ -52,8 +52,8 @@ class _Metrics(msgspec.Struct):
     cached_tokens: Count | None = None
     cost_usd: float | None = None
     cost: float | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
-    completion_token_ids: tuple[int, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
+    completion_token_ids: tuple[TokenId, ...] | None = None
     logprobs: tuple[float, ...] | None = None
 
 

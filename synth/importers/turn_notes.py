@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
-from schemas.trajectory import SampledBy, Source, Turn, Usage
+from schemas.trajectory import SampledBy, Source, TokenId, Turn, Usage
 from synth.importers.message_parts import mask_after_unseen
 from synth.importers.records import Mark
 
@@ -24,8 +24,8 @@ class TurnNote(msgspec.Struct, omit_defaults=True):
     mask: str | None = None
     sampled_by: SampledBy | None = None
     agent: str | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
-    completion_token_ids: tuple[int, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
+    completion_token_ids: tuple[TokenId, ...] | None = None
     logprobs: tuple[float, ...] | None = None
 
 
