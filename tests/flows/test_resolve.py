@@ -40,7 +40,7 @@ def refusal(**changes: Any) -> str:
         ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not an envs.world.World"),
         (
             {"env": {"name": "echo", "task": 3}},
-            "env.task is not a setting; allowed: blocking_ms, drift_at_turn, fail_at_turn, hang_at_turn, name, payload_bytes, "
+            "env.task is not a setting; allowed: blocking_ms, difficulty, drift_at_turn, fail_at_turn, hang_at_turn, name, payload_bytes, "
             "raise_in_check, step_ms, tasks, turns",
         ),
         ({"env": {"name": "echo", "turns": "x"}}, "env.turns: must be a whole number"),

@@ -96,7 +96,7 @@ def refusal(folder: Path, text: str) -> str:
         ("name: x\n1: 2\n", ": [1]: a key here is no text; put it in quotes"),
         ("name: 5\n", ": name: must be text"),
         ("name: a/b\n", ": name: a folder is called after it, so it has letters, digits, '.', '_' and '-'"),
-        ("name: x\nenv: echo\n", ": env: must be a mapping of settings; allowed: name, tasks"),
+        ("name: x\nenv: echo\n", ": env: must be a mapping of settings; allowed: difficulty, name, tasks"),
         ("name: x\nstages: rollout\n", ": stages: must be a list"),
         (
             "name: x\nstages:\n- rollout:\n  trials: 3\n",
