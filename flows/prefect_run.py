@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from flows.prefect_server import prefect_api
-from flows.synthesize import synthesize
+from flows.synthesize import Done, Recipe
 from schemas.flow import Flow
 from schemas.stage import Shard, Stage
 from synth.run.context import Run
@@ -12,17 +12,15 @@ from synth.run.engine import WorkShard
 from synth.run.funnel import funnel_markdown
 from synth.run.progress import Progress
 
-Done = tuple[Run, Mapping[str, Mapping[str, Any]]]
 
-
-async def run_under_prefect(flow: Flow, run_url: str, progress: Progress) -> Done:
-    """Runs a flow as a Prefect flow run; the ledger, not Prefect's records, is the truth. Raises `SynthError`."""
+async def run_under_prefect(recipe: Recipe, flow: Flow, run_url: str, progress: Progress) -> Done:
+    """Runs a recipe as a Prefect flow run; the ledger, not Prefect's records, is the truth. Raises `SynthError`."""
     with prefect_api() as url:
         progress.say(f"{flow.name}: runs under Prefect at {url}")
-        return await _flow_run(flow, run_url, progress)
+        return await _flow_run(recipe, flow, run_url, progress)
 
 
-async def _flow_run(flow: Flow, run_url: str, progress: Progress) -> Done:
+async def _flow_run(recipe: Recipe, flow: Flow, run_url: str, progress: Progress) -> Done:
     from prefect import flow as prefect_flow
     from prefect import task as prefect_task
     from prefect.artifacts import acreate_markdown_artifact
@@ -41,7 +39,7 @@ async def _flow_run(flow: Flow, run_url: str, progress: Progress) -> Done:
 
     @prefect_flow(name=flow.name, persist_result=False, validate_parameters=False)
     async def synth_flow(flow: Mapping[str, Any], run_dir: str) -> Done:
-        run, reports = await synthesize(Flow.model_validate(flow), run_dir, progress, as_tasks)
+        run, reports = await recipe(Flow.model_validate(flow), run_dir, progress, as_tasks)
         await acreate_markdown_artifact(key="funnel", markdown=funnel_markdown(reports), description=f"Funnel of {run_dir}")
         return run, reports
 

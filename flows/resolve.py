@@ -41,6 +41,14 @@ def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
         raise FlowError(str(error)) from error
 
 
+def resolve_later(flow: Flow) -> list[Stage[Run]]:
+    """The stages after collection alone; what only collection needs (world, models, its stages) is not looked at. Raises `FlowError`."""
+    try:
+        return _stages(flow, {}, collect=False)
+    except ConfigError as error:
+        raise FlowError(str(error)) from error
+
+
 @contextlib.contextmanager
 def _at(where: str) -> Iterator[None]:
     """What is wrong in there is told with its place in the flow."""
@@ -53,21 +61,31 @@ def _at(where: str) -> Iterator[None]:
 def _bound(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
     require_prices(flow)
     roles = {name: role(name, settings) for name, settings in flow.models.items()}
-    stages: list[Stage[Run]] = []
     if flow.env is not None:
         settings = flow.env.settings()
         with _at("env.name"):
             config = world(flow.env.name).config
         _validated(config, settings, "env", also=EnvChoice.model_fields)
+    stages = _stages(flow, roles)
+    if flow.env is None:
+        return roles, stages
+    return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages), *stages]
+
+
+def _stages(flow: Flow, roles: Mapping[str, Role], *, collect: bool = True) -> list[Stage[Run]]:
+    """Those that the flow names, in its order; a name that comes again is numbered."""
+    stages: list[Stage[Run]] = []
     names: Counter[str] = Counter()
     for index, choice in enumerate(flow.stages):
         names[choice.name] += 1
         name = choice.name if names[choice.name] == 1 else f"{choice.name}_{names[choice.name]}"
-        stages.append(_stage(name, index, choice, flow, roles))
+        if choice.name not in SYNTHESIZERS and choice.name not in OWN_STAGES and ":" not in choice.name:
+            known = ", ".join(sorted([*SYNTHESIZERS, *OWN_STAGES]))
+            raise ConfigError(f"stages[{index}]: unknown stage {choice.name!r}; known: {known}")
+        if collect or choice.name in OWN_STAGES:
+            stages.append(_stage(name, index, choice, flow, roles))
     _each_its_folder(stages)
-    if flow.env is None:
-        return roles, stages
-    return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages), *stages]
+    return stages
 
 
 def _each_its_folder(stages: Sequence[Stage[Run]]) -> None:
@@ -127,8 +145,6 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
         return FilterStage(name, _filters(choice.settings, where))
     if choice.name == "export":
         return ExportStage(name, _export(choice.settings, where))
-    if choice.name not in SYNTHESIZERS and ":" not in choice.name:
-        raise ConfigError(f"stages[{index}]: unknown stage {choice.name!r}; known: {', '.join(sorted([*SYNTHESIZERS, *OWN_STAGES]))}")
     with _at(f"stages[{index}]"):
         synthesizer = part("stage", choice.name, SYNTHESIZERS)
     if not isinstance(synthesizer, Synthesizer):

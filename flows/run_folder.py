@@ -29,7 +29,7 @@ def refuse_foreign(url: str, flow_file: Path | None = None) -> None:
 def refuse_their_flow_file(ledger: Ledger) -> None:
     """Raises `ConfigError` where a ledger that no flow has run on, an import's, lies beside a flow.yaml: it is the user's."""
     if ledger.state.flow is None and ledger.storage.size("flow.yaml") is not None:
-        raise ConfigError(f"{ledger.storage.url}: holds a flow.yaml that no run wrote, and imports only; move that file, or {_OTHER}")
+        raise ConfigError(f"{ledger.storage.url}: holds a flow.yaml that no run wrote, and imports only; move that file elsewhere first")
 
 
 _OTHER = "name another one with --run-dir, such as runs/mine"

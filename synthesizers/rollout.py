@@ -1,6 +1,5 @@
 """Rollout: every task of the flow, `trials` times, by the policy of one role."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +20,8 @@ from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.run.closing import commonest
 from synth.run.context import Role, Run, Synthesizer
+from synth.run.episodes_report import episodes_report
 from synthesizers.episodes import played
 
 MOST_EPISODES = 10_000_000
@@ -145,15 +144,7 @@ class Rollout:
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Attempts by outcome and by fault, and the commonest details of the faults."""
-        outcomes: Counter[str] = Counter()
-        faults: Counter[str] = Counter()
-        details: Counter[str] = Counter()
-        for trajectory in run.ledger.records([self.name]):
-            outcomes[trajectory["outcome"]] += 1
-            if trajectory["fault"] is not None:
-                faults[trajectory["fault"]] += 1
-                details[trajectory["fault_detail"] or "unknown"] += 1
-        return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults), "details": commonest(details)}
+        return episodes_report(run.ledger, self.name)
 
 
 def _still_open(planned: PlannedSlot, state: LedgerState) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
-from flows.synthesize import synthesize
+from flows.synthesize import Recipe, synthesize
 from schemas.flow import Flow
 from synth.run.context import Run
 from synth.run.progress import PlainProgress
@@ -36,10 +36,10 @@ def model_flow(url: str, **changes: Any) -> Flow:
     return echo_flow(models={"explorer": model}, **changes)
 
 
-def run_flow(flow: Flow, url: str) -> tuple[Run, Mapping[str, Mapping[str, Any]], str]:
+def run_flow(flow: Flow, url: str, recipe: Recipe = synthesize) -> tuple[Run, Mapping[str, Mapping[str, Any]], str]:
     """Runs a flow in this process: the run, the reports, and what it said."""
     said = StringIO()
-    run, reports = asyncio.run(synthesize(flow, url, PlainProgress(said)))
+    run, reports = asyncio.run(recipe(flow, url, PlainProgress(said), None))
     return run, reports, said.getvalue()
 
 

@@ -1,7 +1,5 @@
 """`synth run`: a flow from start to end, or from where it was interrupted."""
 
-import asyncio
-import os
 from pathlib import Path
 
 import click
@@ -33,9 +31,7 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     from flows.run_folder import refuse_foreign
     from flows.synthesize import synthesize
     from flows.yaml_file import read_flow
-    from schemas.errors import ConfigError, FlowError, SynthError
-    from synth.cli.outcome import say_result
-    from synth.run.closing import failure
+    from synth.cli.carry_out import carry_out, in_file
     from synth.run.loud_settings import loud_settings
     from synth.run.progress import progress_for
 
@@ -44,22 +40,11 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     url = f"runs/{flow.name}" if run_dir is None else run_dir
     refuse_foreign(url, flow_file)
     progress = progress_for(quiet=quiet)
-    try:
-        if dry_run:
+    if dry_run:
+        with in_file(flow_file):
             _, stages = resolve(flow)
-            for line in loud_settings(flow):
-                progress.say(line)
-            click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
-            return
-        if prefect or os.environ.get("PREFECT_API_URL"):
-            from flows.prefect_run import run_under_prefect
-
-            done, reports = asyncio.run(run_under_prefect(flow, url, progress))
-        else:
-            done, reports = asyncio.run(synthesize(flow, url, progress))
-    except FlowError as error:
-        raise ConfigError(f"{flow_file}: {error}") from error
-    say_result(done, reports)
-    failed = failure(reports)
-    if failed is not None:
-        raise SynthError(failed)
+        for line in loud_settings(flow):
+            progress.say(line)
+        click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
+        return
+    carry_out(synthesize, flow, flow_file, url, progress, prefect=prefect)

@@ -14,9 +14,10 @@ from synth.ledger.flow_lock import flow_lock
 from synth.ledger.journal import BusyError, Journal
 from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
-from synth.ledger.state import LedgerState
+from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.tables import TABLES
 from synth.run.context import Run
+from synth.run.episodes_report import episodes_report
 from synth.run.report_files import write_report_file
 from synth.run.stall import stalls_named
 from synth.side_by_side import side_by_side
@@ -28,8 +29,13 @@ LIVE_SHARDS = 4
 WAIT_S = 0.5
 
 
-async def run_stages(run: Run, stages: Sequence[Stage[Run]], work: WorkShard | None = None) -> dict[str, Mapping[str, Any]]:
-    """Runs all stages; their reports by stage name. Raises `SynthError` for what stops the run, another flow on it included."""
+async def run_stages(
+    run: Run, stages: Sequence[Stage[Run]], work: WorkShard | None = None, collected: Sequence[StageLine] = ()
+) -> dict[str, Mapping[str, Any]]:
+    """Runs all stages; their reports by stage name, after those of what the ledger holds already: imports, and stages that `collected`.
+
+    Raises `SynthError` for what stops the run, another flow on it included.
+    """
     ledger, flow = run.ledger, plain(run.flow.model_dump(mode="json"))
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
     with lock, stalls_named(run.progress.say):
@@ -38,6 +44,13 @@ async def run_stages(run: Run, stages: Sequence[Stage[Run]], work: WorkShard | N
         for line in [*ledger.state.lost, *_half_written(run)]:
             run.progress.say(line)
         reports: dict[str, Mapping[str, Any]] = {}
+        if any(shard.stage == IMPORT for shard in ledger.state.shards):
+            reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
+        for begun in collected:
+            ledger.begin_stage(begun)
+            report = ledger.state.done.get((begun.stage, begun.stage_key)) or episodes_report(ledger, begun.stage)
+            if report["kind"] != "episodes" or report["outcomes"]:
+                reports[begun.stage] = report
         for stage in stages:
             reports[stage.name] = await _run_stage(run, stage, work or _in_process(run))
         return reports

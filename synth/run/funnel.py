@@ -58,12 +58,17 @@ def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
 
 def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
     low, high = report["interval"]
-    reasons = f"for {report['target_pass_rate']:g} of {report['against']}: level {report['level']:g}, {report['pass_rate']:.2f} expected"
-    reasons += f" ({low:.2f} to {high:.2f})" if report["finished"] else "; not finished"
-    yield FunnelRow(name, "episodes", report["episodes"], report["episodes"], reasons + ("" if report["reached"] else "; not reached"))
+    reasons = [f"for {report['target_pass_rate']:g} of {report['against']}: "]
+    if report["finished"]:
+        reasons[0] += f"level {report['level']:g}, {report['pass_rate']:.2f} expected ({low:.2f} to {high:.2f})"
+        reasons += [] if report["reached"] else ["not reached"]
+    else:
+        reasons[0] += "not finished"
+    reasons += [f"{report['faults']:,} ended in faults"] if report["faults"] else []
+    yield FunnelRow(name, "episodes", report["episodes"] + report["faults"], report["episodes"], "; ".join(reasons))
 
 
-_ROWS = {"calibration": _calibration, "tasks": _tasks, "episodes": _episodes, "filter": _filter, "export": _export}
+_ROWS = {"calibration": _calibration, "tasks": _tasks, "imported": _episodes, "episodes": _episodes, "filter": _filter, "export": _export}
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -106,6 +106,12 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
     run_flow(echo_flow(), str(tmp_path / "direct"))
     runs = [{t.trajectory_id: canonical_content(t) for t in Ledger(u).trajectories()} for u in (url, str(tmp_path / "direct"))]
     assert runs[0] == runs[1]
+    curate = [*SYNTH, "curate", url, str(flow_file(tmp_path, stages=[{"filter": ["solved"]}]))]
+    environment = home | {"PREFECT_API_URL": server}
+    done = subprocess.run(curate, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {flow_run["state"]["type"] for flow_run in ask(server, "flow_runs")} == {"COMPLETED"}
+    assert len(ask(server, "flow_runs")) == 2
 
 
 def test_a_server_of_its_own_is_gone_after_the_run(tmp_path: Path, home: dict[str, str]) -> None:

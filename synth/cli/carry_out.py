@@ -1,0 +1,43 @@
+"""A flow given on the command line: read, carried out here or under Prefect, its result said."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flows.synthesize import Recipe
+    from schemas.flow import Flow
+    from synth.run.progress import Progress
+
+
+def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progress: "Progress", *, prefect: bool) -> None:
+    """Raises `SynthError`, also where no attempt was valid; what was committed stays."""
+    from schemas.errors import SynthError
+    from synth.cli.outcome import say_result
+    from synth.run.closing import failure
+
+    with in_file(flow_file):
+        if prefect or os.environ.get("PREFECT_API_URL"):
+            from flows.prefect_run import run_under_prefect
+
+            done, reports = asyncio.run(run_under_prefect(recipe, flow, url, progress))
+        else:
+            done, reports = asyncio.run(recipe(flow, url, progress, None))
+    say_result(done, reports)
+    failed = failure(reports)
+    if failed is not None:
+        raise SynthError(failed)
+
+
+@contextlib.contextmanager
+def in_file(flow_file: Path) -> Iterator[None]:
+    """What is wrong in the flow is told with its file."""
+    from schemas.errors import ConfigError, FlowError
+
+    try:
+        yield
+    except FlowError as error:
+        raise ConfigError(f"{flow_file}: {error}") from error

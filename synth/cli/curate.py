@@ -1,0 +1,47 @@
+"""`synth curate`: the stages after collection, on the trajectories that a ledger holds."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run_url", metavar="RUN")
+@click.argument("flow_file", metavar="FLOW.yaml", type=click.Path(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="A.B=VALUE", help="Override a setting, e.g. --set stages.export.as=openai.")
+@click.option("--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set).")
+@click.option("--dry-run", is_flag=True, help="Only check the flow and say what it would do.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
+def curate(run_url: str, flow_file: Path, overrides: tuple[str, ...], prefect: bool, dry_run: bool, quiet: bool) -> None:
+    """Run the filters and exports of a flow on an import, or on a run: nothing is collected, and what is decided is not done again.
+
+    A flow's world, models and collecting stages are not used. RUN then has these stages in place of those it had after its collection;
+    decisions under other settings stay in decisions_all.
+
+    \b
+    Example:  synth import results.json --into runs/mine
+              synth curate runs/mine configs/curate.yaml
+    """
+    from flows.curate import curate as recipe
+    from flows.curate import curated, left_alone
+    from flows.parts import look_also_in
+    from flows.resolve import resolve_later
+    from flows.yaml_file import read_flow
+    from synth.cli.carry_out import carry_out, in_file
+    from synth.ledger.ledger import Ledger
+    from synth.run.loud_settings import loud_settings
+    from synth.run.progress import progress_for
+
+    flow = read_flow(flow_file, overrides)
+    look_also_in(flow_file.parent)
+    progress = progress_for(quiet=quiet)
+    if not dry_run:
+        carry_out(recipe, flow, flow_file, run_url, progress, prefect=prefect)
+        return
+    with in_file(flow_file):
+        stages = resolve_later(flow)
+    ledger = Ledger(run_url)
+    for line in (*loud_settings(curated(flow, ledger)), *left_alone(flow)):
+        progress.say(line)
+    names = ", ".join(stage.name for stage in stages)
+    click.echo(f"{flow_file}: valid; on the {len(ledger.state.current_valid()):,} valid trajectories of {run_url}: {names}")
