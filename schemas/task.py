@@ -23,6 +23,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """One goal in one start state. `task_id` is the hash of its content (see `Task.identified`); `gold` are known actions, if any.
 
     `script` is what the world's user simulator knows and follows; the agent is never shown it, nor `check`, nor `gold`.
+    `split`: None or `train` may be trained on, any other name is held out, and whatever descends from the task has the same one.
     """
 
     task_id: str

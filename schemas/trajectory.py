@@ -165,9 +165,16 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     totals: Usage = Usage()
     source: str | None = None
     benchmark: str | None = None
+    split: str | None = None
+    """Its task's, and `held_out` says what that means for exports."""
     created_at: str | None = None
     content_hash: str | None = None
     """Of an imported record's canonical value: exact copies are two trajectories with the same one."""
+
+    @property
+    def held_out(self) -> bool:
+        """Whether its task is kept for measuring: it has a split, and that is not `train`."""
+        return self.split not in (None, "train")
 
     def __post_init__(self) -> None:
         problem = contradiction(self.outcome, self.termination, self.fault, self.reward)

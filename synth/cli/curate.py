@@ -19,8 +19,7 @@ def curate(run_url: str, flow_file: Path, overrides: tuple[str, ...], prefect: b
     decisions under other settings stay in decisions_all.
 
     \b
-    Example:  synth import results.json --into runs/mine
-              synth curate runs/mine configs/curate.yaml
+    Example:  synth curate runs/mine configs/curate.yaml
     """
     from flows.curate import curate as recipe
     from flows.curate import curated, left_alone

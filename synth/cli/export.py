@@ -16,6 +16,7 @@ _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not
 @click.option("--outcome", "outcomes", multiple=True, type=_OUTCOMES, default=("success",), show_default=True, help="Repeatable.")
 @click.option("--include-scripted", is_flag=True, help="Rows written by scripts too; said in the card's first line.")
 @click.option("--allow-benchmark", is_flag=True, help="Attempts at public benchmarks too; said in the card's first line.")
+@click.option("--allow-held-out", is_flag=True, help="Attempts at tasks of a held-out split too; said in the card's first line.")
 @click.option("--require-tools", is_flag=True, help="Only rows with tool schemas, whether they call tools or not.")
 @click.option("--keep-masked", is_flag=True, help="Rows with turns that must carry no loss too (column masked_turns).")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that synth wrote to this folder, and a card that was edited since.")
@@ -27,6 +28,7 @@ def export(
     outcomes: tuple[str, ...],
     include_scripted: bool,
     allow_benchmark: bool,
+    allow_held_out: bool,
     require_tools: bool,
     keep_masked: bool,
     overwrite: bool,
@@ -59,6 +61,7 @@ def export(
         outcomes=tuple(Outcome(outcome) for outcome in outcomes),
         include_scripted=include_scripted,
         allow_benchmark=allow_benchmark,
+        allow_held_out=allow_held_out,
         require_tools=require_tools,
         keep_masked=keep_masked,
     )

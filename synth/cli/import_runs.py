@@ -1,5 +1,6 @@
 """`synth import`: trajectories of other tools into a ledger."""
 
+from math import isfinite
 from pathlib import Path
 
 import click
@@ -10,9 +11,20 @@ import click
 @click.option("--into", "run", required=True, metavar="RUN", help="The ledger; it is created where there is none.")
 @click.option("--format", "form", default="auto", show_default=True, help="Format of the sources; auto looks at their content.")
 @click.option(
-    "--reward-threshold", default=1.0, show_default=True, metavar="R", help="A reward of at least R is a success, where only one is given."
+    "--reward-threshold",
+    default=1.0,
+    show_default=True,
+    metavar="R",
+    help="A reward of at least R is a success, where only one is given.",
 )
-@click.option("--max-record-mb", default=256, show_default=True, metavar="N", help="A larger line or document is refused.")
+@click.option(
+    "--max-record-mb",
+    type=click.IntRange(1, 1 << 20),
+    default=256,
+    show_default=True,
+    metavar="N",
+    help="A larger line or document is refused.",
+)
 @click.option(
     "--rejections",
     "listing",
@@ -39,12 +51,18 @@ def import_runs(
     """
     from rich.console import Console
 
-    from schemas.errors import SynthError
+    from flows.run_folder import refuse_foreign
+    from schemas.errors import ConfigError, SynthError
     from synth.cli.import_tables import came_in, left_out, notes, write_listing
     from synth.importers.commit import import_into
     from synth.importers.records import ImportSettings
     from synth.run.progress import progress_for
 
+    if not isfinite(reward_threshold):
+        raise ConfigError(f"--reward-threshold {reward_threshold}: must be a number")
+    refuse_foreign(run, option="--into", empty=True)
+    if listing is not None:
+        write_listing(listing, ())  # a file that cannot be written is told before the import, not after it
     settings = ImportSettings(reward_threshold=reward_threshold, max_record_bytes=max_record_mb << 20)
     tally = import_into(run, sources, form, progress_for(quiet=quiet), settings, dry_run=dry_run)
     if listing is not None:

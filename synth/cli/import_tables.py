@@ -52,7 +52,7 @@ def notes(tally: ImportTally, *, dry_run: bool) -> list[str]:
     if tally.marks:
         lines.append(f"{tally.marks:,} labels and notes of the sources {'would become' if dry_run else 'are'} rows of the table scores")
     if present := tally.total(["present"]):
-        lines.append(f"{present:,} were in the ledger already")
+        lines.append(f"{present:,} were in the ledger already, and stay as they were imported then, outcomes included")
     if tally.reasons["duplicate_file"]:
         lines.append("files with the same content are imported once")
     if tally.benchmarks:

@@ -29,6 +29,7 @@ class SftSettings(BaseModel):
     outcomes: tuple[Outcome, ...] = (Outcome.SUCCESS,)
     include_scripted: bool = False
     allow_benchmark: bool = False
+    allow_held_out: bool = False
     require_tools: bool = False
     keep_masked: bool = False
     arguments: Arguments | None = None

@@ -10,10 +10,11 @@ from synth.exporters.sft_rows import SftForm, SftRow, SftSettings, sft_row
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tool_links import broken_link
 
-COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark")
+COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
 _REMEDY = {
     "scripted": ("include_scripted", "{} takes them in"),
     "benchmark": ("allow_benchmark", "{} takes them in, with a warning in the card"),
+    "held_out": ("allow_held_out", "{} takes them in, with a warning in the card"),
     "masked_turns": (
         "keep_masked",
         "the form cannot say that a turn carries no loss; {} takes them in, for trainers that read that column",
@@ -32,6 +33,7 @@ class SftTally:
         self.rows = 0
         self.rows_with_masks = 0
         self.rows_without_tools = 0
+        self.rows_held_out = 0
         self.trained_turns = 0
         self.unparsed_calls = 0
         self.filtered: Counter[str] = Counter()
@@ -67,6 +69,8 @@ class SftTally:
             return "scripted"
         if trajectory.benchmark is not None and not settings.allow_benchmark:
             return "benchmark"
+        if trajectory.held_out and not settings.allow_held_out:
+            return "held_out"
         if settings.require_tools and not trajectory.tools:
             return "no_tool_schemas"
         if not all(self.form.holds(tool) for tool in trajectory.tools):
@@ -77,6 +81,7 @@ class SftTally:
         self.rows += 1
         self.rows_with_masks += bool(row.masked)
         self.rows_without_tools += _lacks_tools(row.trajectory)
+        self.rows_held_out += row.trajectory.held_out
         self.trained_turns += len(row.trained)
         self.masked.update(row.masked.values())
         self.unparsed_calls += sum(call.parse_error is not None for turn in row.trajectory.turns for call in turn.tool_calls)
@@ -109,6 +114,11 @@ class SftTally:
                 f"WARNING: {benchmark} of {self.rows} rows are attempts at public benchmarks ({self._say('allow_benchmark')}): "
                 "what is trained on them cannot be measured there."
             )
+        if self.rows_held_out:
+            notes.append(
+                f"WARNING: {self.rows_held_out} of {self.rows} rows are attempts at held-out tasks ({self._say('allow_held_out')}): "
+                "what is trained on them cannot be measured on that split."
+            )
         if unsolved:
             notes.append(f"WARNING: {unsolved} of {self.rows} rows are no successes.")
         if self.rows_without_tools:
@@ -127,13 +137,13 @@ class SftTally:
         return notes
 
     def why_empty(self) -> str:
-        """Why there are no rows, in one line: the most common reason, and the setting that changes it where there is one."""
-        reasons = self.filtered + self.left_out
+        """Why there are no rows, in one line: the most common reason of what passed the filters, and the setting that changes it."""
+        reasons = self.left_out or self.filtered
         if not reasons:
             return "no valid trajectory was collected"
         reason, count = max(reasons.items(), key=lambda item: (item[1], item[0]))
         why = f"dropped by {reason}" if reason in self.filtered else f"left out as {self._named(reason)}"
-        return f"{count} of {reasons.total()} trajectories {why}"
+        return f"{count} of {(self.filtered + self.left_out).total()} trajectories {why}"
 
     def _named(self, reason: str) -> str:
         """A reason of the export's own, with its remedy where it has one."""

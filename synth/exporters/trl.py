@@ -10,10 +10,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from schemas.model import Message
 from synth.exporters.exact_json import exact_json
 from synth.exporters.sft_rows import SftForm, SftRow
 
-_LINEAGE = ("trajectory_id", "task_id", "slot_id", "parent_id", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark")
+_LINEAGE = (
+    *("trajectory_id", "task_id", "slot_id", "parent_id", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark"),
+    "split",
+)
 
 
 def sft_schema() -> pa.Schema:
@@ -39,13 +43,18 @@ def sft_record(row: SftRow) -> dict[str, Any]:
     """One row in these columns; JSON columns as text."""
     trajectory = row.trajectory
     return {
-        "messages": [_text(message) for message in row.messages],
+        "messages": [_text(_said(message)) for message in row.messages],
         "tools": [_text(tool) for tool in trajectory.tools],
         **{column: getattr(trajectory, column) for column in _LINEAGE},
         "reward": trajectory.reward,
         "trained_turns": list(row.trained),
         "masked_turns": [{"turn": turn, "reason": reason} for turn, reason in row.masked.items()],
     }
+
+
+def _said(message: Message) -> Message:
+    """A message that says nothing beside its calls says "": of null, TRL's templates make the word None, or an error."""
+    return message | {"content": ""} if message["content"] is None else message
 
 
 def _text(value: Any) -> str:
@@ -77,8 +86,9 @@ SFTTrainer(
 ).train()
 ```
 
-`assistant_only_loss` needs a chat template that marks what the assistant generates. TRL brings such templates for Qwen 2.5 and 3,
-Llama 3, gpt-oss, Gemma and others, and refuses what it does not know. Older `datasets` cannot read the columns `messages` and `tools`.
+`assistant_only_loss` needs a chat template that marks what the assistant generates. TRL 1.16 brings templates that do, and that write
+tool calls, for Qwen 2.5 and 3, gpt-oss, GLM 4, DeepSeek V3, LFM 2 (v2) and Nemotron 3. **Those for Llama 3, Phi 3, DeepSeek R1, Cohere,
+LFM 2 and Qwen 2.5 VL leave tool calls out without a word**; Gemma's refuses them. Older `datasets` cannot read `messages` and `tools`.
 """
 
 SFT = SftForm(

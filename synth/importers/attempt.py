@@ -58,5 +58,6 @@ def attempt(
         source=record.source(format),
         content_hash=record.content,
         benchmark=task.benchmark,
+        split=task.split,
         **more,
     )

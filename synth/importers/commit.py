@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from stat import S_ISREG
 
 from schemas.canonical import content_hash
+from schemas.errors import ConfigError
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.importers.labels import LabelJoin
@@ -61,6 +63,12 @@ class Import:
         self._whole = _Rows()
         self._files: list[ImportedFile] = []
         self.tally = ImportTally()
+
+    @property
+    def root(self) -> Path | None:
+        """Where the run lies on this machine."""
+        storage = self._ledger.storage
+        return Path(storage.root).resolve() if storage.local else None
 
     def known(self) -> dict[int, set[str]]:
         """The files imported before, hashes by size."""
@@ -174,9 +182,8 @@ def import_into(
     """Reads sources into a run directory (made where there is none). Raises `ConfigError` before anything is made."""
     work = Import(run, progress.say, dry_run=dry_run)
     found = opened(sources, format=form, settings=settings, known=work.known())
-    total = sum(
-        path.stat().st_size for source in sources for path in (source.rglob("*") if source.is_dir() else [source]) if path.is_file()
-    )
+    _refuse_own(work.root, sources)
+    total = sum(_size(path) for source in sources for path in (source.rglob("*") if source.is_dir() else [source]))
     progress.start("import", round(total / _MEGABYTE), "MB")
     meter = _Meter(progress)
     try:
@@ -184,11 +191,27 @@ def import_into(
             if isinstance(file, Rejection):
                 work.refuse(file)
             else:
-                work.take(file, meter.within(file.path.stat().st_size))
+                work.take(file, meter.within(_size(file.path)))
         work.finish()
     finally:
         progress.stop()
     return work.tally
+
+
+def _refuse_own(root: Path | None, sources: Sequence[Path]) -> None:
+    """Raises `ConfigError` where the run lies in a source: its own files would be read."""
+    for source in sources:
+        if root is not None and source.resolve() in (root, *root.parents):
+            raise ConfigError(f"{source}: holds the run {root} that it is to be imported into; name a run elsewhere")
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 of anything else, and where that cannot be told: reading it says why."""
+    try:
+        state = path.stat()
+    except OSError:
+        return 0
+    return state.st_size if S_ISREG(state.st_mode) else 0
 
 
 class _Meter:

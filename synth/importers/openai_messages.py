@@ -1,6 +1,6 @@
 """Chats in OpenAI's form: `{"messages": [...], "tools"?: [...], ...}` or a bare list of messages per record.
 
-Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`. Without the first three the outcome is unknown.
+Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`, `split`. Without the first three the outcome is unknown.
 """
 
 import json
@@ -30,6 +30,7 @@ class _Chat(msgspec.Struct):
     outcome: str | None = None
     model: str | None = None
     benchmark: str | None = None
+    split: Any = None
 
 
 def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
@@ -42,7 +43,7 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
         tools = _tools(chat.tools)
         if not conversation.turns:
             return record.rejected("no_turns", "no assistant message")
-        task = _task(conversation, chat.benchmark)
+        task = _task(conversation, chat)
         passed = _passed(chat, settings)
         trial = trials[task.task_id]
         found = attempt(record, _FORMAT, task, conversation, trial=trial, passed=passed, reward=chat.reward, model=chat.model, tools=tools)
@@ -86,7 +87,7 @@ def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
     return None if chat.reward is None else chat.reward >= settings.reward_threshold
 
 
-def _task(conversation: Conversation, benchmark: str | None) -> Task:
+def _task(conversation: Conversation, chat: _Chat) -> Task:
     """What the user first said, under the system prompt that stood before it; a chat that no user speaks in has the prompt as goal."""
     heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     prompt = conversation.system_prompt or ""
@@ -95,7 +96,8 @@ def _task(conversation: Conversation, benchmark: str | None) -> Task:
         goal=_first_of_user(heard) or prompt,
         env_config={"system_prompt": content_hash(prompt)},
         origin=Origin.IMPORT,
-        benchmark=benchmark,
+        benchmark=chat.benchmark,
+        split=chat.split if isinstance(chat.split, str) and chat.split else None,
     )
 
 

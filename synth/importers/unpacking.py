@@ -20,7 +20,9 @@ MAX_RATIO = 200
 """A packed file may unpack to `MAX_UNPACKED` bytes, or to `MAX_RATIO` times its size where that is more; logs pack 10 to 50 times."""
 _HELD = 16 << 20  # files up to this size are unpacked once and kept
 _CHUNK = 1 << 20
-_GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+_GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_NOT_UNPACKED = {b"PK\x03\x04": "zip", b"PK\x05\x06": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"\x04\x22\x4d\x18": "lz4"}
+_TAR_AT, _TAR = 257, b"ustar"
 
 
 class _Bytes(Protocol):
@@ -58,12 +60,13 @@ def unpacked(path: Path, name: str, known: Mapping[int, Set[str]], *, max_bytes:
     """Reads all of a file. `known` are the files imported before, hashes by size: those that this one begins with are found."""
     try:
         if not path.is_file():
-            return Rejection(name, WHOLE, "not_a_file", "a broken link" if path.is_symlink() else "")
+            return Rejection(name, WHOLE, "not_a_file", "" if path.exists() else "a broken link")
         limit = max(max_bytes, MAX_RATIO * path.stat().st_size)
         with path.open("rb") as raw:
             magic = raw.read(6)
-        if magic.startswith(_ZIP):
-            return Rejection(name, WHOLE, "unsupported_compression", "zip: unpack it first")
+        for beginning, kind in _NOT_UNPACKED.items():
+            if magic.startswith(beginning):
+                return Rejection(name, WHOLE, "unsupported_compression", f"{kind}: unpack it first")
         with closing(_opened(path)) as stream:
             return _fingerprint(stream, path, name, known, limit)
     except OSError as error:
@@ -78,6 +81,8 @@ def _fingerprint(stream: _Bytes, path: Path, name: str, known: Mapping[int, Set[
     held: bytearray | None = bytearray()
     try:
         while chunk := stream.read(_CHUNK):
+            if size == 0 and chunk.startswith(_TAR, _TAR_AT):
+                return Rejection(name, WHOLE, "unsupported_compression", "tar: unpack it first")
             while end < size + len(chunk):
                 hashed.update(chunk[: end - size])
                 if hashed.hexdigest() in known[end]:

@@ -1,6 +1,6 @@
 """Trajectories and tasks as columns, and back; what is written is what is read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,13 @@ _OBSERVATIONS = msgspec.json.Decoder(tuple[Observation, ...])
 _USAGE = msgspec.json.Decoder(Usage)
 _TOOLS = msgspec.json.Decoder(tuple[ToolSchema, ...])
 _CHECK_RESULT = msgspec.json.Decoder(CheckResult)
+_CHECKED_OF_TURN: Mapping[str, Callable[[Any], Any]] = {
+    "tool_calls": _CALLS.decode,
+    "observations": _OBSERVATIONS.decode,
+    "usage": lambda text: None if text is None else _USAGE.decode(text),
+    "sampled_by": SampledBy,
+}
+"""The columns of turns in which a value may stand that cannot be read back; any other is read as what arrow holds."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -36,7 +43,7 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
     ts = trajectories
     same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
     same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
-    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash"]
+    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash", "split"]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
     columns |= {
         "n_turns": [len(t.turns) for t in ts],
@@ -117,25 +124,22 @@ def shard_tables(
 
 def turn_of(row: dict[str, Any]) -> Turn:
     """A turn from its row."""
-    tuples = {
+    tuples: dict[str, Any] = {
         name: tuple(row[name]) if row[name] is not None else None for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
     }
     return Turn(
         index=row["turn"],
         content=row["content"],
-        tool_calls=_CALLS.decode(row["tool_calls"]),
-        observations=_OBSERVATIONS.decode(row["observations"]),
         thought=row["thought"],
         agent=row["agent"],
         state_key=row["state_key"],
         reward=row["reward"],
-        sampled_by=SampledBy(row["sampled_by"]),
         mask=row["masked"],
         injected=row["injected"],
-        usage=_USAGE.decode(row["usage"]) if row["usage"] is not None else None,
         latency_ms=row["latency_ms"],
         repairs=tuple(row["repairs"] or ()),
         raw=row["raw"],
+        **{name: read(row[name]) for name, read in _CHECKED_OF_TURN.items()},
         **tuples,
     )
 
@@ -147,6 +151,7 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
     return Trajectory(
         **{name: row[name] for name in (*same, *more, "opening_state_key")},
         content_hash=row.get("content_hash"),
+        split=row.get("split"),
         outcome=Outcome(row["outcome"]),
         termination=Termination(row["termination"]),
         fault=Fault(row["fault"]) if row["fault"] is not None else None,
@@ -167,6 +172,15 @@ def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Traject
         by_trajectory.setdefault(row["trajectory_id"], []).append(turn_of(row))
     for row in trajectories.to_pylist():
         yield trajectory_of(row, by_trajectory.get(row["trajectory_id"], ()))
+
+
+def check_readable(trajectories: pa.Table, turns: pa.Table) -> None:
+    """Raises what `trajectories_of` would raise, without making a turn: that costs as much as all else that a commit does."""
+    for name, read in _CHECKED_OF_TURN.items():
+        for value in turns[name].to_pylist():
+            read(value)
+    for row in trajectories.to_pylist():
+        trajectory_of(row, ())
 
 
 def task_of(row: dict[str, Any]) -> Task:

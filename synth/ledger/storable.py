@@ -3,7 +3,6 @@
 A shard is built and read back; where that fails, each field is put alone through the same tables.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from schemas.errors import SynthError
 from schemas.outcome import Fault, Outcome, Termination
 from schemas.task import Task
 from schemas.trajectory import Trajectory, Turn, Usage
-from synth.ledger.rows import shard_tables, trajectories_of
+from synth.ledger.rows import check_readable, shard_tables
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -67,7 +66,7 @@ def _readable_tables(stage: str, stage_key: str, trajectories: Sequence[Trajecto
     """The tables of a shard whose trajectories can be read back: none may be committed that stops every later reader."""
     tables = shard_tables(stage, stage_key, trajectories, *others)
     if trajectories:
-        deque(trajectories_of(tables["trajectories"], tables["turns"]), maxlen=0)
+        check_readable(tables["trajectories"], tables["turns"])
     return tables
 
 

@@ -23,6 +23,7 @@ TABLES: dict[str, pa.Schema] = {
         ("n_tool_calls", _I), ("prompt_tokens", _I), ("completion_tokens", _I), ("cached_tokens", _I), ("cost_usd", _F), ("source", _S),
         ("created_at", _S), ("fault_detail", _S), ("benchmark", _S), ("sampling", _S), ("system_prompt", _S), ("tools", _S),
         ("opening", _S), ("opening_state_key", _S), ("check_result", _S), ("model_calls", _I), ("content_hash", _S),
+        ("split", _S),
     ),
     "turns": _schema(
         ("trajectory_id", _S), ("turn", _I), ("agent", _S), ("thought", _S), ("content", _S), ("tool_calls", _S), ("observations", _S),

@@ -244,6 +244,7 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
         totals=totals,
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         benchmark=work.task.benchmark,
+        split=work.task.split,
     )
 
 

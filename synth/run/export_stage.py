@@ -30,6 +30,7 @@ class ExportSettings(BaseModel):
     overwrite: bool = False
     include_scripted: bool = False
     allow_benchmark: bool = False
+    allow_held_out: bool = False
     require_tools: bool = False
     keep_masked: bool = False
     rows_per_shard: int = Field(default=1000, ge=1)

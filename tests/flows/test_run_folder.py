@@ -31,6 +31,17 @@ def test_the_folder_of_the_flow_file_is_refused(tmp_path: Path) -> None:
         refuse_foreign(str(tmp_path), tmp_path / "my.yaml")
 
 
+def test_shards_that_a_killed_import_left_are_no_obstacle_and_other_files_are(tmp_path: Path) -> None:
+    for name in ("trajectories", "turns"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{'0a' * 16}.parquet").write_text("")
+        (tmp_path / name / ".tmp-1-0a").write_text("")
+    refuse_foreign(str(tmp_path))
+    (tmp_path / "turns" / "notes.parquet").write_text("mine")
+    with pytest.raises(ConfigError, match="holds turns; name another one with --into"):
+        refuse_foreign(str(tmp_path), option="--into")
+
+
 def test_logs_and_what_a_killed_start_left_are_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "out.log").write_text("")
     (tmp_path / "manifest").mkdir()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from schemas.errors import SynthError
+from schemas.errors import ConfigError, SynthError
 from synth.cli.import_runs import import_runs
 
 
@@ -67,3 +67,52 @@ def test_a_threshold_makes_a_composite_reward_a_success(tmp_path: Path) -> None:
     result = called(str(path), "--into", str(tmp_path / "run"), "--reward-threshold", "0.65")
     row = next(line for line in result.output.splitlines() if "openai_messages" in line)
     assert [cell.strip() for cell in row.strip("│").split("│")][1:4] == ["1", "1", "-"]
+
+
+def test_a_folder_that_is_no_run_and_not_empty_is_refused_unchanged(tmp_path: Path) -> None:
+    folder = source(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match=r"mine: is not a run folder, and holds notes\.txt; name another one with --into"):
+        called(str(folder), "--into", str(tmp_path / "mine"))
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+    (tmp_path / "empty").mkdir()
+    assert called(str(folder), "--into", str(tmp_path / "empty")).exit_code == 0
+    (tmp_path / "empty" / "notes.txt").write_text("mine")
+    assert called(str(folder), "--into", str(tmp_path / "empty")).exit_code == 0, "a run may hold a note"
+
+
+@pytest.mark.parametrize("inside", ["in", "in/runs/mine"])
+def test_a_run_inside_its_own_source_is_refused(tmp_path: Path, inside: str) -> None:
+    folder = source(tmp_path)
+    if inside == "in":
+        called(str(folder / "chats.jsonl"), "--into", str(tmp_path / "run"))
+        folder = tmp_path / "run"
+    run = folder if inside == "in" else tmp_path / inside
+    with pytest.raises(ConfigError, match="that it is to be imported into; name a run elsewhere"):
+        called(str(folder), "--into", str(run))
+
+
+def test_a_threshold_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--reward-threshold nan: must be a number"):
+        called(str(source(tmp_path)), "--into", str(tmp_path / "run"), "--reward-threshold", "nan")
+
+
+def test_another_threshold_does_not_change_what_is_there_and_the_output_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"messages": [{"role": "assistant", "content": "ok"}], "reward": 0.7}))
+    called(str(path), "--into", str(tmp_path / "run"))
+    again = called(str(path), "--into", str(tmp_path / "run"), "--reward-threshold", "0.65")
+    assert "1 were in the ledger already, and stay as they were imported then, outcomes included" in again.output
+
+
+def test_a_listing_that_cannot_be_written_is_told_before_anything_is_imported(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--rejections .*nowhere/r\.jsonl: cannot be written"):
+        called(str(source(tmp_path)), "--into", str(tmp_path / "run"), "--rejections", str(tmp_path / "nowhere" / "r.jsonl"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_source_that_is_a_link_to_itself_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "self").symlink_to("self")
+    with pytest.raises(ConfigError, match="self does not exist"):
+        called(str(tmp_path / "self"), "--into", str(tmp_path / "run"))

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from schemas.messages import to_messages
 from schemas.outcome import Outcome, Termination
 from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.exporters.dataset_folder import DatasetFolder
@@ -45,6 +46,11 @@ def trajectory(identity: str = "t1", **fields: Any) -> Trajectory:
 
 def result(content: str = "row", call_id: str = "c1") -> Observation:
     return Observation(content, Source.TOOL, call_id, "find")
+
+
+def written(source: Trajectory, *, thoughts: bool = True) -> list[dict[str, Any]]:
+    """Its messages as TRL's rows hold them: what says nothing beside its calls has an empty text, never null."""
+    return [m | {"content": ""} if m["content"] is None else m for m in to_messages(source, thoughts=thoughts)]
 
 
 def load(folder: Path, cache: Path) -> list[dict[str, Any]]:

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.messages import to_messages
 from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.sft import export_sft
 from synth.exporters.sft_rows import SftSettings
-from tests.synth.exporters.solved import FIND, SHIP, call, export, load, result, trajectory
+from tests.synth.exporters.solved import FIND, SHIP, call, export, load, result, trajectory, written
 
 
 def test_messages_come_back_as_the_model_saw_them_with_arguments_as_objects(tmp_path: Path) -> None:
     (row,), report = export(tmp_path, trajectory())
-    expected = to_messages(trajectory())
+    expected = written(trajectory())
     expected[2]["tool_calls"][0]["function"]["arguments"] = {"q": "ß", "n": 2}
     assert row["messages"] == expected
     assert row["tools"] == [FIND, SHIP]
@@ -30,12 +29,12 @@ def test_messages_come_back_as_the_model_saw_them_with_arguments_as_objects(tmp_
 
 def test_arguments_stay_the_received_text_where_that_is_asked_for(tmp_path: Path) -> None:
     (row,), _ = export(tmp_path, trajectory(), arguments="json")
-    assert row["messages"] == to_messages(trajectory())
+    assert row["messages"] == written(trajectory())
 
 
 def test_thoughts_can_be_left_out(tmp_path: Path) -> None:
     (row,), _ = export(tmp_path, trajectory(), thoughts=False, arguments="json")
-    assert row["messages"] == to_messages(trajectory(), thoughts=False)
+    assert row["messages"] == written(trajectory(), thoughts=False)
 
 
 def test_lineage_stands_in_columns(tmp_path: Path) -> None:
@@ -53,6 +52,7 @@ def test_lineage_stands_in_columns(tmp_path: Path) -> None:
         "authorship": "model",
         "outcome": "success",
         "benchmark": None,
+        "split": None,
         "reward": 1.0,
         "trained_turns": [1],
         "masked_turns": [{"turn": 0, "reason": "before_pivot"}],
@@ -124,7 +124,7 @@ def test_what_users_say_after_the_last_turn_is_cut_and_nothing_else(tmp_path: Pa
     user = Observation("###STOP###", Source.USER)
     turns = (Turn(index=0, content="a", observations=(user,)), Turn(index=1, tool_calls=(call("{}"),), observations=(result(), user, user)))
     (row,), _ = export(tmp_path, trajectory(turns=turns), arguments="json")
-    assert row["messages"] == to_messages(trajectory(turns=turns))[:-2]
+    assert row["messages"] == written(trajectory(turns=turns))[:-2]
 
 
 def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:

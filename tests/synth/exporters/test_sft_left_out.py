@@ -23,13 +23,15 @@ Pairs = list[tuple[Trajectory, Mapping[str, Verdict]]]
 def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
     kept = Verdict(True, "solved")
     pairs: Pairs = [
-        (trajectory("ok"), {"solved": kept, "pdi": Verdict(None, "undefined")}),
+        (trajectory("ok", split="train"), {"solved": kept, "pdi": Verdict(None, "undefined")}),
         (trajectory("f", outcome=Outcome.FAILURE, reward=0.0), {}),
         (trajectory("u", outcome=Outcome.UNKNOWN, reward=None), {}),
         (trajectory("l", outcome=Outcome.TRUNCATED, termination=Termination.TURN_LIMIT), {}),
         (trajectory("i", outcome=Outcome.INVALID, termination=Termination.FAULT, fault=Fault.MODEL, reward=None), {}),
         (trajectory("s", authorship=Authorship.SCRIPTED), {}),
         (trajectory("b", benchmark="tau-bench/retail"), {}),
+        (trajectory("h", split="held_out"), {}),
+        (trajectory("h2", split="test"), {}),
         (trajectory("v", tools=(), benchmark="b"), {"solved": kept, "secrets": Verdict(False, "email")}),
         (trajectory("n", tools=()), {}),
         (trajectory("q", tools=(), turns=(Turn(index=0, content="Hi"),)), {}),
@@ -47,6 +49,7 @@ def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Pat
         "outcome:invalid": 1,
         "scripted": 1,
         "benchmark": 1,
+        "held_out": 2,
         "no_tool_schemas": 2,
         "inexact_tool_schemas": 1,
         "tool_result_without_call": 1,
@@ -67,6 +70,7 @@ def first_line_after_metadata(folder: Path) -> str:
     [
         ({"include_scripted": True}, {"authorship": Authorship.SCRIPTED}, "WARNING: 1 of 1 rows were written by scripts"),
         ({"allow_benchmark": True}, {"benchmark": "tau-bench/retail"}, "WARNING: 1 of 1 rows are attempts at public benchmarks"),
+        ({"allow_held_out": True}, {"split": "held_out"}, "WARNING: 1 of 1 rows are attempts at held-out tasks"),
         ({"outcomes": ("failure",)}, {"outcome": Outcome.FAILURE, "reward": 0.0}, "WARNING: 1 of 1 rows are no successes"),
         ({}, {"tools": ()}, "WARNING: 1 of 1 rows call tools whose schemas their source did not record"),
     ],

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from schemas.messages import to_messages
 from schemas.outcome import Outcome
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.sft import export_sft
 from synth.exporters.sft_rows import SftSettings
 from synth.importers.load import imported
 from synth.importers.records import Imported
+from tests.synth.exporters.solved import written
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
@@ -28,7 +28,7 @@ def test_real_trajectories_come_back_message_by_message(tmp_path: Path) -> None:
     solved = [t for t in found if t.outcome is Outcome.SUCCESS]
     assert (report.rows, report.left_out) == (34 + 36 + 33, {"outcome:failure": 62 + 8 + 19})
     for row, source in zip(rows, solved, strict=True):
-        expected = to_messages(source)
+        expected = written(source)
         while expected[-1]["role"] == "user":
             expected.pop()
         assert row["messages"] == expected

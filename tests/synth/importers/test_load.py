@@ -5,7 +5,9 @@ import gzip
 import json
 import lzma
 import os
+import tarfile
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ def chat(question: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "ok"}]}
 
 
+LINES = [json.dumps(chat(q)) for q in "abc"]
+
+
 def write(folder: Path, name: str, blob: bytes | str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,13 +48,19 @@ def zstd(blob: bytes) -> bytes:
     return packed
 
 
+def tarred() -> bytes:
+    out = BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        member = tarfile.TarInfo("x.jsonl")
+        member.size = len(LINES[0])
+        archive.addfile(member, BytesIO(LINES[0].encode()))
+    return out.getvalue()
+
+
 def outcome_of(folder: Path, blob: bytes | str) -> tuple[int, list[tuple[str, str]]]:
     """(trajectories that came in, (locator, reason) of the rest)"""
     good, bad = load(write(folder, "x", blob))
     return len(good), [(b.locator, b.reason) for b in bad]
-
-
-LINES = [json.dumps(chat(q)) for q in "abc"]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +154,9 @@ def test_a_cut_archive_is_refused_whole(tmp_path: Path, pack: Any, share: float)
         ("[{}]".encode("utf-16"), "not_utf8"),
         (b"\x28\xb5\x2f\xfd packed", "damaged_file"),
         (b"PK\x03\x04 packed", "unsupported_compression"),
+        (b"PK\x05\x06" + b"\0" * 18, "unsupported_compression"),
+        (tarred(), "unsupported_compression"),
+        (gzip.compress(tarred()), "unsupported_compression"),
         (b"\x1f\x8b not really", "damaged_file"),
         (b'{"simulations": [], "info": {}}', "empty"),
         (b'{"simulations": 3, "info": {}}', "unknown_format"),
@@ -166,6 +180,16 @@ def test_files_of_a_folder_come_in_sorted_order_and_none_is_passed_over(tmp_path
     assert {b.file: b.reason for b in bad} == {"b/README.md": "not_json", "pipe": "not_a_file", "z/copy.json": "duplicate_file"}
 
 
+@pytest.mark.parametrize("name", ["two\nlines.json", "esc\x1b[31m.json", os.fsdecode(b"no\xffutf8.json")])
+def test_a_name_of_any_bytes_is_told_on_one_printable_line(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "in", name, "{broken")
+    write(tmp_path / "in", f"good-{name}", LINES[0])
+    (good,), (bad,) = load(tmp_path / "in")
+    for shown in (bad.file, str(good.trajectory.source)):
+        assert shown.isprintable()
+    assert bad.file.endswith(".json")
+
+
 def test_what_is_too_large_is_refused_by_name(tmp_path: Path) -> None:
     bomb = write(tmp_path, "bomb", gzip.compress(b" " * 3_000_000))
     refused = unpacked(bomb, "bomb", {}, max_bytes=2_000_000)
@@ -185,6 +209,11 @@ def test_importing_twice_gives_the_same_ids_and_copies_within_a_file_stay_two_ro
     assert first == again
     assert len({g.trajectory.trajectory_id for g in first}) == len({g.trajectory.slot_id for g in first}) == 2
     assert [g.trajectory.trial for g in first] == [0, 1]
+
+
+def test_a_file_that_cannot_be_read_is_one_rejection() -> None:
+    _, (bad,) = load(Path("/proc/self/mem"))  # readable by its rights, and an error when it is read
+    assert (bad.file, bad.reason) == ("mem", "unreadable")
 
 
 def test_a_missing_path_and_an_unknown_format_are_told_at_once_in_one_line(tmp_path: Path) -> None:

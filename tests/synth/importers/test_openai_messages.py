@@ -79,3 +79,12 @@ def test_a_line_beyond_the_limit_is_refused_and_the_next_one_is_read(tmp_path: P
     path.write_text(line + "\n" + text.replace("xx", "x" * 100) % line)
     found = list(imported([path], settings=ImportSettings(max_record_bytes=100)))
     assert [f.reason if isinstance(f, Rejection) else "in" for f in found] == ["in", "record_too_large", "in"]
+
+
+@pytest.mark.parametrize(("split", "held_out"), [("test", True), ("held_out", True), ("train", False), (None, False), (3, False)])
+def test_a_chat_of_another_split_than_train_is_held_out(tmp_path: Path, split: Any, held_out: bool) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "split": split}))
+    (found,) = imported([path])
+    assert isinstance(found, Imported)
+    assert found.trajectory.held_out is held_out

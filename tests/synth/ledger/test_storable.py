@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 
 from schemas.check import CheckResult
@@ -10,7 +11,9 @@ from schemas.errors import SynthError
 from schemas.outcome import Fault, Outcome
 from schemas.trajectory import Observation, ToolCall, Trajectory, Usage
 from synth.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.storable import ended_line, storable
+from synth.ledger.rows import check_readable, shard_tables, trajectories_of
+from synth.ledger.storable import UNSTORABLE, ended_line, storable
+from synth.ledger.tables import TABLES
 from tests.trajectories import make_fault, make_task, make_trajectory, make_turn
 
 REF = StageRef("rollout", "key1")
@@ -38,6 +41,7 @@ TURNS = [
     ("reward", 10**400, Fault.ENVIRONMENT),
     ("state_key", b"\xff", Fault.ENVIRONMENT),
     ("injected", "\ud800", Fault.INFRASTRUCTURE),
+    ("sampled_by", "nobody", Fault.INFRASTRUCTURE),
 ]
 
 
@@ -121,3 +125,21 @@ def test_any_other_record_that_cannot_be_held_stops_with_one_line_and_commits_no
     with pytest.raises(SynthError, match=message):
         ledger.commit(REF, **records)
     assert ledger.state.lines == 1
+
+
+@pytest.mark.parametrize(("table", "column"), [(table, name) for table in ("trajectories", "turns") for name in TABLES[table].names])
+@pytest.mark.parametrize("value", ["{", None])
+def test_the_check_before_a_commit_refuses_what_a_reader_would_trip_over(table: str, column: str, value: str | None) -> None:
+    tables = shard_tables("s", "k", [with_turn(0)], [], [], [])
+    place, kind = TABLES[table].get_field_index(column), TABLES[table].field(column).type
+    spoiled = pa.array([value if kind == pa.string() else None] * len(tables[table]), kind)
+    tables[table] = tables[table].set_column(place, TABLES[table].field(column), spoiled)
+    assert trips(check_readable, tables) == trips(lambda *both: list(trajectories_of(*both)), tables)
+
+
+def trips(read: Any, tables: dict[str, pa.Table]) -> bool:
+    try:
+        read(tables["trajectories"], tables["turns"])
+    except UNSTORABLE:
+        return True
+    return False
