@@ -1,0 +1,78 @@
+"""Builds a chat model of random weights: `python random_model.py FOLDER`, with the interpreter of vLLM's environment.
+
+A Qwen3 of 2 layers and a byte-level BPE tokenizer trained on this repository's docs, with a template that writes tools and tool calls
+as Qwen does (Hermes tags). What it says means nothing; that a server serves it, and what the server reports, is what is tested.
+"""
+
+import sys
+from pathlib import Path
+
+TEMPLATE = """\
+{%- if tools %}<|im_start|>system
+{%- for message in messages if message.role == 'system' %}
+{{ message.content }}
+{%- endfor %}
+# Tools
+{%- for tool in tools %}
+{{ tool | tojson }}
+{%- endfor %}
+<|im_end|>
+{% endif %}
+{%- for message in messages %}
+{%- if message.role == 'assistant' %}<|im_start|>assistant
+{% generation %}{{ message.content or '' }}
+{%- for call in message.tool_calls or [] %}
+<tool_call>
+{%- set given = call.function.arguments %}
+{"name": {{ call.function.name | tojson }}, "arguments": {{ given if given is string else given | tojson }}}
+</tool_call>
+{%- endfor %}<|im_end|>{% endgeneration %}
+{% elif not (tools and message.role == 'system') %}<|im_start|>{{ message.role }}
+{{ message.content }}<|im_end|>
+{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+TAGS = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def build(folder: Path, seed: int = 0) -> None:
+    """Writes the model and its tokenizer, below 5 MB."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=1024 - len(TAGS), special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator([path.read_text() for path in sorted(DOCS.rglob("*.md"))], trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>", model_max_length=32768, chat_template=TEMPLATE
+    )
+    fast.add_tokens(TAGS)
+    torch.manual_seed(seed)
+    config = Qwen3Config(
+        vocab_size=1024,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=32,
+        max_position_embeddings=32768,
+        tie_word_embeddings=True,
+        initializer_range=0.2,
+        bos_token_id=None,
+        eos_token_id=fast.eos_token_id,
+        pad_token_id=fast.pad_token_id,
+    )
+    Qwen3ForCausalLM(config).to(torch.float32).save_pretrained(folder)
+    fast.save_pretrained(folder)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))
