@@ -43,8 +43,7 @@ def export(
     from schemas.errors import ConfigError, SynthError
     from synth.cli.lost import say_lost
     from synth.exporters.dataset_folder import DatasetFolder
-    from synth.exporters.registry import EXPORTERS, SFT_FORMS
-    from synth.exporters.sft import export_sft
+    from synth.exporters.registry import EXPORTERS, SFT_FORMS, exporter
     from synth.exporters.sft_rows import SftSettings
     from synth.exporters.spelling import as_flag
     from synth.ledger.ledger import Ledger
@@ -68,7 +67,7 @@ def export(
     ledger = Ledger(run)
     say_lost(ledger)
     folder = DatasetFolder(out, replace="edited" if overwrite else "nothing", say=as_flag)
-    report = export_sft(decided(ledger), folder, settings, as_flag)
+    report = exporter(kind)(decided(ledger), folder, settings, as_flag)
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=160)
     console.print(funnel_table({"export": {"kind": "export", "datasets": {kind: summary(report, kind, out)}}}))

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
 from synth.exporters.dataset_folder import DatasetFolder, why_to_write
-from synth.exporters.sft import ExportReport, export_sft
+from synth.exporters.registry import exporter
+from synth.exporters.sft import ExportReport
 from synth.exporters.sft_rows import SftSettings
 from synth.run.context import Run
 from synth.run.decided import decided
@@ -88,8 +89,8 @@ class ExportStage:
         (folder,) = shard.items
         url = run.ledger.storage.path(folder)
         target = DatasetFolder(url, replace="edited" if self.config.overwrite else "written", stage_key=stage_key)
-        report = export_sft(decided(run.ledger), target, self.config.sft())
-        run.exports[folder] = summary(report, self.config.folders()[folder], folder)
+        kind = self.config.folders()[folder]
+        run.exports[folder] = summary(exporter(kind)(decided(run.ledger), target, self.config.sft()), kind, folder)
         run.progress.step(1)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
