@@ -50,11 +50,15 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class SubVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One part of a check (state, told, refusals, ...): passed or not, and why."""
+    """One part of a check (state, told, refusals, ...): passed or not, and why.
+
+    `score` is the share of what the part asks for that holds, 1 where it passed; None where the world gives no shares.
+    """
 
     name: str
     passed: bool
     evidence: tuple[str, ...] = ()
+    score: float | None = None
 
 
 class CheckResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

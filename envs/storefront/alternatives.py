@@ -3,6 +3,7 @@
 Each is the recorded turns of an episode that passed, done in another order or said in another form; played again it must pass.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -101,6 +102,41 @@ def spoken(turn: AgentTurn) -> AgentTurn:
     return _plain(turn, frozenset({"ask_customer", "reply"}))
 
 
+_OTHER_WORDS: Mapping[str, str] = {
+    "email": "Could you please provide the email address on your account?",
+    "phone": "Please share the phone number that we have on file.",
+    "zip": "What is your postal code?",
+    "reason": "{about}may I ask why you want to cancel it?",
+    "method": "{about}how would you like to send it back?",
+    "refund_to": "{about}where would you like the refund to go?",
+    "colour": "{about}what colour would you like instead?",
+    "city": "{about}which address should it go to?",
+    "street": "{about}which of your addresses there is it?",
+    "card": "{about}which card should be refunded?",
+    "item": "{about}which one do you mean?",
+    "order": "{about}which of your orders is it?",
+    "coupon": "{about}what coupon code do you have?",
+}
+_GOING_TO = re.compile(r"I am going to (.+)\. Shall I go ahead\?")
+
+
+def other_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
+    """Questions in plain words, as another agent would put them."""
+    yield tuple(in_other_words(exchange.turn) for exchange in exchanges)
+
+
+def in_other_words(turn: AgentTurn) -> AgentTurn:
+    """A question by tool as one in plain words that are none of its message; every other turn as it is."""
+    arguments = (decoded(turn.tool_calls[0].arguments) or {}) if len(turn.tool_calls) == 1 else {}
+    going_to = _GOING_TO.search(str(arguments.get("message", "")))
+    words = _OTHER_WORDS.get(str(arguments.get("field"))) if turn.tool_calls and turn.tool_calls[0].name == "ask_customer" else None
+    if arguments.get("field") == "confirmation" and going_to is not None:
+        words = f"{{about}}would you like me to {going_to[1]}?"
+    if words is None:
+        return turn
+    return AgentTurn(words.format(about=f"For request {arguments['request']}, " if "request" in arguments else ""))
+
+
 def _plain(turn: AgentTurn, tools: frozenset[str]) -> AgentTurn:
     if len(turn.tool_calls) != 1 or turn.tool_calls[0].name not in tools:
         return turn
@@ -111,6 +147,7 @@ REWRITES: Mapping[str, Callable[[Sequence[Exchange], Check], Iterator[Turns]]] =
     "late_writes": late_writes,
     "one_by_one": one_by_one,
     "plain_words": plain_words,
+    "other_words": other_words,
     "told_again": told_again,
     "for_the_record": for_the_record,
     "dollars_in_words": dollars_in_words,

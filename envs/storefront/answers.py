@@ -71,7 +71,8 @@ def answer_to(plan: Plan, customer_id: str, request: Request) -> str | None:
         parcel = plan.belief.parcels.get(order_id)
         if parcel is None:
             return None
-        return f"{about} order {order_id} is {parcel['status'].replace('_', ' ')} and arrives on {parcel['arrives']}."
+        status = parcel["status"].replace("_", " ")
+        return f"{about} the parcel of order {order_id} has the status {status}, and arrives on {parcel['arrives']}."
     if (request.kind == "refund_query" or request.least is not None) and order is not None:
         lines = lines_meant(order, item_meant(plan, request, order)[0])
         amount = refund_amount(plan, order, lines) if lines else None

@@ -1,7 +1,7 @@
 """What the expert says to the customer while it works: questions for details, a yes before money moves, denials."""
 
 from envs.storefront.plan import Call, Plan
-from envs.storefront.script import Request
+from envs.storefront.script import WANTED_FIELD, Request
 
 ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original", "confirmation": "no"}
 """What is taken where the customer was not asked, or did not know."""
@@ -16,7 +16,6 @@ _QUESTIONS = {
     "street": "In which street is it?",
     "card": "Which card do you mean?",
 }
-_WANTED = {"exchange": "colour", "address": "city", "coupon": "coupon"}
 
 
 def known(plan: Plan, request: Request, field: str) -> str | None:
@@ -31,7 +30,7 @@ def detail(plan: Plan, request: Request, field: str) -> str:
 
 def wanted(plan: Plan, request: Request) -> str | None:
     """The colour, city or coupon that is wanted, where it was said."""
-    return request.wanted or known(plan, request, _WANTED[request.kind])
+    return request.wanted or known(plan, request, WANTED_FIELD[request.kind])
 
 
 def asking(plan: Plan, request: Request, *fields: str) -> list[Call]:
@@ -41,7 +40,7 @@ def asking(plan: Plan, request: Request, *fields: str) -> list[Call]:
 
 def asking_what(plan: Plan, request: Request) -> list[Call]:
     """The question for what the customer left out."""
-    return [] if request.wanted is not None else questions(plan, request, _WANTED[request.kind])
+    return [] if request.wanted is not None else questions(plan, request, WANTED_FIELD[request.kind])
 
 
 def questions(plan: Plan, request: Request, *fields: str) -> list[Call]:
@@ -71,9 +70,10 @@ _WHY = {
     "R5": "the order was not paid with that card",
     "R7": "the order cannot be modified again",
     "R8": "it was a final sale",
-    "R9": "coupons are valid for pending orders without one only",
+    "R9": "it takes a valid coupon, and a pending order that has none",
     "R10": "the order belongs to somebody else",
-    "R11": "the order has left the warehouse, or the address is not on your file",
+    "R11": "the order has left the warehouse",
+    "R11 file": "that address is not on your file",
     "R12": "it did not come late enough",
     "R15": "it was a gift, which only its recipient can return",
 }
@@ -84,11 +84,11 @@ def forbids(plan: Plan, rule: str) -> bool:
     return rule in plan.rules.in_force and "never_denies" not in plan.wrong
 
 
-def denial(plan: Plan, request: Request, rule: str) -> list[Call]:
-    """The denial with its rule, once."""
+def denial(plan: Plan, request: Request, rule: str, *, about: str = "") -> list[Call]:
+    """The denial with its rule, once; `about` says which part of a rule with several it is."""
     if request.number in plan.belief.denied:
         return []
-    why = _WHY.get(rule, f"rule {rule} forbids it")
+    why = _WHY.get(f"{rule} {about}".strip(), f"rule {rule} forbids it")
     return [
         ("deny", {"request": request.number, "rule_id": rule, "message": f"Request {request.number}: I cannot do this, because {why}."})
     ]

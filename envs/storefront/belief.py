@@ -39,8 +39,8 @@ class Belief:
         self.pages: dict[str, dict[int, Shown]] = {}
         self.orders: dict[str, Shown] = {}
         self.outdated: set[str] = set()
-        self.items: dict[str, set[tuple[str, str]]] = {}
-        self.skus_listed: dict[str, set[str]] = {}
+        self.items: dict[str, list[tuple[str, str]]] = {}
+        self.skus_listed: dict[str, list[str]] = {}
         self.products: dict[str, Shown] = {}
         self.variants: dict[str, Shown] = {}
         self.quotes: dict[tuple[str, tuple[int, ...]], float] = {}
@@ -148,13 +148,15 @@ class Belief:
         elif call.name == "list_orders" and "status" not in arguments:
             self.pages.setdefault(arguments["customer_id"], {})[result["page"]] = result
             for order in result["orders"]:
-                self.skus_listed.setdefault(order["order_id"], set()).update(order["skus"])
+                before = self.skus_listed.get(order["order_id"], order["skus"])
+                self.skus_listed[order["order_id"]] = before if before == order["skus"] else [*before, *order["skus"]]
         elif call.name == "get_order":
             order_id = result["order_id"]
             self.orders[order_id] = result
             self.outdated.discard(order_id)
             self.doubtful.discard(order_id)
-            self.items.setdefault(order_id, set()).update((line["colour"], noun(line["product"])) for line in result["lines"])
+            items = self.items.setdefault(order_id, [])
+            items += [item for line in result["lines"] if (item := (line["colour"], noun(line["product"]))) not in items]
         elif call.name == "search_products":
             for product in result["products"]:
                 self.products[noun(product["name"])] = product

@@ -20,6 +20,8 @@ MOST_ROUNDS = 12
 _REQUEST = re.compile(r"^(\d)\. ", re.MULTILINE)
 _VALUE = re.compile(r'":"?(\d[\d.-]*|[a-z_]{5,})"?[,}\]]')
 _MOST_SAID = 400
+_IDENTIFIES = frozenset({"ask_customer", "find_customer", "verify_identity"})
+"""First things first: orders that are read before anybody was verified would be a breach of R1."""
 
 
 class LooksEverythingUp:
@@ -38,7 +40,8 @@ class LooksEverythingUp:
             for turn in await self._env.affordances():
                 for call in turn.tool_calls:
                     self.offered.setdefault((call.name, call.arguments), call)
-            fresh = [at for at, call in self.offered.items() if at not in self._done and _looks_up(call)][:MOST_PER_TURN]
+            left = [at for at, call in self.offered.items() if at not in self._done and _looks_up(call)]
+            fresh = ([at for at in left if at[0] in _IDENTIFIES] or left)[:MOST_PER_TURN]
             if fresh and len(view.turns) < MOST_ROUNDS:
                 self._done.update(fresh)
                 return Act(turn=_numbered(view, [self.offered[at] for at in fresh]))
@@ -101,9 +104,9 @@ def _writes_everything(bot: LooksEverythingUp, view: View) -> list[AgentTurn]:
 
 
 def _denies_everything(bot: LooksEverythingUp, view: View) -> list[AgentTurn]:
-    """A denial of every request for the reason that is most often right."""
+    """A denial of every request for a reason that is as often right as any that can be denied without a breach of R1."""
     opening = "\n".join(o.content for o in view.opening.observations)
-    return [call_turn(view, "deny", request=int(n), rule_id="R4", message="No.") for n in _REQUEST.findall(opening)]
+    return [call_turn(view, "deny", request=int(n), rule_id="R7", message="No.") for n in _REQUEST.findall(opening)]
 
 
 def _looking(then: Callable[[LooksEverythingUp, View], list[AgentTurn]]) -> Callable[[Episode], Policy]:

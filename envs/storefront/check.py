@@ -7,7 +7,7 @@ from envs.storefront.catalogue import Row
 from envs.storefront.contradiction import contradicts, rivals
 from envs.storefront.process import breaches, case_of
 from envs.storefront.script import Script
-from envs.storefront.told import SAID, SEEN, names_something, windows
+from envs.storefront.told import SAID, SEEN, identifiers, names_something, windows, with_years
 from envs.storefront.transcript import Exchange, answered, decoded, messages
 from envs.storefront.world import BaseWorld
 from schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
@@ -56,9 +56,14 @@ def evaluate(
         _state(check, base, changed),
         _told(check, base, exchanges),
         _refusals(check, exchanges),
-        SubVerdict("process", not process, tuple(map(str, process))),
+        _part("process", len({*check.process} - {breach.rule for breach in process}), list(map(str, process))),
     )
     return CheckResult(all(part.passed for part in parts if not outcome_only or part.name in OUTCOME), parts, dict(changed), VERSION)
+
+
+def _part(name: str, held: int, problems: Sequence[str]) -> SubVerdict:
+    """A part of which this much holds; its score is the share of that among what holds and what does not."""
+    return SubVerdict(name, not problems, tuple(problems), held / (held + len(problems)) if problems else 1.0)
 
 
 def _final_rows(base: BaseWorld, changed: Mapping[str, Scalar]) -> Rows:
@@ -90,9 +95,11 @@ def _holding(predicate: RowPredicate, base: BaseWorld, final: Rows) -> set[tuple
 def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
     final = _final_rows(base, changed)
     problems: list[str] = []
+    met = 0
     covered: dict[tuple[str, str], set[str]] = {}
     for predicate in check.required:
         holding = _holding(predicate, base, final)
+        met += len(holding) == predicate.count
         if len(holding) != predicate.count:
             problems.append(f"{len(holding)} rows instead of {predicate.count}: {predicate.table} {dict(predicate.where)}")
         for table, key in holding:
@@ -104,15 +111,17 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
             continue
         if any(matches(pattern, path) for pattern in check.protected):
             problems.append(f"changed although protected: {path}")
-    return SubVerdict("state", not problems, tuple(problems))
+    return _part("state", met, problems)
 
 
 def _told(check: Check, base: BaseWorld, exchanges: Sequence[Exchange]) -> SubVerdict:
     if not check.told:
-        return SubVerdict("told", True)
-    said = [(at, window) for at, exchange in enumerate(exchanges) for message in messages(exchange) for window in windows(message)]
-    said_of_nothing = [text for exchange in exchanges for text in messages(exchange) if not names_something(text)]
-    problems = []
+        return _part("told", 0, ())
+    spoken = [(at, with_years(message, base.today)) for at, exchange in enumerate(exchanges) for message in messages(exchange)]
+    said = [(at, window) for at, message in spoken for window in windows(message)]
+    said_of_nothing = [message for _, message in spoken if not names_something(message)]
+    problems: list[str] = []
+    missing = 0
     for kind in dict.fromkeys(fact.type for fact in check.told):
         facts = [fact for fact in check.told if fact.type == kind]
         values = {value for _, window in said for value in SAID[kind](window)}
@@ -122,8 +131,10 @@ def _told(check: Check, base: BaseWorld, exchanges: Sequence[Exchange]) -> SubVe
         loose = {value for message in said_of_nothing for window in windows(message) for value in SAID[kind](window)}
         if kind != "money" and len(loose) > len(facts) + VALUES_OF_NOTHING:
             problems.append(f"{len(loose)} values of type {kind} said of no order and no request, at most {len(facts) + VALUES_OF_NOTHING}")
-        problems += [problem for fact in facts if (problem := _not_told(fact, base, said, exchanges)) is not None]
-    return SubVerdict("told", not problems, tuple(problems))
+        wrong = [problem for fact in facts if (problem := _not_told(fact, base, said, exchanges)) is not None]
+        missing += len(wrong)
+        problems += wrong
+    return _part("told", len(check.told) - missing, problems)
 
 
 def _not_told(fact: ToldFact, base: BaseWorld, said: Sequence[tuple[int, str]], exchanges: Sequence[Exchange]) -> str | None:
@@ -136,11 +147,13 @@ def _not_told(fact: ToldFact, base: BaseWorld, said: Sequence[tuple[int, str]], 
     ]
     if not tellings:
         return f"not told: {fact.type} of {fact.about}"
-    told_at, telling = said[tellings[-1]]
+    of_others = [place for place in tellings if fact.about not in said[place][1] and identifiers(said[place][1])]
+    last = max(set(tellings).difference(of_others) or tellings)
+    told_at, telling = said[last]
     of_it = rivals(fact, telling, (window for _, window in said), base)
     if len(of_it) > VALUES_OF_A_THING:
         return f"{len(of_it)} values said of the same thing, at most {VALUES_OF_A_THING} count as an answer: {fact.type} of {fact.about}"
-    for at, later in said[tellings[-1] + 1 :]:
+    for at, later in said[last + 1 :]:
         for value in contradicts(fact, telling, later, base):
             if not any(_supports(fact, value, exchange) for exchange in exchanges[told_at:at]):
                 return f"told, and contradicted in turn {at} by {value}, which nothing new showed: {fact.type} of {fact.about}"
@@ -157,7 +170,7 @@ def _refusals(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:
         for refusal in check.refusals
         if not _is_denied(refusal, exchanges)
     ]
-    return SubVerdict("refusals", not problems, tuple(problems))
+    return _part("refusals", len(check.refusals) - len(problems), problems)
 
 
 def _is_denied(refusal: Refusal, exchanges: Sequence[Exchange]) -> bool:

@@ -29,7 +29,8 @@ class Mix(BaseModel):
 
 
 class StorefrontConfig(BaseModel):
-    """`variant` chooses the rules' values and the wordings: those of `held_out` never occur in `train`, and the task's split says so.
+    """`variant` chooses the rules' values, the wordings and which kinds of requests stand together: those of `held_out` never occur in
+    `train`, and the task's split says so.
 
     `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and most; shares are probabilities.
     `outcome_only` lets the check pass on state and told facts alone. `facts` are start facts that differ from the world's own: a minimal

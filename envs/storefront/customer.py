@@ -1,11 +1,11 @@
 """The customer: a finite-state answerer that reveals only what it is asked for, and says yes to writes."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from envs.storefront.script import WRITE_KINDS, Kind, Request, Revision, Script
+from envs.storefront.script import WANTED_FIELD, WRITE_KINDS, Kind, Request, Revision, Script
+from envs.storefront.understanding import WHICH_ONE, understood
 
 GOODBYE = "That is all, thank you. Goodbye!"
 YES = "Yes, please go ahead."
@@ -49,25 +49,8 @@ WANTED: Mapping[str, str] = {
 }
 """How details are said that have no fixed list of values."""
 TO_CARD = "To my card{}, as I said."
-_KEYWORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("anything_else", re.compile(r"anything else|something else|further help")),
-    ("confirmation", re.compile(r"confirm|go ahead|\bshall i\b|\bshould i\b|do you agree|is that ok|proceed")),
-    ("email", re.compile(r"e-?mail")),
-    ("phone", re.compile(r"\b(?:tele)?phone\b")),
-    ("zip", re.compile(r"\bzip\b|postal|postcode")),
-    ("reason", re.compile(r"\breason\b|\bwhy\b")),
-    ("method", re.compile(r"drop|pick ?up|by mail|how .{0,40}return")),
-    ("refund_to", re.compile(r"store credit|refund method|original payment")),
-    ("colour", re.compile(r"which colou?r|what colou?r")),
-    ("city", re.compile(r"which address|which city|where .{0,30}(?:go|sent)")),
-    ("street", re.compile(r"which street|what street")),
-    ("card", re.compile(r"which card|which of (?:the|your) cards|last four digits")),
-    ("item", re.compile(r"which item|which of the items|which of them")),
-    ("coupon", re.compile(r"which coupon|coupon code|what coupon")),
-    ("order", re.compile(r"which order|order (number|id)|which one")),
-    ("name", re.compile(r"your name|full name")),
-)
-_NUMBER = re.compile(r"request (\d{1,2})")
+_MEANT: Mapping[str, tuple[str, ...]] = {"address": ("street", "city"), WHICH_ONE: ("item", "street", "card", "order")}
+"""What plain words may ask for, the one that is open first."""
 _RETICENT_ORDER = ("email", "phone", "zip")
 
 
@@ -109,24 +92,25 @@ class Customer:
             return f"My name is {self.script.name}."
         if field in self.script.slots:
             return f"My {field} is {self.script.slots[field]}."
-        request = self._meant(field, number)
-        answer = None if request is None else self._detail(field, request)
-        return answer if answer is not None else UNKNOWN
+        answers = (self._detail(meant, request) for meant in _MEANT.get(field, (field,)) for request in self._meant(meant, number))
+        return next((answer for answer in answers if answer is not None), UNKNOWN)
 
     def heard(self, text: str, *, pending: bool) -> tuple[str, bool]:
-        """The answer to plain text, and whether it agreed to something: questions are recognised by keyword, two misunderstood ones
-        reveal the next identity factor."""
+        """The answer to plain text, and whether it agreed to something: what is asked for is recognised by keyword, two misunderstood
+        questions reveal the next identity factor. A change of mind is all that is said."""
         self.memory.replies += 1
-        lowered = text.lower()
-        fields = [field for field, pattern in _KEYWORDS if pattern.search(lowered)] if "?" in text else []
-        if "anything_else" in fields:
+        questions = understood(text, [request.noun for request in self.script.requests if request.noun is not None])
+        questions = [question for question in questions if question[0] != "anything_else"] or questions
+        if questions and questions[0][0] == "anything_else":
             return self._closing(pending), False
-        if fields:
-            number = _NUMBER.search(lowered)
-            about = int(number[1]) if number else None
-            answers = dict.fromkeys(self.asked(field, about, pending=pending) for field in fields)
-            known = [answer for answer in answers if answer != UNKNOWN]
-            return " ".join(known) or UNKNOWN, YES in answers
+        answers: dict[str, None] = {}
+        for field, about in sorted(questions, key=lambda question: question[0] != "confirmation"):
+            answer = self.asked(field, about, pending=pending)
+            if field == "confirmation" and answer != YES:
+                return answer, False
+            answers[answer] = None
+        if questions:
+            return " ".join(answer for answer in answers if answer != UNKNOWN) or UNKNOWN, YES in answers
         if "?" not in text:
             return self._insisted() or GO_ON, False
         self.memory.misunderstood += 1
@@ -186,12 +170,13 @@ class Customer:
         self.memory.revised.append(revision.number)
         return revision.text
 
-    def _meant(self, field: str, number: int | None) -> Request | None:
+    def _meant(self, field: str, number: int | None) -> Sequence[Request]:
+        """The request with this number as it stands; where none was named, the first that has an answer not told yet, or the only one."""
         if number is not None:
-            return self.script.request(number)
-        knowing = [request for request in self.script.requests if field in self.script.details.get(str(request.number), {})]
+            return [request for request in self.standing() if request.number == number] or list(filter(None, [self.script.request(number)]))
+        knowing = [request for request in self.standing() if field in self.script.details.get(str(request.number), {})]
         untold = [request for request in knowing if f"{request.number}/{field}" not in self.memory.told]
-        return next(iter(untold or knowing), None)
+        return (untold or knowing)[:1] or (self.standing() if len(self.script.requests) == 1 else ())
 
     def _detail(self, field: str, request: Request) -> str | None:
         if field == "refund_to" and request.pay_to is not None:
@@ -202,6 +187,10 @@ class Customer:
             if mark not in self.memory.told:
                 self.memory.told.append(mark)
             return detail_words(field, value)
+        if WANTED_FIELD.get(request.kind) == field and request.wanted is not None:
+            return detail_words(field, request.wanted)
+        if field == "item" and request.colour is not None and request.kind != "price_query":
+            return detail_words(field, request.colour)
         if field == "order" and request.order_id is not None:
             return f"It is order {request.order_id}."
         if field == "order" and request.noun is not None:

@@ -153,7 +153,9 @@ class StorefrontEnv:
         return next_turn(plan)
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
-        return self._config if task is None else validated({**self._config.model_dump(), **task.env_config}, "task.env_config")
+        if task is None:
+            return self._config
+        return validated({**self._config.model_dump(exclude_unset=True), **task.env_config}, "task.env_config")
 
     def _sit_down(self, task: Task | None) -> None:
         script = read_script(task.script) if task is not None else None

@@ -23,6 +23,8 @@ from schemas.task import Origin, Task
 
 _SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
 """About half of the tasks have three requests or more."""
+HELD_OUT_SHARE = 0.5
+"""Of the held-out tasks of two requests and more, so many have a held-out composition of kinds."""
 ALWAYS_FREE = ("conversation/*/*", "denials/*/*", "notes/*/*", "returns/*/*")
 """Slips of a return are free: what is returned, and how, stands in the lines, however many slips it took."""
 WORLD_STRIDE = 1_000_003
@@ -50,11 +52,13 @@ def _make_task(config: StorefrontConfig, seed: int, index: int) -> Task:
     draw_of = f"storefront/task/{seed}/pair/{at.pair}" if at.pair is not None else f"storefront/task/{seed}/{index}"
     counts = range(config.operations[0], config.operations[1] + 1)
     operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
+    composed = operations > 1 and Random(f"{draw_of}/composed").random() < HELD_OUT_SHARE
     for attempt in range(MOST_TRIES * (MOST_WORLDS if config.world_seed is None else 1)):
         world_seed = first + attempt // MOST_TRIES * NEXT_WORLD
         base = base_world(world_seed, config.customers, config.orders, config.variant, config.rules_in_force, config.enforced_share)
         rng = Random(f"{draw_of}/{attempt}")
-        plot = draw_plot(rng, config, base, at, operations, strict=attempt % MOST_TRIES < MOST_TRIES // 2)
+        strict = attempt % MOST_TRIES < MOST_TRIES // 2
+        plot = draw_plot(rng, config, base, at, operations, strict=strict, held_out=strict and composed)
         noise = _noise(rng, config, base, at, plot) if plot is not None else None
         if plot is not None and noise is not None:
             return _compiled(rng, config, base, at, plot, noise, seed, world_seed)

@@ -99,7 +99,7 @@ def _searched(plan: Plan, item: Item, listed: list[dict[str, Any]]) -> tuple[lis
     fitting = []
     for order in listed:
         order_id = order["order_id"]
-        if skus & plan.belief.skus_listed[order_id] or item in plan.belief.items.get(order_id, ()):
+        if skus.intersection(plan.belief.skus_listed[order_id]) or item in plan.belief.items.get(order_id, ()):
             fitting.append(order_id)
     return fitting, []
 

@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 from random import Random
+from sys import intern
 
 from envs.storefront.catalogue import Row, Rows
 from envs.storefront.rules import Rules, discounted_cents
@@ -26,6 +27,11 @@ def _owners(rng: Random, customer_ids: list[str], count: int) -> list[str]:
     return owners + spare[: count - len(owners)]
 
 
+def _day(today: date, days_ago: int) -> str:
+    """An ISO date; worlds share the text, of which each would hold hundreds."""
+    return intern((today - timedelta(days=days_ago)).isoformat())
+
+
 def _held(rows: Rows) -> dict[str, list[str]]:
     """Customer -> the rows that are theirs."""
     held: dict[str, list[str]] = {}
@@ -36,8 +42,9 @@ def _held(rows: Rows) -> dict[str, list[str]]:
 
 def _recipient(rng: Random, customers: Rows, giver: str) -> str | None:
     """For whom an order was placed as a gift, if it was one: somebody else, not another account of the same person."""
-    others = [key for key in sorted(customers) if customers[key]["name"] != customers[giver]["name"]]
-    return rng.choice(others) if rng.random() < GIFT_SHARE else None
+    if rng.random() >= GIFT_SHARE:
+        return None
+    return rng.choice([key for key in sorted(customers) if customers[key]["name"] != customers[giver]["name"]])
 
 
 def _several_colours(rng: Random, sku: str, variants: Rows) -> list[str]:
@@ -103,10 +110,10 @@ def draw_orders(
         orders[order_id] = {
             "customer_id": customer_id,
             "status": status,
-            "placed": (today - timedelta(days=placed_ago)).isoformat(),
-            "promised": (today - timedelta(days=placed_ago - PROMISED_WITHIN_DAYS)).isoformat(),
+            "placed": _day(today, placed_ago),
+            "promised": _day(today, placed_ago - PROMISED_WITHIN_DAYS),
             "recipient_id": _recipient(rng, people["customers"], customer_id) if status not in ("cancelled", "returned") else None,
-            "delivered": None if delivered_ago is None else (today - timedelta(days=delivered_ago)).isoformat(),
+            "delivered": None if delivered_ago is None else _day(today, delivered_ago),
             "address_id": rng.choice(addresses[customer_id]),
             "payment_id": rng.choice(payments[customer_id]),
             "coupon": coupon,
@@ -120,7 +127,7 @@ def draw_orders(
             back = {"status": "returned", "return_method": "mail"} if status == "returned" else {}
             lines[f"{order_id}.{line['line']}"] = {"order_id": order_id, **line, **back}
         if status == "returned":
-            came_back = (today - timedelta(days=1)).isoformat() + "T12:00"
+            came_back = _day(today, 1) + "T12:00"
             numbered = ",".join(str(line["line"]) for line in drawn)
             returns[f"RT-{order_id}.1"] = {"order_id": order_id, "lines": numbered, "method": "mail", "created": came_back}
             refund = {"order_id": order_id, "amount_cents": orders[order_id]["total_cents"], "to": orders[order_id]["payment_id"]}
@@ -131,6 +138,6 @@ def draw_orders(
                 "order_id": order_id,
                 "carrier": rng.choice(_CARRIERS),
                 "status": "delivered" if delivered_ago is not None else rng.choice(TRACKING_STATUSES),
-                "arrives": (today + timedelta(days=arrives)).isoformat(),
+                "arrives": _day(today, -arrives),
             }
     return {"orders": orders, "lines": lines, "shipments": shipments, "returns": returns, "refunds": refunds}

@@ -21,6 +21,8 @@ OUT_OF_SCOPE_SHARE = 0.06
 GIFT_SHARE = 0.35
 PRICE_SHARE = 0.08
 CHANGEABLE = frozenset({"cancel", "exchange", "coupon"})
+HELD_OUT_COMPOSITIONS = (frozenset({"coupon", "track"}), frozenset({"compensation", "exchange"}), frozenset({"address", "refund_query"}))
+"""Kinds of requests that no task of the train variant has together; about half of the longer held-out tasks have."""
 WITHDRAWABLE = CHANGEABLE | {"return", "compensation"}
 
 
@@ -46,9 +48,11 @@ class _Core:
     pair: Pair | None = None
 
 
-def draw_plot(rng: Random, config: StorefrontConfig, base: BaseWorld, at: Place, operations: int, *, strict: bool) -> Plot | None:
+def draw_plot(
+    rng: Random, config: StorefrontConfig, base: BaseWorld, at: Place, operations: int, *, strict: bool, held_out: bool
+) -> Plot | None:
     """A customer with a request of the kind and other requests on other orders, so that no request disturbs another; None where this
-    draw leads nowhere. `strict`: the customer has as many orders as there are requests.
+    draw leads nowhere. `strict`: the customer has as many orders as there are requests; `held_out`: see `_composes`.
 
     The task and its twin, where it has one, are drawn alike and both have to have the look-ups that were asked for.
     """
@@ -66,6 +70,8 @@ def draw_plot(rng: Random, config: StorefrontConfig, base: BaseWorld, at: Place,
     others = _others(others_rng, config, shown, customer_id, operations, number, core)
     if others is None:
         return None
+    if not _composes(config, others, held_out=held_out) or not _priced_apart(others):
+        return None
     pages = max(1, -(-len(base.orders_of[customer_id]) // config.page_size))
     sides = [others] if core is None else [_whole(others, side, core.pair) for side in core.sides]
     if not all(config.look_ups[0] <= first_write(side, pages) <= config.look_ups[1] for side in sides):
@@ -73,6 +79,20 @@ def draw_plot(rng: Random, config: StorefrontConfig, base: BaseWorld, at: Place,
     facts = dict(core.facts) if core is not None else {}
     known = core.pair.known if core is not None and core.pair is not None else ()
     return Plot(customer_id, sides[0], {**facts, **_injected(rest, config, base, customer_id)}, known)
+
+
+def _composes(config: StorefrontConfig, intents: Sequence[Intent], *, held_out: bool) -> bool:
+    """Whether the variant has tasks of these kinds of requests together; `held_out`: of the held-out variant only such as train lacks."""
+    kinds = {intent.request.kind for intent in intents}
+    composed = any(composition <= kinds for composition in HELD_OUT_COMPOSITIONS)
+    return not composed if config.variant == "train" else composed or not held_out
+
+
+def _priced_apart(intents: Sequence[Intent]) -> bool:
+    """Whether what is asked for its price is spoken of in no other request: an amount said of the one would be one of the other."""
+    priced = [intent.request.noun for intent in intents if intent.request.kind == "price_query"]
+    spoken = [intent.request.noun for intent in intents]
+    return all(spoken.count(noun) == 1 for noun in priced)
 
 
 def _whole(others: Sequence[Intent], side: Intent, pair: Pair | None) -> tuple[Intent, ...]:
@@ -128,6 +148,7 @@ def _others(
     asked = 0
     for number in range(1, operations + 1):
         draw = Draw(rng, config, base, number, customer_id)
+        spoken_of = {intent.request.noun for intent in (*intents, *([subject] if subject is not None else []))}
         if subject is not None and number == place_of_core:
             intents.append(subject)
             continue
@@ -137,7 +158,7 @@ def _others(
             continue
         feasible: dict[str, Maker] = {}
         if rng.random() < PRICE_SHARE:
-            intents.append(price_query(draw))
+            intents.append(price_query(draw, spoken_of))
             continue
         while free and not feasible:
             key = free.pop()
@@ -147,7 +168,7 @@ def _others(
             intents.append(intent if steady else _reconsidered(draw, intent, intents, operations))
         else:
             asked += 1
-            intents.append(price_query(draw))
+            intents.append(price_query(draw, spoken_of))
     return tuple(intents) if asked <= max(1, operations // 3) else None
 
 
@@ -156,9 +177,11 @@ def _placed_for_another(intent: Intent) -> Intent:
 
 
 def _reconsidered(draw: Draw, intent: Intent, before: Sequence[Intent], operations: int) -> Intent:
-    """Now and then a change of mind; one request at most is taken back, and never the only one."""
+    """Now and then a change of mind, where the customer is to be asked before a write; one request at most is taken back, and never the
+    only one."""
     kind = intent.request.kind
-    if not draw.config.dialogue or kind not in WITHDRAWABLE or draw.rng.random() >= draw.config.changes_of_mind:
+    asks_first = draw.config.dialogue and "R2" in draw.base.rules.in_force
+    if not asks_first or kind not in WITHDRAWABLE or draw.rng.random() >= draw.config.changes_of_mind:
         return intent
     may_withdraw = operations > 1 and not any("withdrawn" in other.twists for other in before)
     if kind not in CHANGEABLE and not may_withdraw:

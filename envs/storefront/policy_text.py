@@ -97,7 +97,7 @@ def system_prompt(rules: Rules, today: str, style: str = "plain") -> str:
         "Policy:\n"
         f"{policy}\n"
         "Deny a request that the policy forbids with deny(request, rule_id, message), after you have looked the order up; what is "
-        "allowed of it is done. "
+        "allowed of it is done. Escalate only where the policy says so, however much the customer insists. "
         "A return is done with create_return, then issue_refund. If a request is settled already, say so with the order's status. "
         "A transient error changed nothing: call again. The customer may change their mind until you have done it. "
         "Ask the customer for what you do not know; plain text is read by the customer. When everything is done, call finish."

@@ -1,5 +1,7 @@
 """Requests that ask for something and change nothing, the one that concerns somebody else, and what can be asked about an order."""
 
+from collections.abc import Collection
+
 from envs.storefront.intents import (
     Draw,
     Intent,
@@ -43,11 +45,11 @@ def parcel_facts(base: BaseWorld, order_id: str) -> tuple[ToldFact, ...]:
     return (ToldFact("status", shipment["status"], order_id), ToldFact("date", shipment["arrives"], order_id))
 
 
-def price_query(draw: Draw) -> Intent:
-    """A question that concerns no order: the price now, or the one before."""
-    sku = draw.rng.choice(sorted(draw.base.tables["variants"]))
-    variant = draw.base.tables["variants"][sku]
-    noun = draw.base.tables["products"][variant["product_id"]]["noun"]
+def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
+    """A question that concerns no order, and no product that was spoken of: the price now, or the one before."""
+    products, variants = draw.base.tables["products"], draw.base.tables["variants"]
+    sku = draw.rng.choice([key for key in sorted(variants) if products[variants[key]["product_id"]]["noun"] not in spoken_of])
+    variant, noun = variants[sku], products[variants[sku]["product_id"]]["noun"]
     size = None if variant["size"] == "one" else variant["size"]
     words = f"{variant['colour']} {noun}" + (f" in size {size}" if size else "")
     former = variant["former_price_cents"] != variant["price_cents"] and draw.rng.random() < 0.25

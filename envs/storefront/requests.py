@@ -133,7 +133,7 @@ def _address(plan: Plan, customer_id: str, request: Request, order: dict[str, An
     others = [row for row in plan.belief.files[customer_id]["addresses"] if row["address_id"] != order["address_id"]]
     fitting = [row for row in here if row in others]
     if not here and "first_address" not in plan.wrong and forbids(plan, "R11"):
-        return denial(plan, request, "R11")
+        return denial(plan, request, "R11", about="file")
     if "first_address" in plan.wrong or not here:
         fitting = others
     elif len(fitting) > 1 and "first_match" not in plan.wrong:

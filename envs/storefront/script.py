@@ -21,6 +21,8 @@ Kind = Literal[
     "track",
 ]
 WRITE_KINDS: tuple[Kind, ...] = ("cancel", "return", "exchange", "address", "coupon", "compensation", "out_of_scope")
+WANTED_FIELD: Mapping[Kind, str] = {"exchange": "colour", "address": "city", "coupon": "coupon"}
+"""Under which field the customer is asked for what a request wants."""
 Condition = Literal["in_stock", "not_shipped", "refund_at_least"]
 
 

@@ -11,7 +11,7 @@ MOST_TURNS = 200
 T = TypeVar("T")
 
 
-def _now(coroutine: Coroutine[Any, Any, T]) -> T:
+def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that never waits."""
     try:
         coroutine.send(None)
@@ -33,9 +33,9 @@ def expert_passes(task: Task, profile: str | None = None, seed: int = 0) -> bool
 
 def _played(task: Task, profile: str | None, seed: int) -> tuple[int, bool]:
     env = StorefrontEnv(StorefrontConfig())
-    _now(env.reset(task))
+    at_once(env.reset(task))
     turns, done = 0, False
     while not done and turns < MOST_TURNS:
-        done = _now(env.step(_now(env.expert(profile, seed)))).done
+        done = at_once(env.step(at_once(env.expert(profile, seed)))).done
         turns += 1
-    return turns, _now(env.check()).passed
+    return turns, at_once(env.check()).passed

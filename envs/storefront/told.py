@@ -3,6 +3,7 @@
 import re
 from calendar import monthrange
 from collections.abc import Callable
+from datetime import date
 
 from schemas.check import Scalar
 
@@ -15,14 +16,19 @@ _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augu
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\.?,? (\d{{4}})")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})")
+_NAMED_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in (month.title() for month in _MONTHS))
+_DAY_OF_MONTH = re.compile(
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_NAMED_MONTH})\b|({_NAMED_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\.\d))"
+    r"(?!\.?,? \d{4})"
+)
 _NUMBER = re.compile(r"(?<![\w.$\-])\d+(?![\w\-]|\.\d)")
 _IDENTIFIER = re.compile(r"\b[A-Z]{1,2}-\d+(?:\.\d+)*\b")
 _STATUS_WORDS = {
-    "label_created": r"label[ _]created|label has been created",
+    "label_created": r"label[ _]created|label (?:has been|was|is) (?:created|printed)",
     "in_transit": r"in[ _]transit|on (?:its|the) way",
     "out_for_delivery": r"out[ _]for[ _]delivery",
-    "delayed": r"delayed",
-    "at_pickup_point": r"(?:at|ready at)[ _](?:a |the |your )?pick-?up[ _]point",
+    "delayed": r"delayed|(?:has|had|with|is) a delay",
+    "at_pickup_point": r"(?:at|in)[ _](?:a |the |your )?(?:pick-?up|collection)[ _](?:point|location)|ready for (?:pick|collect)\w*",
     "pending": r"pending",
     "processing": r"processing",
     "shipped": r"(?<!not been )\bshipped",
@@ -54,6 +60,19 @@ def dates(text: str) -> set[Scalar]:
     found += [(int(y), _month(m), int(d)) for d, m, y in _DAY_FIRST.findall(lowered)]
     found += [(int(y), _month(m), int(d)) for m, d, y in _MONTH_FIRST.findall(lowered)]
     return {f"{y:04}-{m:02}-{d:02}" for y, m, d in found if _is_day(y, m, d)}
+
+
+def with_years(text: str, today: str) -> str:
+    """The text with each day that has no year (21 June, June 21st) as ISO, in the year in which it lies nearest to `today`."""
+    day = date.fromisoformat(today)
+    return _DAY_OF_MONTH.sub(
+        lambda found: _nearest(day, _month((found[2] or found[3]).lower()), int(found[1] or found[4])) or found[0], text
+    )
+
+
+def _nearest(today: date, month: int, day: int) -> str | None:
+    days = [date(year, month, day) for year in (today.year - 1, today.year, today.year + 1) if _is_day(year, month, day)]
+    return min(days, key=lambda other: abs(other - today)).isoformat() if days else None
 
 
 def _is_day(year: int, month: int, day: int) -> bool:

@@ -6,7 +6,7 @@ from envs.storefront.script import Kind
 
 WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "cancel": {
-        "train": ("Please cancel {order}.", "I want to cancel {order}.", "Could you cancel {order} for me?"),
+        "train": ("Please cancel {order}.", "I want to cancel {order}.", "Could you cancel {order}, please?"),
         "held_out": ("I no longer want {order}; call it off, please.", "Kindly stop {order}."),
     },
     "return_all": {

@@ -1,11 +1,11 @@
 """Playing episodes in tests: expert episodes, scripted turns, and transcripts turned into trajectories."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from envs.storefront import WORLD
 from envs.storefront.env import StorefrontEnv
+from envs.storefront.self_play import at_once
 from schemas.canonical import canonical_json
 from schemas.check import CheckResult
 from schemas.environment import AgentTurn, Opening, Response
@@ -90,7 +90,7 @@ def passes(task: Task, profile: str | None = None, seed: int = 0) -> bool:
     async def play() -> bool:
         return (await (await expert_episode(task, profile, seed)).env.check()).passed
 
-    return asyncio.run(play())
+    return at_once(play())
 
 
 def contents(responses: Sequence[Response]) -> list[str]:

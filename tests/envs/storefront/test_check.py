@@ -1,12 +1,14 @@
 """The gold check on worked examples: state zones, told facts, refusals."""
 
-import asyncio
+from datetime import date, timedelta
 from typing import Any
 
 import msgspec
+import pytest
 
 from envs.storefront import WORLD
 from envs.storefront.check import evaluate
+from envs.storefront.self_play import at_once
 from envs.storefront.transcript import Exchange
 from envs.storefront.world import base_world
 from schemas.check import Check, Refusal, RowPredicate, ToldFact
@@ -61,6 +63,44 @@ def test_a_fact_counts_when_said_after_it_was_seen() -> None:
     assert verdict(check, {}, seen("quote_refund", f'{{"order_id":"{OTHER}","refund":129.5}}'), said("You get $129.50.")) == ["told"]
 
 
+def test_a_day_may_be_told_without_its_year() -> None:
+    arrives = date.fromisoformat(BASE.today) + timedelta(days=3)
+    check = Check(told=(ToldFact("date", arrives.isoformat(), ORDER),))
+    parcel = seen("track_shipment", f'{{"order_id":"{ORDER}","arrives":"{arrives.isoformat()}"}}')
+    right, wrong = (f"Order {ORDER} arrives on {day:%B} {day.day}." for day in (arrives, arrives + timedelta(days=1)))
+    assert verdict(check, {}, parcel, said(right)) == []
+    assert verdict(check, {}, parcel, said(wrong)) == ["told"]
+    assert verdict(check, {}, parcel, said(right), said(f"Sorry, order {ORDER} arrives on 3 January 2031.")) == ["told"]
+
+
+def test_the_same_value_said_of_another_order_does_not_retell_the_fact() -> None:
+    check = Check(told=(ToldFact("date", "2026-05-08", ORDER),))
+    parcel = seen("track_shipment", f'{{"order_id":"{ORDER}","arrives":"2026-05-08"}}')
+    right = said(f"Order {ORDER} arrives on 2026-05-08.")
+    record = said(f"Order {OTHER} was placed on 2026-05-08. Order {ORDER} was placed on 2026-04-28.")
+    assert verdict(check, {}, parcel, right, record) == []
+    assert verdict(check, {}, parcel, right, said(f"Sorry, order {ORDER} arrives on 2026-04-28.")) == ["told"]
+
+
+def test_a_part_s_score_is_the_share_of_what_holds() -> None:
+    check = Check(
+        required=(CANCELLED, RowPredicate("orders", {"id": OTHER, "status": "gone"})),
+        told=(ToldFact("money", 12950, ORDER), ToldFact("money", 700, OTHER)),
+        refusals=(Refusal("1", "R4", ORDER), Refusal("2", "R4", ORDER)),
+        process=("R1", "R2", "R3", "R4"),
+    )
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
+    look = seen("get_order", f'{{"order_id":"{ORDER}"}}', f'{{"order_id":"{ORDER}"}}')
+    denial = seen("deny", "{}", '{"request":2,"rule_id":"R4","message":"no"}')
+    half = evaluate(check, BASE, {f"orders/{ORDER}/status": "gone"}, (quote, look, said(f"Order {ORDER}: you get $129.50."), denial))
+    assert {part.name: part.score for part in half.parts} == {"state": 0.5, "told": 0.5, "refusals": 0.5, "process": 0.75}
+    nothing = evaluate(check, BASE, {f"orders/{ORDER}/status": "lost"}, ())
+    assert [part.score for part in nothing.parts] == [0, 0, 0, 1]
+    done = {f"orders/{key}/status": "gone" for key in (ORDER, OTHER)}
+    assert evaluate(check, BASE, done, ()).parts[0].score == 1
+    assert evaluate(check, BASE, {**done, f"orders/{OTHER}/address_id": "A-1"}, ()).parts[0].score == pytest.approx(2 / 3)
+
+
 def test_a_fact_among_three_values_in_one_sentence_is_a_guess() -> None:
     check = Check(told=(ToldFact("money", 300, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
@@ -102,7 +142,7 @@ def test_the_verdict_from_stored_facts_and_transcript_is_the_one_of_the_episode(
         other_world = WORLD.open({"world_seed": 99})
         return result, await other_world.recheck(task, episode.trajectory(result))
 
-    verdicts = [asyncio.run(both(task, "mixed", at)) for at, task in enumerate(WORLD.make_tasks({}, 41, 80))]
+    verdicts = [at_once(both(task, "mixed", at)) for at, task in enumerate(WORLD.make_tasks({}, 41, 80))]
     assert all(once == again for once, again in verdicts)
     assert {once.passed for once, _ in verdicts} == {True, False}
 
@@ -138,7 +178,7 @@ def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> Non
             await env.step(turn)
         return [*outcomes, (await env.check()).passed]
 
-    mutants = [passed for task in WORLD.make_tasks({}, 42, 60) for passed in asyncio.run(play(task))]
+    mutants = [passed for task in WORLD.make_tasks({}, 42, 60) for passed in at_once(play(task))]
     assert len(mutants) > 100
     assert not any(mutants)
 
@@ -157,4 +197,4 @@ def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
                 await gold.env.step(part)
         return len(gold.turns), (await gold.env.check()).passed
 
-    assert asyncio.run(play())[1]
+    assert at_once(play())[1]

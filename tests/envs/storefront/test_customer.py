@@ -1,10 +1,9 @@
 """The customer answers what it is asked, reveals nothing else, and does not leave with work undone."""
 
-import asyncio
-
 from envs.storefront import WORLD
 from envs.storefront.customer import GO_ON, GOODBYE, MISUNDERSTOOD, NOT_YET_DONE, PUSH_BACK, UNKNOWN, YES, Customer, detail_words
 from envs.storefront.script import Request, Revision, Script
+from envs.storefront.self_play import at_once
 from tests.envs.storefront.playing import call, opened
 
 
@@ -150,7 +149,7 @@ def test_two_misunderstood_questions_are_noted_as_the_simulator_s_fault() -> Non
             await env.step(call("reply", message="Blargh?"))
         return {path: value for path, value in (await env.facts()).items() if "user_simulator" in path and path.endswith("/text")}
 
-    (text,) = asyncio.run(play()).values()
+    (text,) = at_once(play()).values()
     assert "2 questions that were not understood" in str(text)
 
 

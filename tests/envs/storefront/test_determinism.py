@@ -1,12 +1,12 @@
 """Same seed and actions, same bytes; a parked episode goes on as if it had never been parked; nothing an agent does raises."""
 
-import asyncio
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from envs.storefront import WORLD
+from envs.storefront.self_play import at_once
 from envs.storefront.tool_schemas import TOOLS
 from schemas.canonical import canonical_json
 from schemas.environment import AgentTurn, Response
@@ -69,9 +69,9 @@ def call_answered(turn: AgentTurn, response: Response) -> list[bool]:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(STEPS, st.integers(0, len(TASKS) - 1), st.integers(0, 13))
 def test_walking_again_or_from_a_parked_episode_gives_the_same_bytes(steps: list[Any], task_at: int, park_at: int) -> None:
-    straight = asyncio.run(walk(steps, task_at, None))
-    assert asyncio.run(walk(steps, task_at, None)) == straight
-    assert asyncio.run(walk(steps, task_at, park_at)) == straight
+    straight = at_once(walk(steps, task_at, None))
+    assert at_once(walk(steps, task_at, None)) == straight
+    assert at_once(walk(steps, task_at, park_at)) == straight
 
 
 def test_parked_episodes_of_the_expert_stay_far_below_64_kilobytes() -> None:
@@ -79,7 +79,7 @@ def test_parked_episodes_of_the_expert_stay_far_below_64_kilobytes() -> None:
         episode = await expert_episode(TASKS[at], None, at)
         return len((await episode.env.snapshot()).blob)
 
-    assert max(asyncio.run(parked_bytes(at)) for at in range(len(TASKS))) < 16_384
+    assert max(at_once(parked_bytes(at)) for at in range(len(TASKS))) < 16_384
 
 
 def test_turns_after_the_end_are_answered_by_errors_and_change_nothing() -> None:
@@ -92,7 +92,7 @@ def test_turns_after_the_end_are_answered_by_errors_and_change_nothing() -> None
             assert [observation.error for observation in response.observations] == [True]
         assert await episode.env.check() == before
 
-    asyncio.run(play())
+    at_once(play())
 
 
 def test_every_step_takes_a_minute_of_the_virtual_clock() -> None:
@@ -102,7 +102,7 @@ def test_every_step_takes_a_minute_of_the_virtual_clock() -> None:
             await episode.act(call("add_note", ticket_id="T-10000", text=text))
         return str((await episode.env.facts())["notes/N-T-10000.2/created"])
 
-    assert asyncio.run(play()).endswith("T09:02")
+    assert at_once(play()).endswith("T09:02")
 
 
 def test_several_calls_in_one_turn_are_answered_in_order_and_nothing_follows_the_end() -> None:
@@ -112,4 +112,4 @@ def test_several_calls_in_one_turn_are_answered_in_order_and_nothing_follows_the
         turn = AgentTurn(tool_calls=tuple(ToolCall.received(f"c{at}", name, text) for at, (name, text) in enumerate(calls)))
         return [(observation.call_id, observation.error) for observation in (await episode.act(turn)).observations]
 
-    assert asyncio.run(play()) == [("c0", False), ("c1", False), ("c2", True)]
+    assert at_once(play()) == [("c0", False), ("c1", False), ("c2", True)]

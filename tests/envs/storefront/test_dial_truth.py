@@ -1,6 +1,5 @@
 """What is recorded of a task's difficulty is true of the task: each dial worked out again from script, world and play."""
 
-import asyncio
 import re
 from typing import Any
 
@@ -12,6 +11,7 @@ from envs.storefront.config import validated
 from envs.storefront.env import world_of
 from envs.storefront.injections import INJECTIONS
 from envs.storefront.script import Request, Script, read_script
+from envs.storefront.self_play import at_once
 from envs.storefront.tool_schemas import READ_TOOLS, WRITES
 from envs.storefront.wordings import CLAIMS
 from envs.storefront.world import BaseWorld
@@ -88,7 +88,7 @@ def fewest_look_ups(task: Task) -> int:
         return None if withdrawn else (bool(writes), sum(call.name in LOOK_UPS for call in calls[: ends[0]]))
 
     requests = read_script(task.script).requests
-    depths = [found for request in requests for seed in SEEDS if (found := asyncio.run(depth(request, seed))) is not None]
+    depths = [found for request in requests for seed in SEEDS if (found := at_once(depth(request, seed))) is not None]
     return min(count for writes, count in depths if writes or not any(writing for writing, _ in depths))
 
 
@@ -132,14 +132,56 @@ def test_counts_of_the_script_are_those_of_the_dials() -> None:
 
 def test_what_the_agent_reads_is_what_is_recorded_of_the_world() -> None:
     for task in TASKS[::4]:
-        prompt = asyncio.run(started(task)).opening.system_prompt or ""
+        prompt = at_once(started(task)).opening.system_prompt or ""
         rules = re.findall(r"^(R\d+): (.*)$", prompt, re.MULTILINE)
         assert task.difficulty["rules_in_force"] == len(rules)
         assert task.difficulty["policy_words"] == sum(len(text.split()) for _, text in rules)
-        base, customer_id = world(task), speaker(task)
-        meant = {request.order_id for request in read_script(task.script).requests}
-        mine, namesakes = base.orders_of[customer_id], base.customers_by["name"][task.script["name"]]
-        assert task.difficulty["distractors"] <= len(set(mine) - meant) + len(namesakes) - 1
+        assert task.difficulty["rules_enforced"] == len(world(task).rules.enforced)
+
+
+def order_meant(base: BaseWorld, customer_id: str, request: Request, placed: str | None) -> str | None:
+    """The order of the customer that a request is about, by its words and the day that the customer would answer."""
+    mine = sorted(base.orders_of[customer_id], key=lambda key: str(base.tables["orders"][key]["placed"]))
+
+    def holding(wanted: tuple[str | None, str | None]) -> list[str]:
+        return [key for key in mine if any(item(base, line) == wanted for line in base.lines_of[key])]
+
+    if request.kind in ("price_query", "out_of_scope") or request.gift_of is not None:
+        return None
+    if request.order_id is not None:
+        return request.order_id
+    if request.gift_for is not None:
+        recipients = {key: base.tables["orders"][key]["recipient_id"] for key in mine}
+        names = {key: base.tables["customers"][who]["name"] for key, who in recipients.items() if who is not None}
+        return next(key for key, name in names.items() if name == request.gift_for)
+    if request.after is not None:
+        (anchor,) = holding(request.after)
+        return mine[mine.index(anchor) + 1]
+    fits = holding((request.colour, request.noun))
+    return next(key for key in fits if len(fits) == 1 or base.tables["orders"][key]["placed"] == placed)
+
+
+def test_distractors_are_the_customer_s_other_orders_and_the_others_of_that_name() -> None:
+    for task in TASKS:
+        base, customer_id, script = world(task), speaker(task), read_script(task.script)
+        placed = {request.number: script.details.get(str(request.number), {}).get("order") for request in script.requests}
+        meant = {order_meant(base, customer_id, request, placed[request.number]) for request in script.requests}
+        namesakes = [row for row in base.tables["customers"].values() if row["name"] == script.name]
+        assert task.difficulty["distractors"] == len(set(base.orders_of[customer_id]) - meant) + len(namesakes) - 1
+        by_item = [r for r in script.requests if r.order_id is None and r.noun is not None and r.kind != "price_query"]
+        assert task.difficulty["by_description"] == sum(not (r.after or r.gift_of or r.gift_for) for r in by_item)
+
+
+def test_the_refusal_and_the_twists_are_those_of_check_and_script() -> None:
+    for task in TASKS:
+        script, twists = read_script(task.script), set(task.difficulty["twists"])
+        assert task.check is not None
+        assert task.difficulty["refusal"] == next((refusal.rule for refusal in task.check.refusals), None)
+        assert ("conditional" in twists) == any(request.condition for request in script.requests)
+        assert ("withdrawn" in twists) == any(revision.request is None for revision in script.revisions)
+        assert ("change_of_mind" in twists) == bool(script.revisions)
+        assert ("out_of_scope" in twists) == ("out_of_scope" in task.difficulty["kinds"])
+        assert not task.check.refusals or twists & {f"ineligible_{task.difficulty['refusal']}", "stale"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,5 @@
 """The expert: solves everything, from any state, and knows only what it was told."""
 
-import asyncio
 import re
 from random import Random
 from typing import Any
@@ -8,7 +7,9 @@ from typing import Any
 import msgspec
 
 from envs.storefront import WORLD
+from envs.storefront.self_play import at_once
 from envs.storefront.tool_schemas import TALKS, TOOLS, WRITES
+from schemas.task import Task
 from schemas.trajectory import Source
 from tests.envs.storefront.playing import MOST_TURNS, Episode, expert_episode, passes, started
 
@@ -57,7 +58,7 @@ def test_every_argument_of_a_write_was_observed_before() -> None:
         tasks = WORLD.make_tasks({}, 12, 300)
         return [found for at, task in enumerate(tasks) for found in unobserved_arguments(await expert_episode(task, None, at))]
 
-    assert asyncio.run(all_unobserved()) == []
+    assert at_once(all_unobserved()) == []
 
 
 def test_a_call_with_an_id_out_of_thin_air_is_caught_by_the_provenance_test() -> None:
@@ -70,15 +71,14 @@ def test_a_call_with_an_id_out_of_thin_air_is_caught_by_the_provenance_test() ->
         episode.turns[0] = msgspec.structs.replace(episode.turns[0], tool_calls=(invented,))
         return unobserved_arguments(episode)
 
-    assert asyncio.run(planted()) == ["cancel_order 'O-1'"]
+    assert at_once(planted()) == ["cancel_order 'O-1'"]
 
 
 def test_the_expert_goes_on_from_states_that_other_policies_reached() -> None:
     """A breach of process that another policy committed cannot be undone: all else can."""
     harmful = WRITES | {"finish", "deny"}
 
-    async def play(seed: int) -> bool:
-        task = WORLD.make_tasks({}, 13, 60)[seed]
+    async def play(task: Task, seed: int) -> bool:
         episode, draw = await started(task), Random(seed)
         for at in range(MOST_TURNS):
             turn = await episode.env.expert(None, at % 3)
@@ -90,7 +90,7 @@ def test_the_expert_goes_on_from_states_that_other_policies_reached() -> None:
         verdict = await episode.env.check()
         return all(part.passed for part in verdict.parts if part.name != "process")
 
-    assert all(asyncio.run(play(seed)) for seed in range(60))
+    assert all(at_once(play(task, seed)) for seed, task in enumerate(WORLD.make_tasks({}, 13, 60)))
 
 
 def test_seeds_stand_for_different_ways_to_the_same_end() -> None:
@@ -100,11 +100,11 @@ def test_seeds_stand_for_different_ways_to_the_same_end() -> None:
         episode = await expert_episode(task, None, seed)
         return tuple(call.name for turn in episode.turns for call in turn.tool_calls)
 
-    assert len({asyncio.run(names(seed)) for seed in range(12)}) >= 5
+    assert len({at_once(names(seed)) for seed in range(12)}) >= 5
 
 
 def test_the_expert_never_thinks_aloud() -> None:
     async def thoughts() -> set[str | None]:
         return {turn.thought for turn in (await expert_episode(WORLD.make_tasks({}, 15, 1)[0])).turns}
 
-    assert asyncio.run(thoughts()) == {None}
+    assert at_once(thoughts()) == {None}

@@ -1,10 +1,10 @@
 """Gifts: whom an order was placed for, and what somebody was given, stand in the lists of the two, a surprise only in the giver's."""
 
-import asyncio
 from typing import Any
 
 import msgspec
 
+from envs.storefront.self_play import at_once
 from envs.storefront.world import base_world
 from tests.envs.storefront.playing import call, opened
 
@@ -18,7 +18,7 @@ def listed(customer_id: str, **arguments: Any) -> dict[str, Any]:
         await env.reset(None)
         return (await env.step(call("list_orders", customer_id=customer_id, **arguments))).observations[0].content
 
-    return msgspec.json.decode(asyncio.run(look()), type=dict[str, Any])
+    return msgspec.json.decode(at_once(look()), type=dict[str, Any])
 
 
 def name(customer_id: str) -> str:

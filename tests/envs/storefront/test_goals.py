@@ -1,12 +1,14 @@
 """Tasks: the same ones for the same seed, without limit, of the stated mix, and not to be guessed."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from envs.storefront import WORLD
 from envs.storefront.config import Mix
 from schemas.errors import ConfigError
+from schemas.task import Task
 
 TASKS = WORLD.make_tasks({}, 61, 400)
 
@@ -110,3 +112,26 @@ def test_a_wrong_setting_is_named(settings: dict[str, object], named: str) -> No
         WORLD.make_tasks(settings, 1, 1)
     with pytest.raises(ConfigError, match=re.escape(named)):
         WORLD.open(settings)
+
+
+def test_compositions_are_held_out_of_the_train_variant() -> None:
+    together = ({"coupon", "track"}, {"compensation", "exchange"}, {"address", "refund_query"})
+
+    def composed(tasks: Sequence[Task]) -> list[bool]:
+        long = [task for task in tasks if task.difficulty["operations"] >= 2]
+        return [any(kinds <= set(task.difficulty["kinds"]) for kinds in together) for task in long]
+
+    held_out = composed(WORLD.make_tasks({"variant": "held_out"}, 63, 150))
+    assert not any(composed(TASKS))
+    assert 0.4 <= sum(held_out) / len(held_out) <= 0.9
+
+
+def test_what_is_asked_for_its_price_is_spoken_of_in_no_other_request() -> None:
+    for task in TASKS:
+        nouns = [request.get("noun") for request in task.script["requests"]]
+        assert all(nouns.count(request["noun"]) == 1 for request in task.script["requests"] if request["kind"] == "price_query"), task.goal
+
+
+def test_minds_change_only_where_the_customer_is_asked_before_a_write() -> None:
+    few = WORLD.make_tasks({"rules_in_force": 3, "enforced_share": 0.3, "changes_of_mind": 1}, 64, 40)
+    assert sum(task.difficulty["changes_of_mind"] for task in few) == 0

@@ -1,10 +1,9 @@
 """How often the customer does not understand what the expert asks: by tool, and in plain words."""
 
-import asyncio
-
 from envs.storefront import WORLD
 from envs.storefront.alternatives import spoken
 from envs.storefront.customer import MISUNDERSTOOD
+from envs.storefront.self_play import at_once
 from schemas.task import Task
 from schemas.trajectory import Observation, Source
 from tests.envs.storefront.playing import expert_episode, opened
@@ -30,7 +29,7 @@ async def questions(task: Task, seed: int) -> tuple[int, int, int]:
 
 
 def test_at_most_one_in_a_hundred_questions_is_misunderstood_by_tool_and_by_word() -> None:
-    counts = [asyncio.run(questions(task, at)) for at, task in enumerate(WORLD.make_tasks({}, 62, 120))]
+    counts = [at_once(questions(task, at)) for at, task in enumerate(WORLD.make_tasks({}, 62, 120))]
     asked, misunderstood, differing = (sum(column) for column in zip(*counts, strict=True))
     assert asked > 500
     assert misunderstood <= 0.01 * asked

@@ -1,7 +1,6 @@
 """True labels on episodes made by hand, and on the expert's."""
 
 import ast
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from envs.storefront.referents import described
 from envs.storefront.returns import cards
 from envs.storefront.rules import dollars
 from envs.storefront.script import Request, Script
+from envs.storefront.self_play import at_once
 from envs.storefront.transcript import Exchange
 from schemas.check import Refusal
 from schemas.errors import SynthError
@@ -231,7 +231,7 @@ def test_the_expert_is_never_lucky_and_every_label_is_clean() -> None:
         found += [f"{task.task_id} {denial}" for denial in truth.denials if not denial.grounded]
         return found + ([] if truth.passed and not truth.lucky else [f"{task.task_id} lucky or failed"])
 
-    assert [fault for at, task in enumerate(WORLD.make_tasks({}, 71, 80)) for fault in asyncio.run(faults(at, task))] == []
+    assert [fault for at, task in enumerate(WORLD.make_tasks({}, 71, 80)) for fault in at_once(faults(at, task))] == []
 
 
 def test_an_episode_that_passes_by_a_guess_is_lucky() -> None:
@@ -240,7 +240,7 @@ def test_an_episode_that_passes_by_a_guess_is_lucky() -> None:
         truth = await truth_of(task, episode.trajectory(await episode.env.check()))
         return truth.passed, truth.lucky
 
-    played = [asyncio.run(outcomes(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 72, 80))]
+    played = [at_once(outcomes(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 72, 80))]
     assert {(True, False), (True, True), (False, False)} <= set(played)
     assert (False, True) not in played
 
@@ -253,7 +253,7 @@ def test_a_trajectory_of_another_world_is_refused() -> None:
         await truth_of(other, episode.trajectory(None))
 
     with pytest.raises(SynthError, match="turn 0: the world answers otherwise"):
-        asyncio.run(play())
+        at_once(play())
 
 
 def world_customers(task: Task) -> list[str]:

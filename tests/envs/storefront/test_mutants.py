@@ -1,6 +1,5 @@
 """What the check is worth: it fails wrong solutions, and accepts other right ones."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from envs.storefront.alternatives import REWRITES, alternatives
 from envs.storefront.config import validated
 from envs.storefront.env import world_of
 from envs.storefront.mutants import KINDS, mutants
+from envs.storefront.self_play import at_once
 from envs.storefront.transcript import Exchange, recorded
 from schemas.check import Check
 from schemas.environment import AgentTurn
@@ -39,11 +39,11 @@ def solved() -> Sequence[Solved]:
         assert verdict.passed, (task.goal, verdict.parts)
         return Solved(task, recorded(episode.trajectory(verdict)))
 
-    return [asyncio.run(one(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 61, TASKS))]
+    return [at_once(one(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 61, TASKS))]
 
 
 def passes(task: Task, turns: Sequence[AgentTurn]) -> bool:
-    return asyncio.run(perform(opened(), task, turns)).verdict.passed
+    return at_once(perform(opened(), task, turns)).verdict.passed
 
 
 def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hundred_tasks() -> None:
@@ -80,7 +80,7 @@ def test_three_strategies_solve_every_task_in_different_ways() -> None:
         episode = await expert_episode(task, None, seed)
         return (await episode.env.check()).passed, tuple(c.arguments for turn in episode.turns for c in turn.tool_calls)
 
-    played = [[asyncio.run(names(one.task, seed)) for seed in STRATEGIES] for one in solved()]
+    played = [[at_once(names(one.task, seed)) for seed in STRATEGIES] for one in solved()]
     assert all(passed for ways in played for passed, _ in ways)
     assert sum(len({calls for _, calls in ways}) == len(STRATEGIES) for ways in played) / len(played) >= 0.8
 
@@ -94,9 +94,9 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
         return (await perform(WORLD.open({"outcome_only": True}), task, turns)).verdict.passed
 
     lived: Counter[str] = Counter()
-    for one in solved()[:40]:
+    for one in solved()[:25]:
         for mutant in mutants(one.task, one.exchanges, world_of(validated(one.task.env_config))):
-            lived[mutant.kind] += asyncio.run(survives(one.task, mutant.turns))
+            lived[mutant.kind] += at_once(survives(one.task, mutant.turns))
     alive = {kind for kind, count in lived.items() if count}
     assert {"unconfirmed", "unverified", "leak"} <= alive
     assert alive <= {"unconfirmed", "unverified", "leak", "obeyed", "missing_denial", "wrong_rule", "blind_denial"}

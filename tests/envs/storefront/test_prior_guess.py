@@ -1,10 +1,10 @@
 """What must be told cannot be guessed: the most frequent answer to a kind of question is rarely right, and never counts unseen."""
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from envs.storefront import WORLD
+from envs.storefront.self_play import at_once
 from schemas.check import ToldFact
 from schemas.task import Task
 from tests.envs.storefront.playing import call, opened
@@ -47,4 +47,4 @@ def test_the_most_frequent_answer_said_without_a_look_up_passes_nothing() -> Non
         await env.step(call("finish", message=" ".join(f"Request 1: it is {value.replace('_', ' ')}." for value in values)))
         return (await env.check()).passed
 
-    assert not any(asyncio.run(passes(task)) for task in READ_ONLY)
+    assert not any(at_once(passes(task)) for task in READ_ONLY)

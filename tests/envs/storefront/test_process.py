@@ -1,7 +1,5 @@
 """Each rule's automaton alone, on transcripts written by hand."""
 
-import asyncio
-
 import pytest
 
 from envs.storefront import WORLD
@@ -11,6 +9,7 @@ from envs.storefront.injections import INJECTIONS, Injection
 from envs.storefront.process import AUTOMATA, PROCESS, breaches, case_of
 from envs.storefront.rules import RULE_IDS
 from envs.storefront.script import Request, Revision, Script
+from envs.storefront.self_play import at_once
 from envs.storefront.shop_events import ShopEvent
 from envs.storefront.world import patched
 from schemas.check import Check
@@ -61,9 +60,13 @@ def test_r2_a_yes_holds_for_the_orders_that_the_question_named_or_for_one_where_
     other = called("cancel_order", order_id=OTHER_PENDING, reason="other")
     assert broken("R2", asked(f"Shall I cancel {PENDING}?"), other) == [1]
     assert broken("R2", asked(f"Shall I cancel {PENDING} and {OTHER_PENDING}?"), CANCEL, other) == []
-    assert broken("R2", asked("Shall I go ahead?"), CANCEL, other) == [2]
+    look = called("get_order", order_id=PENDING)
+    listed = called("list_orders", {"orders": [{"order_id": PENDING}, {"order_id": DELIVERED}]}, customer_id=OWNER)
+    assert broken("R2", look, asked("Shall I go ahead?"), CANCEL, other) == [3]
+    assert broken("R2", look, asked("Shall I go ahead?"), other, CANCEL) == [2]
+    assert broken("R2", asked("Shall I go ahead?"), look, CANCEL) == [2]
     back = [called("create_return", order_id=DELIVERED, lines=[1], method="mail"), called("issue_refund", order_id=DELIVERED, amount=1)]
-    assert broken("R2", asked("Shall I open the return?"), *back) == []
+    assert broken("R2", listed, asked("Shall I open the return?"), *back) == []
 
 
 def test_r2_an_address_moves_no_money() -> None:
@@ -252,7 +255,7 @@ def test_in_a_world_of_outcomes_only_a_breach_is_reported_and_does_not_decide() 
         return verdicts[0], verdicts[1]
 
     task = next(t for t in WORLD.make_tasks({"world_seed": 5}, 3, 40) if t.difficulty["operations"] == 1)
-    assert asyncio.run(play(task)) == (False, True)
+    assert at_once(play(task)) == (False, True)
 
 
 def test_a_transcript_of_another_maker_breaks_no_automaton() -> None:

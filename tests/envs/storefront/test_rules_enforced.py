@@ -1,9 +1,10 @@
 """Half of the rules are enforced by tools; the other half can be broken."""
 
-import asyncio
 from typing import Any
 
+from envs.storefront import WORLD
 from envs.storefront.env import StorefrontEnv
+from envs.storefront.self_play import at_once
 from schemas.trajectory import Observation
 from tests.envs.storefront.playing import call, opened
 
@@ -37,7 +38,7 @@ def test_r3_a_shipped_order_is_not_cancelled_and_a_pending_one_is() -> None:
         assert (await env.facts())[f"orders/{pending}/status"] == "cancelled"
         assert (await first(env, "cancel_order", order_id=pending, reason="other")).content.startswith("conflict:")
 
-    asyncio.run(play())
+    at_once(play())
 
 
 def test_r7_lines_are_modified_once() -> None:
@@ -54,7 +55,7 @@ def test_r7_lines_are_modified_once() -> None:
         again = await first(env, "modify_lines", order_id=order_id, lines={"1": others[1]})
         assert again.content.startswith("denied: R7:")
 
-    asyncio.run(play())
+    at_once(play())
 
 
 def test_r5_a_refund_goes_to_the_original_method_or_to_credit_and_never_exceeds_what_was_paid() -> None:
@@ -74,7 +75,7 @@ def test_r5_a_refund_goes_to_the_original_method_or_to_credit_and_never_exceeds_
         credit = f"customers/{customer_id}/credit_cents"
         assert (await env.facts())[credit] == facts[credit] + facts[f"orders/{order_id}/total_cents"]
 
-    asyncio.run(play())
+    at_once(play())
 
 
 def test_r11_an_address_changes_before_shipping_and_only_to_one_on_file() -> None:
@@ -93,7 +94,7 @@ def test_r11_an_address_changes_before_shipping_and_only_to_one_on_file() -> Non
         back = (await env.step(call("change_address", order_id=pending, address_id=current))).state_key
         assert moved != start == back
 
-    asyncio.run(play())
+    at_once(play())
 
 
 def test_r4_and_r8_and_r1_stand_only_in_the_policy_so_that_they_can_be_broken() -> None:
@@ -104,4 +105,26 @@ def test_r4_and_r8_and_r1_stand_only_in_the_policy_so_that_they_can_be_broken() 
         oldest = min(orders(facts, status="delivered"), key=lambda key: facts[f"orders/{key}/delivered"])
         assert not (await first(env, "create_return", order_id=oldest, lines=[1], method="mail")).error
 
-    asyncio.run(play())
+    at_once(play())
+
+
+def test_errors_are_of_five_kinds_and_each_says_its_own() -> None:
+    async def play() -> dict[str, str]:
+        env, facts = await desk()
+        unlucky = WORLD.open({"transient_rate": 1})
+        await unlucky.reset(None)
+        pending, shipped, delivered = (orders(facts, status=status)[0] for status in ("pending", "shipped", "delivered"))
+        answers = {
+            "validation": await first(env, "cancel_order", order_id=pending, reason="whim"),
+            "not_found": await first(env, "get_order", order_id="O-1"),
+            "denied": await first(env, "cancel_order", order_id=shipped, reason="other"),
+            "conflict": await first(env, "create_return", order_id=pending, lines=[1], method="mail"),
+            "transient": (await unlucky.step(call("get_order", order_id=delivered))).observations[0],
+        }
+        assert all(seen.error for seen in answers.values())
+        return {kind: seen.content for kind, seen in answers.items()}
+
+    for kind, text in at_once(play()).items():
+        assert text.startswith(f"{kind}: "), text
+        assert len(text.split()) > 3
+        assert "\n" not in text

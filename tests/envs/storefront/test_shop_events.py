@@ -1,6 +1,5 @@
 """What happens meanwhile: events on the virtual clock, a search index that lags, errors that pass."""
 
-import asyncio
 import re
 from typing import Any
 
@@ -10,6 +9,7 @@ from envs.storefront import WORLD
 from envs.storefront.env import StorefrontEnv
 from envs.storefront.script import Script
 from envs.storefront.search_index import SearchIndex
+from envs.storefront.self_play import at_once
 from envs.storefront.shop_events import ShopEvent, due, names, raced
 from schemas.check import Check
 from schemas.task import Task
@@ -50,7 +50,7 @@ def test_an_event_happens_at_its_tick_before_the_calls_of_that_step() -> None:
         seen = [(await env.step(call("get_order", order_id=facts["order"]))).observations[0].content for _ in range(3)]
         return [re.findall(r'"status":"(pending|shipped)"', text)[0] for text in seen]
 
-    assert asyncio.run(play()) == ["pending", "pending", "shipped"]
+    assert at_once(play()) == ["pending", "pending", "shipped"]
 
 
 def test_a_racing_event_happens_just_before_the_write_that_names_its_row() -> None:
@@ -60,7 +60,7 @@ def test_a_racing_event_happens_just_before_the_write_that_names_its_row() -> No
         write = await env.step(call("cancel_order", order_id=facts["order"], reason="other"))
         return read.observations[0].content, write.observations[0].content
 
-    read, write = asyncio.run(play())
+    read, write = at_once(play())
     assert '"status":"pending"' in read
     assert write.startswith("denied: R3:")
 
@@ -74,7 +74,7 @@ def test_what_is_still_to_come_counts_in_the_check_and_happens_when_the_conversa
         await env.step(call("finish", message="Goodbye."))
         return *before, (await env.facts())[path]
 
-    assert asyncio.run(play()) == ("pending", "shipped", "shipped")
+    assert at_once(play()) == ("pending", "shipped", "shipped")
 
 
 def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_one_is_the_one_of_the_end() -> None:
@@ -95,7 +95,7 @@ def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_on
                 return [*seen, verdict, final]
 
     for task in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}, "stale_events": (2, 2)}, 6, 12):
-        assert asyncio.run(play(task, ask=True)) == asyncio.run(play(task, ask=False))
+        assert at_once(play(task, ask=True)) == at_once(play(task, ask=False))
 
 
 def test_the_search_index_shows_a_write_after_one_tick() -> None:
@@ -122,7 +122,7 @@ def test_a_stale_search_says_in_stock_while_the_live_stock_is_gone_even_after_pa
             await env.restore(parked)
         return shown
 
-    assert asyncio.run(play()) == [True, True, True, False]
+    assert at_once(play()) == [True, True, True, False]
 
 
 def test_a_transient_error_changes_nothing_and_the_same_call_succeeds_next() -> None:
@@ -136,20 +136,20 @@ def test_a_transient_error_changes_nothing_and_the_same_call_succeeds_next() -> 
         assert first.state_key == before
         assert not second.observations[0].error
 
-    asyncio.run(play())
+    at_once(play())
 
 
 def test_the_lag_is_declared_in_the_description_of_the_tool() -> None:
     async def play() -> str:
         return next(t["function"]["description"] for t in (await opened().reset(None)).tools if t["function"]["name"] == "search_products")
 
-    assert "lags" in asyncio.run(play())
+    assert "lags" in at_once(play())
 
 
 def test_the_shop_overtakes_the_expert_who_then_denies() -> None:
     tasks = [t for t in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}}, 5, 60) if t.difficulty["refusal"]]
     assert tasks
     for task in tasks:
-        episode = asyncio.run(expert_episode(task))
+        episode = at_once(expert_episode(task))
         assert any(call.name == "deny" for turn in episode.turns for call in turn.tool_calls)
-        assert asyncio.run(episode.env.check()).passed
+        assert at_once(episode.env.check()).passed

@@ -1,6 +1,5 @@
 """Every rule of the policy is at stake in some task: breaking it is what the customer, or the agent's haste, asks for."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import islice
@@ -9,6 +8,7 @@ import pytest
 
 from envs.storefront import WORLD
 from envs.storefront.rules import ENFORCED_BY_TOOLS, RULE_IDS
+from envs.storefront.self_play import at_once
 from schemas.task import Task
 from tests.envs.storefront.playing import contents, expert_episode, passes
 
@@ -53,7 +53,7 @@ async def broken(task: Task, profile: str) -> set[str]:
 def test_there_is_a_task_in_which_breaking_the_rule_is_the_tempting_error(rule: str) -> None:
     at_stake, misconception = TEMPTING[rule]
     tasks = [task for task in left_to_the_policy() if at_stake(task)]
-    breakers = list(islice((task for task in tasks if rule in asyncio.run(broken(task, misconception))), 2))
+    breakers = list(islice((task for task in tasks if rule in at_once(broken(task, misconception))), 2))
     assert breakers
     assert all(passes(task, None, 1) for task in breakers)
     assert not any(passes(task, misconception, 1) for task in breakers)
@@ -66,4 +66,4 @@ def test_where_tools_hold_the_rule_they_refuse_and_name_it(rule: str) -> None:
 
     tasks = [task for task in held_by_tools() if task.difficulty["refusal"] == rule]
     assert tasks
-    assert any(f"denied: {rule}:" in asyncio.run(answers(task)) for task in tasks)
+    assert any(f"denied: {rule}:" in at_once(answers(task)) for task in tasks)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from envs.storefront.told import dates, identifiers, money_said, money_seen, numbers, statuses, windows
+from envs.storefront.told import dates, identifiers, money_said, money_seen, numbers, statuses, windows, with_years
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,29 @@ def test_days_that_do_not_exist_are_no_dates() -> None:
     assert dates("2026-02-30, 2026-13-01, 0000-01-01, 9999-12-31") == {"9999-12-31"}
 
 
+@pytest.mark.parametrize(
+    ("said", "today", "day"),
+    [
+        ("on March 5th.", "2026-02-20", "2026-03-05"),
+        ("on the 5th of March", "2026-02-20", "2026-03-05"),
+        ("on Jan 2", "2026-12-30", "2027-01-02"),
+        ("28 December", "2026-01-03", "2025-12-28"),
+        ("March 5th, 2024", "2026-02-20", "2024-03-05"),
+        ("2024-03-05", "2026-02-20", "2024-03-05"),
+    ],
+)
+def test_a_day_without_a_year_is_the_nearest_one(said: str, today: str, day: str) -> None:
+    assert dates(with_years(said, today)) == {day}
+
+
+@pytest.mark.parametrize("text", ["you may 5 times", "30 February", "order O-12345", "March on", "Decembers 3"])
+def test_what_is_no_day_stays_as_it_is(text: str) -> None:
+    assert with_years(text, "2026-02-20") == text
+
+
 def test_statuses_have_synonyms() -> None:
+    assert statuses("It is ready for pick-up") == statuses("It is at the pickup location") == {"at_pickup_point"}
+    assert statuses("A label was created") == {"label_created"}
     assert statuses("It is on its way") == statuses('{"status":"in_transit"}') == {"in_transit"}
     assert statuses("It was canceled") == {"cancelled"}
     assert statuses("it has not been shipped") == set()

@@ -45,6 +45,17 @@ def test_addresses_cards_and_items_are_such_that_words_for_them_fit_up_to_four()
     assert set(cities) == set(cards) == set(nouns) == {1, 2, 3, 4}
 
 
+def test_orders_of_every_status_and_products_with_a_price_history_occur() -> None:
+    every = worlds(32, 122)
+    statuses = {row["status"] for world in every for row in world.tables["orders"].values()}
+    assert statuses == {"pending", "processing", "shipped", "delivered", "cancelled", "returned"}
+    variants = [row for world in every for row in world.tables["variants"].values()]
+    assert sum(row["former_price_cents"] != row["price_cents"] for row in variants) > 0
+    assert {row["size"] for row in variants} >= {"S", "M", "L", "one"}
+    assert {row["tier"] for world in every for row in world.tables["customers"].values()} == {"bronze", "silver", "gold"}
+    assert {row["kind"] for world in every for row in world.tables["payments"].values()} == {"card", "gift_balance"}
+
+
 def test_a_returned_order_has_its_slip_and_its_refund() -> None:
     for world in worlds(32, 122):
         returned = {key for key, row in world.tables["orders"].items() if row["status"] == "returned"}
