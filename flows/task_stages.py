@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from pydantic import ValidationError
+
 from envs.world import World
 from schemas.errors import ConfigError
 from schemas.flow import EnvChoice, Flow
+from schemas.settings_error import explain
 from schemas.stage import Stage
 from synth.run.context import Role, Run
 from synthesizers.calibrate import Calibrate
@@ -25,6 +28,7 @@ def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Ro
         raise ConfigError(f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder (World.level); leave it out")
     if world.level in env.settings():
         raise ConfigError(f"env.{world.level} and env.difficulty both say how hard the tasks are; leave one of them out")
+    _refuse_level_unknown_to(world, env)
     rollouts = [stage for stage in stages if isinstance(stage, Rollout) and stage.config.role == env.difficulty.against]
     calibration = Calibrate(
         env=env.name,
@@ -38,3 +42,15 @@ def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Ro
         places=rollouts[0].places if rollouts else places_for(RolloutSettings(), role),
     )
     return [calibration, TemplateTasks(identity, calibration)]
+
+
+def _refuse_level_unknown_to(world: World, env: EnvChoice) -> None:
+    """Raises `ConfigError` where the world's own settings do not take its level, from the easiest to the hardest."""
+    for level in (0.0, 1.0):
+        try:
+            world.config.model_validate({**env.settings(), str(world.level): level})
+        except ValidationError as error:
+            said = explain(error, world.config, "env")
+            raise ConfigError(
+                f"env.difficulty: world {env.name!r} names {world.level!r} as its level, but refuses {level:g}: {said}"
+            ) from error

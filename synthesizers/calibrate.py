@@ -10,24 +10,28 @@ from msgspec.structs import replace
 
 from schemas.canonical import content_hash
 from schemas.environment import MakeTasks
-from schemas.errors import SynthError
+from schemas.errors import ConfigError, SynthError
 from schemas.flow import Difficulty
 from schemas.identity import slot_id
 from schemas.outcome import Outcome
 from schemas.stage import Plan, Shard
+from schemas.task import Task
 from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
 from synth.ledger.ledger import StageRef
+from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
-from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.run.closing import commonest
 from synth.run.context import Role, Run
 from synth.run.funnel import counted
+from synth.run.numbers import counted_noun
 from synthesizers.episodes import played
+from synthesizers.made_tasks import refuse_mistyped
 from synthesizers.rollout import RolloutSettings
 
-MOST_INVALID = 0.5
-"""Share of a round's episodes that may end in a fault before the round says nothing about the policy."""
+MOST_INVALID = 0.25
+"""Share of a round's episodes that may end in a fault: beyond it what is left says little, since faults prefer the long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Calibrate:
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Plays the rounds that are left. Raises `SynthError` where faults leave too few episodes with a verdict."""
-        known, first = self._known(run, stage_key)
+        known, first, _ = self._known(run, stage_key)
         run.progress.step(len(known))
         for number in count(first):
             placed = self._round(run.make_tasks, number, known)
@@ -98,7 +102,7 @@ class Calibrate:
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """The level, the pass rate that is expected there, its 95 % interval, and what both rest on."""
-        known, rounds = self._known(run, stage_key)
+        known, rounds, faults = self._known(run, stage_key)
         target, curve = self.difficulty.target_pass_rate, fitted(known)
         level = round(curve.crossing(target), LEVEL_DIGITS)
         low, high = curve.interval(level)
@@ -115,6 +119,7 @@ class Calibrate:
             "model": self.role.policy.model,
             "episodes": len(known),
             "passed": sum(episode.passed for episode in known),
+            "faults": faults,
         }
         if found["finished"]:
             run.progress.say(f"{self.name}: {summary(found)}")
@@ -125,21 +130,24 @@ class Calibrate:
         line = run.ledger.state.stages.get(self.name)
         return None if line is None else run.ledger.state.done.get((self.name, line.stage_key))
 
-    def _known(self, run: Run, stage_key: str) -> tuple[list[Played], int]:
-        """The verdicts of all rounds that are done, and how many those are."""
+    def _known(self, run: Run, stage_key: str) -> tuple[list[Played], int, int]:
+        """The verdicts of all rounds that are done, how many those are, and how many of their episodes ended in a fault."""
         known: list[Played] = []
-        number = 0
+        number = faults = 0
         while (_kept_under(stage_key), str(number)) in run.ledger.refresh().named:
-            known += _verdicts(run, self._round(run.make_tasks, number, known))
+            placed = self._round(run.make_tasks, number, known)
+            verdicts = _verdicts(run, placed)
+            known += verdicts
+            faults += len(placed) - len(verdicts)
             number += 1
-        return known, number
+        return known, number, faults
 
     def _round(self, make_tasks: MakeTasks, number: int, known: Sequence[Played]) -> list[Placed]:
         """A round's episodes: a function of the verdicts before it."""
         placed: list[Placed] = []
         for part, (level, size) in enumerate(round_levels(number, known, self.difficulty.target_pass_rate, self.difficulty.episodes)):
             seed = int(content_hash(["calibration", self.seed, number, part])[:7], 16)
-            for task in make_tasks(self.env, {**self.env_config, self.level: level}, seed, size):
+            for task in self._tasks(make_tasks, level, seed, size):
                 trial = len(placed) % self.rollout.trials
                 slot = slot_id(
                     task_id=task.task_id,
@@ -149,13 +157,23 @@ class Calibrate:
                     policy=self.role.policy.identity,
                     model=self.role.policy.model,
                     sampling=self.role.policy.sampling,
-                    settings={"limits": self.rollout.limits.model_dump(), "world": self.version},
+                    settings={"limits": self.rollout.limits.model_dump(), "world": self.version, "place": [number, len(placed)]},
                 )
                 placed.append(Placed(level, Work(
                     slot_id=slot, task=task, trial=trial, seed=self.seed, synthesizer="calibration", policy=self.role.policy,
-                    limits=self.rollout.limits,
+                    limits=self.rollout.limits, role=self.difficulty.against,
                 )))  # fmt: skip
         return placed
+
+    def _tasks(self, make_tasks: MakeTasks, level: float, seed: int, size: int) -> Sequence[Task]:
+        try:
+            tasks = make_tasks(self.env, {**self.env_config, self.level: level}, seed, size)
+            if len(tasks) < size:
+                raise ConfigError(f"world {self.env!r}: make_tasks gave {len(tasks)} tasks where {size} are to be played")
+            refuse_mistyped(tasks, self.env)
+        except ConfigError as error:
+            raise ConfigError(f"{self.name}: at {self.level} {level:g}: {error}") from error
+        return tasks
 
     async def _play(self, run: Run, stage_key: str, shard: Shard, number: int, placed: Sequence[Placed]) -> None:
         """Fills a round's open slots and commits them; the round is done once enough of all its slots have a verdict."""
@@ -163,20 +181,25 @@ class Calibrate:
         run.progress.step(len(placed) - len(works))
         attempts = await played(run, shard.name, works, self.role.model, self.places)
         settled = {attempt.slot_id for attempt in attempts if attempt.outcome is not Outcome.INVALID}
-        settled |= {entry.work.slot_id for entry in placed if _valid(run, entry.work.slot_id) is not None}
-        faults = Counter(str(attempt.fault) for attempt in attempts if attempt.fault is not None)
-        enough = len(placed) - len(settled) <= MOST_INVALID * len(placed)
+        faulty = {work.slot_id for work in works} - settled
+        enough = len(faulty) <= MOST_INVALID * len(placed)
         stored = run.ledger.tasks({work.task.task_id for work in works}, every=True)
-        run.ledger.commit(
+        new = {work.task.task_id: work.task for work in works if work.task.task_id not in stored}
+        ended = run.ledger.commit(
             StageRef(self.name, _kept_under(stage_key)),
             trajectories=attempts,
-            tasks=[work.task for work in works if work.task.task_id not in stored],
+            tasks=list(new.values()),
             name=str(number) if enough and run.stopped is None else "",
         )
+        for attempt in ended:
+            run.progress.say(ended_line(attempt))
         if not enough and run.stopped is None:
+            last = {attempt.slot_id: attempt for attempt in attempts if attempt.slot_id in faulty}
+            faults = Counter(str(attempt.fault) for attempt in last.values())
+            (detail, _), *_ = commonest(Counter(attempt.fault_detail or "unknown" for attempt in last.values())).items()
             raise SynthError(
-                f"{self.name}: {len(placed) - len(settled)} of {len(placed)} episodes ended in a fault ({counted(faults)}), which says "
-                "nothing about the policy; the column fault_detail of trajectories_all names the cause: mend it and run again"
+                f"{self.name}: {len(faulty)} of {len(placed)} episodes ended in a fault ({counted(faults)}), which says nothing about "
+                f"the policy; the commonest: {detail}; mend it and run again, what was done is kept"
             )
 
 
@@ -184,7 +207,8 @@ def summary(found: Mapping[str, Any]) -> str:
     """For instance: level 0.47: explorer passes 0.5 (0.43 to 0.57), 200 episodes."""
     low, high = found["interval"]
     words = f"level {found['level']:g}: {found['against']} passes {found['pass_rate']:.2f} ({low:.2f} to {high:.2f})"
-    words += f", {found['episodes']} episodes"
+    words += f", {counted_noun(found['episodes'], 'episode')}"
+    words += f" and {counted_noun(found['faults'], 'fault')}" if found["faults"] else ""
     return words if found["reached"] else f"{words}; no level reaches {found['target_pass_rate']:g}, this is the nearest"
 
 
@@ -199,11 +223,11 @@ def _valid(run: Run, slot: str) -> str | None:
 
 
 def _left_to_do(run: Run, work: Work) -> Work | None:
-    """The work with the number of its next attempt; None where the slot is settled, or trying again would only repeat its fault."""
+    """The work with the number of its next attempt; None where the slot is settled. Any fault is tried again until the round is done."""
     state = run.ledger.state.slots.get(work.slot_id)
     if state is None:
         return work
-    return replace(work, first_attempt=state.attempts) if state.valid is None and state.last_fault in RETRIED_BY_A_RERUN else None
+    return None if state.valid is not None else replace(work, first_attempt=state.attempts)
 
 
 def _verdicts(run: Run, placed: Sequence[Placed]) -> list[Played]:

@@ -1,10 +1,8 @@
 """The flow's tasks, made by its world from the flow's seed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 from schemas.canonical import content_hash
 from schemas.errors import ConfigError
@@ -13,25 +11,7 @@ from schemas.task import Task
 from synth.ledger.ledger import StageRef
 from synth.run.context import Run
 from synthesizers.calibrate import Calibrate
-
-
-def _check(tasks: Sequence[Task], env: str, count: int) -> None:
-    """Raises `ConfigError` for tasks that are not `count` different ones, or hold a value of the wrong type."""
-    if len(tasks) != count:
-        raise ConfigError(f"world {env!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for {count}; set tasks: {len(tasks)}")
-    places: dict[str, int] = {}
-    for index, task in enumerate(tasks):
-        try:
-            msgspec.convert(msgspec.to_builtins(task, builtin_types=(bytes,)), Task)
-        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-            problem, _, place = str(error).partition(" - at `$.")
-            raise ConfigError(f"world {env!r}: make_tasks: task {index}: {place.removesuffix('`')}: {problem}") from error
-        first = places.setdefault(task.task_id, index)
-        if first != index:
-            raise ConfigError(
-                f"world {env!r}: make_tasks: tasks {first} and {index} have the same task_id {task.task_id!r}; tasks made with "
-                "Task.identified differ in id where they differ in anything, for instance in their seed"
-            )
+from synthesizers.made_tasks import refuse_equal, refuse_mistyped
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +43,13 @@ class TemplateTasks:
         if self.calibration is not None and found is not None:
             config[self.calibration.level] = found["level"]
         tasks = run.make_tasks(settings["env"], config, settings["seed"], settings["count"])
-        _check(tasks, settings["env"], settings["count"])
+        if len(tasks) < settings["count"]:
+            raise ConfigError(
+                f"world {settings['env']!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for {settings['count']}; "
+                f"set tasks: {len(tasks)}"
+            )
+        refuse_mistyped(tasks, settings["env"])
+        refuse_equal(tasks, settings["env"])
         if found is not None:
             tasks = [_with_calibration(task, found) for task in tasks]
         run.ledger.commit(StageRef(self.name, stage_key), tasks=tasks)

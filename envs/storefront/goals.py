@@ -41,11 +41,16 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     Raises `ConfigError` for settings that the storefront refuses, and for dials that no task can have together.
     """
     config = validated(settings)
-    return tuple(_make_task(config, seed, index) for index in range(count))
+    made: dict[str, Task] = {}
+    while len(made) < count:
+        made.update((task.task_id, task) for task in _drawn(config, seed, len(made), made))
+    return tuple(made.values())[:count]
 
 
-def _make_task(config: StorefrontConfig, seed: int, index: int) -> Task:
+def _drawn(config: StorefrontConfig, seed: int, index: int, made: Mapping[str, Task]) -> Sequence[Task]:
+    """The task at an index, or both of the pair that begins there; where tasks are easy, draws that are among those `made` are left out."""
     at = place(config.mix, seed, index)
+    places = [at] if at.pair is None else [at, place(config.mix, seed, index + 1)]
     first = config.world_seed
     if first is None:
         first = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
@@ -56,12 +61,18 @@ def _make_task(config: StorefrontConfig, seed: int, index: int) -> Task:
     for attempt in range(MOST_TRIES * (MOST_WORLDS if config.world_seed is None else 1)):
         world_seed = first + attempt // MOST_TRIES * NEXT_WORLD
         base = base_world(world_seed, config.customers, config.orders, config.variant, config.rules_in_force, config.enforced_share)
-        rng = Random(f"{draw_of}/{attempt}")
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
-        plot = draw_plot(rng, config, base, at, operations, strict=strict, held_out=strict and composed)
-        noise = _noise(rng, config, base, at, plot) if plot is not None else None
-        if plot is not None and noise is not None:
-            return _compiled(rng, config, base, at, plot, noise, seed, world_seed)
+        tasks = {}
+        for side in places:
+            rng = Random(f"{draw_of}/{attempt}")
+            plot = draw_plot(rng, config, base, side, operations, strict=strict, held_out=strict and composed)
+            noise = _noise(rng, config, base, side, plot) if plot is not None else None
+            if plot is None or noise is None:
+                break
+            task = _compiled(rng, config, base, side, plot, noise, seed, world_seed)
+            tasks[task.task_id] = task
+        if len(tasks) == len(places) and not tasks.keys() & made.keys():
+            return tuple(tasks.values())
     where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
     raise ConfigError(
         f"env: no task of kind {at.kind} with {operations} operations, look_ups {config.look_ups}, ambiguity {config.ambiguity} and "

@@ -2,21 +2,42 @@
 
 import asyncio
 import json
+import math
 import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+MOST_TASKS = 100_000
+MOST = 1_000_000
+AMOUNTS: Mapping[str, float] = {"--call-ms": 250, "--episode-mb": 64, "--limit-s": 120}
+"""Options that take a positive number, at most `MOST`, with their defaults."""
+
+
+def _amount(name: str, what: str) -> Callable[[F], F]:
+    """One of `AMOUNTS` as an option."""
+
+    def number(context: click.Context, parameter: click.Parameter, value: float) -> float:
+        if math.isnan(value):  # it lies in every range
+            raise click.BadParameter("nan is no number.")
+        return value
+
+    kind = click.FloatRange(0, MOST, min_open=True)
+    return click.option(name, default=AMOUNTS[name], show_default=True, type=kind, callback=number, help=what)
 
 
 @click.command()
 @click.argument("env", metavar="ENV")
-@click.option("--tasks", default=20, show_default=True, type=click.IntRange(min=1), help="How many tasks to ask about.")
+@click.option("--tasks", default=20, show_default=True, type=click.IntRange(1, MOST_TASKS), help="How many tasks to ask about.")
 @click.option("--seed", default=7, show_default=True, help="Seed of the tasks and of every policy.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the world, e.g. --set turns=3.")
 @click.option("--only", multiple=True, metavar="QUESTION", help="Ask only this question; may be given several times.")
-@click.option("--call-ms", default=250.0, show_default=True, type=click.FloatRange(min=0), help="Longest reset, step or check (p99).")
-@click.option("--episode-mb", default=64.0, show_default=True, help="Memory of a live episode where the spec states none (MiB).")
-@click.option("--limit-s", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Longest time per part of a question.")
+@_amount("--call-ms", "Longest reset, step or check (p99).")
+@_amount("--episode-mb", "Memory of a live episode where the spec states none (MiB).")
+@_amount("--limit-s", "Longest time per part of a question.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write the report as one HTML page.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress; the report and errors only.")
@@ -59,6 +80,8 @@ def audit(
     config = world_settings(env, settings)
     if html is not None and not html.parent.is_dir():
         raise ConfigError(f"--html {html}: there is no folder {html.parent}")
+    if not -(2**63) <= seed < 2**63:
+        raise ConfigError(f"--seed {seed}: a seed has at most 64 bits")
     progress = progress_for(quiet=quiet)
     progress.start(f"audit {env}", len(chosen), "questions")
 
@@ -66,6 +89,7 @@ def audit(
         progress.say(f"audit {env}: {answer.name:<13} {word(answer.passed):<10} {answer.seconds:.1f} s")
         progress.step(1)
 
+    amounts = {"--call-ms": call_ms, "--episode-mb": episode_mb, "--limit-s": limit_s}
     limits = Limits(call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s)
     try:
         report = asyncio.run(ask(found, config, seed=seed, tasks=tasks, limits=limits, questions=chosen, say=say))
@@ -73,7 +97,7 @@ def audit(
         progress.stop()
     if html is not None:
         try:
-            html.write_text(page(report, _command(env, tasks, seed, settings)), encoding="utf-8")
+            html.write_text(page(report, _command(env, tasks, seed, settings, only, amounts)), encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"--html {html}: cannot be written: {error.strerror}") from error
     if as_json:
@@ -84,7 +108,10 @@ def audit(
         raise SystemExit(1)
 
 
-def _command(env: str, tasks: int, seed: int, settings: tuple[str, ...]) -> str:
+def _command(env: str, tasks: int, seed: int, settings: Sequence[str], only: Sequence[str], amounts: Mapping[str, float]) -> str:
     """The command that gives the same report."""
     words = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
-    return shlex.join(words + [word for setting in settings for word in ("--set", setting)])
+    words += [word for setting in settings for word in ("--set", setting)]
+    words += [word for question in only for word in ("--only", question)]
+    words += [word for name, value in amounts.items() if value != AMOUNTS[name] for word in (name, repr(value).removesuffix(".0"))]
+    return shlex.join(words)

@@ -56,6 +56,6 @@ summary { cursor: pointer; color: var(--link); margin-top: .75rem; }
 footer { margin-top: 2.5rem; color: var(--quiet); font-size: .9rem; }
 @media (max-width: 34rem) { h2 { flex-wrap: wrap; } .took { margin-left: 0; } main { padding: 1.25rem .8rem 3rem; }
   section { padding: .9rem .8rem; } .mark { min-width: 0; } th, td { padding: .34rem .35rem; } table.fixed { min-width: 0; }
-  table.fixed th:nth-child(1) { width: 6.8rem; } table.fixed th:nth-child(2) { width: 5.9rem; } }
+  table.fixed th { white-space: normal; } table.fixed th:nth-child(1) { width: 6.8rem; } table.fixed th:nth-child(2) { width: 5.9rem; } }
 @media print { body { background: none; } section { break-inside: avoid; } }
 """

@@ -46,5 +46,8 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
         for line in loud_settings(flow):
             progress.say(line)
         click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
+        if flow.env is not None and flow.env.difficulty is not None:
+            wanted = flow.env.difficulty
+            click.echo(f"calibrate: plays at most {wanted.episodes} episodes of {wanted.against} before the tasks are made")
         return
     carry_out(synthesize, flow, flow_file, url, progress, prefect=prefect)

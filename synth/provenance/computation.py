@@ -1,5 +1,6 @@
 """Declared computations: sums, differences, products with a quantity, percentages, rounding, counts."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import combinations
@@ -27,7 +28,7 @@ def computed(value: float, name: str, seen: Quantities) -> str | None:
     cents = as_cents(value)
     if cents is None:
         return None
-    if any(abs(round(fine * 100) - cents) < 1e-6 for fine in seen.fine):
+    if any(cents in _rounded(fine * 100) for fine in seen.fine):
         return "rounding"
     if value == int(value) and 0 <= value < 100 and not AMOUNT_NAME.search(name) and int(value) in seen.lengths:
         return "count"
@@ -84,8 +85,13 @@ def _percentages(seen: Quantities) -> set[int]:
 
 def _shares(bases: Iterable[int], percent: float) -> Iterator[int]:
     for base in bases:
-        yield round(base * percent / 100)
-        yield round(base * (100 - percent) / 100)
+        yield from _rounded(base * percent / 100)
+        yield from _rounded(base * (100 - percent) / 100)
+
+
+def _rounded(cents: float) -> set[int]:
+    """To the whole cent; a half either way, since shops and languages differ."""
+    return {math.floor(cents + 0.5 + 1e-6), math.ceil(cents - 0.5 - 1e-6)}
 
 
 def _few(amounts: set[int]) -> list[int]:

@@ -10,6 +10,7 @@ from synth.provenance.forms import NUMBER_WORDS
 _MONEY = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|(?<![\w.\-/])(\d[\d,]*\.\d+|\d{2,6})(?![\w%]|\.\d|-\d|/\d)")
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?|100)\s?(?:%|percent\b)")
 _WHOLE = re.compile(r"(?<![\w.,$\-/])(\d{1,4})(?![\w%]|[.,]\d|-\d|/\d)")
+_ITEM_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)  # "2. Please ..." counts no pieces
 _WORD_NUMBERS = {word: at for at, word in enumerate(NUMBER_WORDS) if at > 1}
 _WORD = re.compile(rf"\b({'|'.join(_WORD_NUMBERS)})\b")
 _QUANTITY_KEYS = ("quantity", "qty", "pieces", "units", "count", "nights", "passengers")
@@ -53,7 +54,7 @@ def quantities(documents: Iterable[Any], prose: Iterable[str]) -> Quantities:
     for text in prose:
         found.said.update(cents for group in _MONEY.findall(text) if (cents := as_cents(float((group[0] or group[1]).replace(",", "")))))
         found.percents.update(map(float, _PERCENT.findall(text)))
-        found.counts.update(map(int, _WHOLE.findall(text)))
+        found.counts.update(map(int, _WHOLE.findall(_ITEM_NUMBER.sub("", text))))
         found.counts.update(_WORD_NUMBERS[word] for word in _WORD.findall(text.casefold()))
     return found
 

@@ -1,18 +1,25 @@
 """A flow that asks for a pass rate: its level is found by playing, once, and stands in every task."""
 
+import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
 from schemas.task import Task
+from synth.cli.run import run as run_command
 from synth.ledger import Ledger
 from synth.ledger.views import query
+from synth.run.funnel import funnel
 from tests.flow_files import echo_flow, run_flow
-from tests.flows.leveled_world import NAME
-from tests.synth.models.chat_brains import echo_expert
+from tests.flows.leveled_world import CLOSED_NAME, FEW_NAME, MISNAMED_NAME, NAME, closed_share
+from tests.flows.test_killed import start, write
+from tests.synth.models.chat_brains import Body, called, echo_expert, messages_hash
 from tests.synth.models.chat_server import ChatServer
 
 HARD_OF_HEARING = {"policy": "tests.flows.leveled_world:hard_of_hearing"}
@@ -87,26 +94,97 @@ def test_other_stages_leave_the_level_alone_and_another_target_shares_the_first_
     assert played(url) == EPISODES + EPISODES - 40
 
 
-def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_path: Path) -> None:
-    def on(server: ChatServer, **changes: Any) -> Flow:
-        model = {"model": "test", "base_url": server.url, "timeout_s": 5, "max_retries": 1}
-        return flow(models={"explorer": model}, stages=[{"rollout": {"trials": 1, "live": 2}}], **changes)
+def mishearing(body: Body) -> dict[str, Any]:
+    """A model that gets one word in six wrong, the same ones whenever it is asked the same."""
+    message = echo_expert(body)
+    calls = message.get("tool_calls") or [{"function": {"name": None}}]
+    wrong = calls[0]["function"]["name"] == "echo" and int(messages_hash(body)[:4], 16) % 6 == 0
+    return called("echo", {"text": "what?"}) if wrong else message
 
-    with ChatServer(echo_expert) as server:
+
+def on(server: ChatServer, **changes: Any) -> Flow:
+    model = {"model": "test", "base_url": server.url, "timeout_s": 5, "max_retries": 1}
+    return flow(models={"explorer": model}, stages=[{"rollout": {"trials": 1, "live": 2}}], **changes)
+
+
+def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_path: Path) -> None:
+    with ChatServer(mishearing) as server:
         run, whole, _ = run_flow(on(server), str(tmp_path / "whole"))
         calls, tasks = server.counts()["total"], Ledger(str(tmp_path / "whole")).task_ids()
         spent = run.budget.spent.prompt_tokens + run.budget.spent.completion_tokens
-    assert whole["calibrate"] | {"level": 1, "passed": EPISODES, "reached": False} == whole["calibrate"], "it never fails"
-    with ChatServer(echo_expert) as server:
+    assert 0 < whole["calibrate"]["passed"] < EPISODES
+    with ChatServer(mishearing) as server:
         url = str(tmp_path / "run")
         for ceiling in (spent // 4, spent // 2):
             run, reports, _ = run_flow(on(server, max_tokens=ceiling), url)
             assert run.stopped is not None
             assert (reports["calibrate"]["finished"], reports["tasks"]["count"]) == (False, 0)
+            (row,) = [row for row in funnel(reports) if row.stage == "calibrate"]
+            assert row.reasons == "for 0.5 of explorer: not finished", "no level is told before it is known"
         _, resumed, _ = run_flow(on(server), url)
         assert resumed == whole
         assert Ledger(url).task_ids() == tasks
         assert server.counts()["total"] == calls, "no call is made twice"
+
+
+@pytest.mark.parametrize("share", [0.3, pytest.param(0.05, marks=pytest.mark.slow), pytest.param(0.6, marks=pytest.mark.slow)])
+def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, url = tmp_path / "state", str(tmp_path / "run")
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(state))
+    with ChatServer(mishearing) as server:
+        _, whole, _ = run_flow(on(server), str(tmp_path / "whole"))
+        calls, tasks = server.counts()["total"], Ledger(str(tmp_path / "whole")).task_ids()
+    with ChatServer(mishearing, latency_s=0.005) as server:
+        file = write(on(server), tmp_path / "flow.yaml")
+        process = start(file, url, SYNTH_STATE_DIR=str(state))
+        deadline = time.monotonic() + 60
+        while server.counts()["total"] < share * calls:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        before = server.counts()["total"]
+        assert before < calls, "killed while it was playing"
+        _, resumed, _ = run_flow(on(server), url)
+        assert resumed == whole
+        assert Ledger(url).task_ids() == tasks
+        assert calls <= server.counts()["total"] <= calls + 2, "two episodes were live: at most their calls in flight are made again"
+
+
+def closed(share: float, episodes: int = EPISODES) -> Flow:
+    """The expert never fails; some tasks cannot be opened."""
+    closed_share[0] = share
+    difficulty = {"target_pass_rate": 0.5, "episodes": episodes}
+    return flow(env={"name": CLOSED_NAME, "tasks": 3, "difficulty": difficulty}, models={"explorer": {"policy": "expert"}}, stages=[])
+
+
+def test_episodes_that_end_in_a_fault_are_told_and_are_no_failures(tmp_path: Path) -> None:
+    _, reports, said = run_flow(closed(0.1), str(tmp_path / "run"))
+    found = reports["calibrate"]
+    assert 0 < found["faults"] <= EPISODES // 4
+    assert found["episodes"] == found["passed"] == EPISODES - found["faults"]
+    assert f"{found['episodes']} episodes and {found['faults']} fault" in said
+    (row,) = [row for row in funnel(reports) if row.stage == "calibrate"]
+    assert (row.came_in, row.went_on) == (EPISODES, found["episodes"])
+    assert f"{found['faults']} ended in faults" in row.reasons
+
+
+def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_on_when_that_is_mended(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    message = (
+        r"^calibrate: (\d+) of 40 episodes ended in a fault \(\1 environment\), which says nothing about the policy; the commonest: "
+        r"reset: RuntimeError: the desk is closed.*; mend it and run again, what was done is kept$"
+    )
+    for _ in range(2):
+        with pytest.raises(SynthError, match=message) as caught:
+            run_flow(closed(0.6), url)
+        assert "\n" not in str(caught.value)
+        assert Ledger(url).task_ids() == {}
+    _, mended, _ = run_flow(closed(0), url)
+    assert (mended["calibrate"]["episodes"], mended["calibrate"]["faults"]) == (EPISODES, 0)
+    ((valid,),) = query(Ledger(url), "SELECT count(*) FROM trajectories_all WHERE outcome <> 'invalid'").fetchall()
+    assert valid == EPISODES, "what had ended well was not played again"
 
 
 def test_a_server_that_is_gone_is_no_pass_rate(tmp_path: Path) -> None:
@@ -131,4 +209,32 @@ def test_a_server_that_is_gone_is_no_pass_rate(tmp_path: Path) -> None:
 def test_what_cannot_be_calibrated_is_told_before_anything_is_made(tmp_path: Path, env: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         run_flow(flow(env=env), str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_world_whose_settings_refuse_its_own_level_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    message = r"world '\S+MISNAMED_WORLD' names 'strength' as its level, but refuses 0: env\.strength is not a setting; allowed: level"
+    with pytest.raises(ConfigError, match=message):
+        run_flow(flow(env={"name": MISNAMED_NAME, "difficulty": {"target_pass_rate": 0.5}}), str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_tasks_that_a_level_cannot_have_are_told_with_the_level_before_any_is_played(tmp_path: Path) -> None:
+    impossible = {"name": "storefront", "look_ups": [6, 6], "difficulty": {"target_pass_rate": 0.5}}
+    with pytest.raises(ConfigError, match=r"^calibrate: at level 0: env: no task of kind feasible with 1 operations, look_ups \(6, 6\)"):
+        run_flow(flow(env=impossible, models={"explorer": {"policy": "expert"}}, stages=[]), str(tmp_path / "run"))
+    assert played(str(tmp_path / "run")) == 0
+
+
+def test_a_world_with_few_tasks_of_a_level_may_give_one_twice(tmp_path: Path) -> None:
+    env = {"name": FEW_NAME, "tasks": 3, "difficulty": {"target_pass_rate": 0.5, "episodes": 40}}
+    _, reports, _ = run_flow(flow(env=env, stages=[{"rollout": {"trials": 1}}]), str(tmp_path / "run"))
+    assert (reports["calibrate"]["episodes"], played(str(tmp_path / "run")), reports["tasks"]["count"]) == (40, 40, 3)
+
+
+def test_a_dry_run_says_what_the_calibration_may_cost(tmp_path: Path) -> None:
+    file = write(flow(), tmp_path / "flow.yaml")
+    done = CliRunner().invoke(run_command, [str(file), "--run-dir", str(tmp_path / "run"), "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert "calibrate: plays at most 60 episodes of explorer before the tasks are made" in done.stdout
     assert not (tmp_path / "run").exists()

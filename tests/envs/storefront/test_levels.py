@@ -49,3 +49,11 @@ def test_a_level_on_a_step_has_tasks_of_that_step_alone_and_a_longer_list_starts
 @pytest.mark.parametrize("level", [0, 0.3, 0.6, 1])
 def test_the_expert_solves_tasks_of_every_level(level: float) -> None:
     assert [task.goal for at, task in enumerate(WORLD.make_tasks({"level": level}, 7, 60)) if not expert_passes(task, None, at)] == []
+
+
+@pytest.mark.parametrize(("level", "seed"), [(0, 2), (0, 1), (0.1, 1)])
+def test_easy_tasks_too_are_all_different_and_pairs_stay_whole(level: float, seed: int) -> None:
+    tasks = WORLD.make_tasks({"level": level}, seed, 200)
+    assert len({task.task_id for task in tasks}) == 200
+    pairs = Counter(task.difficulty["pair"] for task in tasks if task.difficulty["pair"] is not None)
+    assert set(pairs.values()) <= {2}, "the easiest level has no pairs"

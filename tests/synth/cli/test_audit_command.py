@@ -82,12 +82,24 @@ def test_every_planted_hole_is_exit_1_and_named(name: str, capsys: pytest.Captur
         (["echo", "--set", "turns=many"], "--set turns: must be a whole number"),
         (["echo", "--set", "turns"], "--set turns: write it as a.b=value"),
         (["echo", "--tasks", "0"], "Invalid value for '--tasks'"),
+        (["echo", "--tasks", "100000000"], "100000000 is not in the range 1<=x<=100000"),
+        (["echo", "--seed", "99999999999999999999"], "--seed 99999999999999999999: a seed has at most 64 bits"),
+        (["echo", "--call-ms", "nan"], "Invalid value for '--call-ms': nan is no number"),
+        (["echo", "--call-ms", "0"], "0.0 is not in the range 0<x<=1000000."),
+        (["echo", "--episode-mb", "-1"], "Invalid value for '--episode-mb'"),
+        (["echo", "--limit-s", "inf"], "Invalid value for '--limit-s'"),
         (["echo", "--only", "beauty"], "--only beauty: not a question; known: tasks, determinism"),
         (["echo", "--html", "/no/such/folder/a.html"], "there is no folder /no/such/folder"),
     ],
 )
 def test_what_the_user_must_mend_is_one_line_and_exit_2(arguments: list[str], message: str) -> None:
     assert message in refused(synth("audit", *arguments))
+
+
+def test_the_page_names_the_command_that_gives_it_again(tmp_path: Path) -> None:
+    arguments = ["echo", "--tasks", "2", "--seed", "5", "--set", "turns=3", "--only", "tasks", "--only", "bots", "--limit-s", "60.5"]
+    audit.main([*arguments, "--html", str(tmp_path / "a.html"), "-q"], standalone_mode=False)
+    assert f"<code>synth audit {' '.join(arguments)}</code>" in (tmp_path / "a.html").read_text()
 
 
 def hostile_report() -> Report:

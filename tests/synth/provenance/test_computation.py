@@ -43,6 +43,17 @@ def test_rounding_to_cents():
     assert computed(33.33, "amount", quantities([{"share": 33.3333}], [])) == "rounding"
 
 
+@pytest.mark.parametrize(("value", "how"), [(107.87, "percentage"), (107.86, "percentage"), (107.88, None), (107.85, None)])
+def test_half_a_cent_may_be_rounded_either_way(value, how):
+    order = {"discount_percent": 10, "lines": [{"unit_price": 39.95, "quantity": 3}]}  # 119.85 less 10 % is 107.865
+    assert computed(value, "amount", quantities([order], [])) == how
+
+
+def test_the_number_of_a_list_item_counts_no_pieces():
+    assert computed(90.0, "amount", quantities([{"price": 30.0}], ["Please:\n3. return the scarf"])) is None
+    assert computed(90.0, "amount", quantities([{"price": 30.0}], ["Please:\n1. return the 3 scarves"])) == "product"
+
+
 def test_dollars_as_cents():
     assert computed(5404, "amount_cents", quantities([{"total": 54.04}], [])) == "cents"
     assert computed(5404, "amount", quantities([{"total": 54.04}], [])) is None
