@@ -14,6 +14,7 @@ BENCHMARKS = (
     "ledger_commits",
     "memory_growth",
     "empty_flow",
+    "engine_efficiency",
     "openai_client",
     "import_rate",
 )

@@ -1,4 +1,4 @@
-"""A chat server with a fixed latency in a process of its own, on loopback."""
+"""A chat server with a known latency in a process of its own, on loopback."""
 
 import subprocess
 import sys
@@ -7,14 +7,12 @@ from contextlib import contextmanager
 
 from benchmarks.command_line import ROOT
 
-BRAIN = "echo-expert"
-"""Solves tasks of the echo world: one call per word, then `finish`."""
-
 
 @contextmanager
-def chat_endpoint(latency_ms: float) -> Iterator[str]:
-    """Its base URL, for as long as the `with` lasts."""
-    command = [sys.executable, "-m", "tests.synth.models.chat_server", "--brain", BRAIN, "--latency-ms", str(latency_ms)]
+def chat_endpoint(latency_ms: float, *, slow_share: int = 0, error_every: int = 0) -> Iterator[str]:
+    """Its base URL, for as long as the `with` lasts; see `fixed_latency_server` for what the arguments do."""
+    options = ["--latency-ms", str(latency_ms), "--slow-share", str(slow_share), "--error-every", str(error_every)]
+    command = [sys.executable, "-m", "benchmarks.fixed_latency_server", *options]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

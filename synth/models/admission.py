@@ -11,25 +11,27 @@ from synth.boundary import NotStarted
 
 
 class Admission:
-    """A gate that lets at most `limit` callers through at a time, in the order in which they came.
+    """A gate that lets at most `limit` callers through at a time, in the order in which they came; fewer where `room` says so.
 
     A caller that is cancelled while it waits, or in the moment of its admission, loses nobody's place. `async with gate: ...`
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, room: Callable[[], int] | None = None) -> None:
         if limit < 1:
             raise ValueError(f"admission of {limit} calls: at least one must be let through")
         self.limit = limit
+        self._room = room
         self.in_flight = 0
         self.waiting = 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
-        if self.in_flight < self.limit:
+        if not self._queue and self.in_flight < self._most():
             self.in_flight += 1
             return
         place = asyncio.get_running_loop().create_future()
         self._queue.append(place)
+        self._admit()
         self.waiting += 1
         try:
             await place
@@ -44,13 +46,19 @@ class Admission:
         self._leave()
 
     def _leave(self) -> None:
-        """Gives the place to the first who still waits: it is handed over, never free in between, so nobody jumps the queue."""
-        while self._queue:
+        self.in_flight -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        """Hands free places to those who wait, the first first: a place is never free while somebody waits, so nobody jumps the queue."""
+        while self._queue and self.in_flight < self._most():
             place = self._queue.popleft()
             if not place.done():
+                self.in_flight += 1
                 place.set_result(None)
-                return
-        self.in_flight -= 1
+
+    def _most(self) -> int:
+        return self.limit if self._room is None else max(1, min(self.limit, self._room()))
 
 
 class AdmittedChat:

@@ -31,13 +31,11 @@ class BrokenCallsChat:
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
         """One reply. Raises `ModelError`; the first refusal, where the second form is refused too."""
-        if not has_broken_calls(messages):
-            return await self._model.complete(messages, tools, sampling)
         if not self._as_text:
             try:
                 return await self._model.complete(messages, tools, sampling)
             except ServerError as error:
-                if not _refused_request(error):
+                if not (_refused_request(error) and has_broken_calls(messages)):
                     raise
                 refusal = error
             try:
@@ -45,8 +43,10 @@ class BrokenCallsChat:
             except ServerError as error:
                 raise (refusal if _refused_request(error) else error) from error
             self._as_text = True
-        else:
+        elif has_broken_calls(messages):
             completion = await self._model.complete(broken_calls_as_text(messages), tools, sampling)
+        else:
+            return await self._model.complete(messages, tools, sampling)
         return replace(completion, repairs=(*completion.repairs, SENT_AS_TEXT))
 
     async def close(self) -> None:

@@ -18,7 +18,8 @@ def ids_in_use(messages: Iterable[Message]) -> tuple[int, set[str]]:
     for message in messages:
         if message.get("role") == "assistant":
             turn += 1
-            seen.update(call["id"] for call in message.get("tool_calls") or ())
+            for call in message.get("tool_calls") or ():
+                seen.add(call["id"])
     return turn, seen
 
 

@@ -1,10 +1,10 @@
 """Engines by name; opening one imports it, importing this does not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from schemas.errors import ConfigError
-from schemas.model import ChatModel
+from schemas.model import ChatModel, ScoringModel
 from synth.boundary import called, imported
 from synth.models.admission import Admission, AdmittedChat
 from synth.models.broken_calls import BrokenCallsChat
@@ -12,6 +12,15 @@ from synth.models.settings import ModelSettings
 
 ENGINES: dict[str, str] = {
     "openai": "synth.models.openai_chat:open_model",
+    "transformers": "synth.models.transformers_chat:open_model",
+    "vllm": "synth.models.vllm_chat:open_model",
+    "vllm_local": "synth.models.vllm_local:open_model",
+}
+
+SCORING: dict[str, str] = {
+    "transformers": "synth.models.transformers_scoring:open_scoring",
+    "vllm": "synth.models.vllm_scoring:open_scoring",
+    "vllm_local": "synth.models.vllm_local:open_scoring",
 }
 
 
@@ -22,9 +31,18 @@ def open_model(settings: ModelSettings) -> ChatModel:
     Raises `ConfigError` for an engine that is neither registered nor importable as `package.module:attribute`, and for a key
     that is not in the environment.
     """
-    target = ENGINES.get(settings.engine, settings.engine)
-    if ":" not in target:
-        raise ConfigError(f"engine {settings.engine} is not known; known: {', '.join(sorted(ENGINES))}, or package.module:attribute")
-    opener = imported(f"engine {settings.engine}", target)
-    engine = called(f"engine {settings.engine}", lambda: cast(Callable[[ModelSettings], ChatModel], opener)(settings))
+    engine = cast(ChatModel, _opened(settings, ENGINES, "is not known"))
     return AdmittedChat(BrokenCallsChat(engine), Admission(settings.max_in_flight))
+
+
+def open_scoring(settings: ModelSettings) -> ScoringModel:
+    """The engine as one that gives probabilities. Raises `ConfigError` as `open_model` does, and for an engine that gives none."""
+    return cast(ScoringModel, _opened(settings, SCORING, "gives no probabilities of prompts"))
+
+
+def _opened(settings: ModelSettings, engines: Mapping[str, str], unfit: str) -> object:
+    target = engines.get(settings.engine, settings.engine)
+    if ":" not in target:
+        raise ConfigError(f"engine {settings.engine} {unfit}; known: {', '.join(sorted(engines))}, or package.module:attribute")
+    opener = imported(f"engine {settings.engine}", target)
+    return called(f"engine {settings.engine}", lambda: cast(Callable[[ModelSettings], object], opener)(settings))

@@ -18,6 +18,7 @@ REFUSAL = "refusal_as_content"
 CONTENT_PARTS = "content_parts_joined"
 ARGUMENTS_MISSING = "arguments_missing"
 ARGUMENTS_OBJECT = "arguments_sent_as_object"
+LOGPROBS_UNALIGNED = "logprobs_not_one_per_token"
 _NULL = msgspec.Raw(b"null")
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 """Of one call: no context is longer, and a sum over any run stays within 64 bits."""
@@ -79,36 +80,55 @@ _MESSAGE = msgspec.json.Decoder(_Message)
 _STRING = msgspec.json.Decoder(str)
 
 
-def read_reply(body: bytes, messages: Sequence[Message], *, price: Price | None = None, latency_ms: float | None = None) -> Completion:
-    """The first choice of a response as a completion.
+def read_replies(
+    body: bytes, messages: Sequence[Message], *, n: int = 1, price: Price | None = None, latency_ms: float | None = None
+) -> list[Completion]:
+    """The first `n` choices of a response as completions; the usage of the whole request stands at the first.
 
     Content keeps its difference between null and "", arguments are kept to the byte. Token ids are vLLM's (`return_token_ids`).
     Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes U+FFFD, here as everywhere (then in `raw` too).
-    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, no choice, no message, or with counts of
-    tokens or token ids that no model can have (negative, fractions, beyond 2^31).
+    Log-probabilities that are not one per token id belong to no token: they are left out, and the repair says so.
+    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, too few choices, no message, or with counts
+    of tokens or token ids that no model can have (negative, fractions, beyond 2^31).
     """
     try:
         try:
-            completion = _completion(body, messages)
+            return _completions(body, messages, n, price, latency_ms)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             if b"\\ud" not in body.lower():
                 raise
             text = valid_text(json.dumps(json.loads(body), ensure_ascii=False))
-            completion = _completion(text.encode(), messages, SURROGATES)
+            return _completions(text.encode(), messages, n, price, latency_ms, SURROGATES)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _unusable(body, str(error)) from error
-    usage = completion.usage
-    if price is not None and usage.prompt_tokens:
-        usage = msgspec.structs.replace(usage, cost_usd=price.cost_usd(usage))
-    return msgspec.structs.replace(completion, usage=usage, latency_ms=latency_ms)
 
 
-def _completion(body: bytes, messages: Sequence[Message], *repairs_so_far: str) -> Completion:
-    """The completion in a body. Raises `msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`, or the `ServerError` itself."""
+def _completions(
+    body: bytes, messages: Sequence[Message], n: int, price: Price | None, latency_ms: float | None, *repairs: str
+) -> list[Completion]:
+    """The completions in a body. Raises `msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`, or the `ServerError` itself."""
     response = _RESPONSE.decode(body)
     if not response.choices:
         raise _unusable(body, "it has no choices")
-    choice = response.choices[0]
+    if len(response.choices) < n:
+        raise _unusable(body, f"it has {len(response.choices)} choices, not {n}")
+    usage = _usage(response.usage)
+    if price is not None and usage.prompt_tokens:
+        usage = msgspec.structs.replace(usage, cost_usd=price.cost_usd(usage))
+    usages = [usage, *[Usage()] * (n - 1)]
+    return [_completion(body, response, i, messages, usages[i], latency_ms, repairs) for i in range(n)]
+
+
+def _completion(
+    body: bytes,
+    response: _Response,
+    index: int,
+    messages: Sequence[Message],
+    usage: Usage,
+    latency_ms: float | None,
+    repairs_so_far: Sequence[str],
+) -> Completion:
+    choice = response.choices[index] if response.choices else _Choice()
     raw = bytes(choice.message)
     if raw == b"null":
         raise _unusable(body, "its message is null")
@@ -119,17 +139,21 @@ def _completion(body: bytes, messages: Sequence[Message], *repairs_so_far: str) 
         calls, mended = identified(calls, *ids_in_use(messages))
         repairs.extend(mended)
     logprobs = choice.logprobs.content if choice.logprobs is not None else None
+    if logprobs is not None and choice.token_ids is not None and len(logprobs) != len(choice.token_ids):
+        logprobs = None
+        repairs.append(LOGPROBS_UNALIGNED)
     return Completion(
         content=_content(message, repairs),
         thought=message.reasoning_content if message.reasoning_content is not None else message.reasoning,
         tool_calls=calls,
         finish_reason=choice.finish_reason,
-        usage=_usage(response.usage),
+        usage=usage,
         model=response.model,
         weights_id=response.system_fingerprint,
         prompt_token_ids=response.prompt_token_ids,
         completion_token_ids=choice.token_ids,
         logprobs=None if logprobs is None else tuple(token.logprob for token in logprobs),
+        latency_ms=latency_ms,
         repairs=tuple(dict.fromkeys(repairs)),
         raw=raw.decode(),
     )

@@ -4,7 +4,10 @@ from schemas.model import ModelError
 
 
 class ServerError(ModelError):
-    """A failed try at a server: the HTTP `status` (None where there was none), and how long it asks to be left alone."""
+    """A failed try at a server: the HTTP `status` (None where there was none), and how long it asks to be left alone.
+
+    `turned_away`: the server did not begin to work on it (nothing listens, or it has no room); asking again repeats no work.
+    """
 
     def __init__(
         self,
@@ -13,10 +16,12 @@ class ServerError(ModelError):
         retryable: bool = False,
         timeout: bool = False,
         context_overflow: bool = False,
+        turned_away: bool = False,
         status: int | None = None,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message, retryable=retryable, timeout=timeout, context_overflow=context_overflow)
+        self.turned_away = turned_away
         self.status = status
         self.retry_after_s = retry_after_s
 
@@ -27,6 +32,7 @@ class ServerError(ModelError):
             retryable=self.retryable,
             timeout=self.timeout,
             context_overflow=self.context_overflow,
+            turned_away=self.turned_away,
             status=self.status,
             retry_after_s=self.retry_after_s,
         )

@@ -37,17 +37,19 @@ class Price(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """One model behind an OpenAI-compatible server.
+    """One model behind an OpenAI-compatible server, or behind several (`base_url` as a list, engine vllm).
 
     `api_key_env` names the environment variable that holds the key; it is read when the model is opened. Without `base_url` it
     is OPENAI_API_KEY; with a `base_url` and no `api_key_env` the server is sent the key "none". OPENAI_BASE_URL is not read: where
-    the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all its tries and waits.
+    the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all its tries and waits. `token_ids`
+    and `logprobs` say what engine vllm asks for beside the text; they are no part of the work's identity. `python` is the interpreter
+    of vLLM's environment and `server_args` are flags of its server (engine vllm_local).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
     engine: str = "openai"
-    base_url: str | None = None
+    base_url: str | tuple[str, ...] | None = None
     model: str = Field(min_length=1)
     max_in_flight: int = Field(default=32, ge=1)
     api_key_env: str | None = None
@@ -55,6 +57,10 @@ class ModelSettings(BaseModel):
     connect_timeout_s: float = Field(default=10.0, gt=0)
     total_timeout_s: float = Field(default=600.0, gt=0)
     max_retries: int = Field(default=4, ge=0)
+    token_ids: bool = True
+    logprobs: bool = False
+    python: str | None = None
+    server_args: tuple[str, ...] = ()
     price: Price | None = None
     temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -78,24 +84,24 @@ class ModelSettings(BaseModel):
             raise ConfigError("api_key_env: this is the name of an environment variable (such as OPENAI_API_KEY), not the key itself")
         return value
 
+    @field_validator("base_url", mode="before")
+    @classmethod
+    def _is_text_or_a_list_of_it(cls, value: Any) -> Any:
+        """Raises `ConfigError` itself: pydantic would name the branch of the union that it tried first."""
+        parts = value if isinstance(value, list | tuple) else [] if value is None else [value]
+        if not all(isinstance(part, str) for part in parts):
+            raise ConfigError("base_url: it is the address of a server, such as http://127.0.0.1:8000/v1, or a list of such addresses")
+        return value
+
     @field_validator("base_url")
     @classmethod
-    def _is_plain_url(cls, value: str | None) -> str | None:
-        """Raises `ConfigError` without the value: a key may stand in it."""
-        if value is None:
-            return None
-        try:
-            parts = urlsplit(value)
-            host, port = parts.hostname, parts.port
-        except ValueError as error:
-            raise ConfigError(f"base_url: {error}; it looks like http://127.0.0.1:8000/v1") from error
-        if "@" in parts.netloc:
-            raise ConfigError("base_url: it holds a user name or password; put the key into an environment variable (api_key_env)")
-        if parts.query or parts.fragment or any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value)):
-            raise ConfigError("base_url: it ends with its path, such as /v1; a key goes into an environment variable (api_key_env)")
-        if parts.scheme not in ("http", "https") or not host or port == 0 or not value.isascii() or not value.isprintable() or " " in value:
-            raise ConfigError(f"base_url: {value!r} is no URL; it looks like http://127.0.0.1:8000/v1")
-        return value.rstrip("/")
+    def _are_plain_urls(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if value is None or isinstance(value, str):
+            return None if value is None else _plain_url(value)
+        urls = tuple(_plain_url(url) for url in value)
+        if not urls or len(set(urls)) < len(urls):
+            raise ConfigError("base_url: a list names at least one server, and each only once")
+        return urls
 
     @model_validator(mode="after")
     def _leaves_the_request_alone(self) -> Self:
@@ -111,6 +117,23 @@ class ModelSettings(BaseModel):
             raise ConfigError(f"extra_body: it cannot be sent as JSON: {error}") from error
         return self
 
+    @model_validator(mode="after")
+    def _asks_its_engine(self) -> Self:
+        unheard = sorted({"token_ids", "logprobs"} & self.model_fields_set) if self.engine == "openai" else []
+        if unheard:
+            raise ConfigError(
+                f"{unheard[0]}: engine openai does not ask for it; choose `engine: vllm`, or put what your server takes into extra_body"
+            )
+        starting = sorted({"python", "server_args"} & self.model_fields_set) if self.engine in ("openai", "transformers", "vllm") else []
+        if starting:
+            raise ConfigError(f"{starting[0]}: engine {self.engine} starts no server; choose `engine: vllm_local`, or remove it")
+        return self
+
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """The servers that are named."""
+        return (self.base_url,) if isinstance(self.base_url, str) else self.base_url or ()
+
     def sampling(self) -> Sampling:
         """How replies are drawn: the part of the settings that is part of the work's identity."""
         return Sampling(self.temperature, self.top_p, self.max_tokens, self.seed, self.stop, self.extra_body)
@@ -120,6 +143,22 @@ class ModelSettings(BaseModel):
         if self.api_key_env is not None or self.base_url is not None:
             return self.api_key_env
         return "OPENAI_API_KEY"
+
+
+def _plain_url(value: str) -> str:
+    """The URL without a slash at its end. Raises `ConfigError` without the value: a key may stand in it."""
+    try:
+        parts = urlsplit(value)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigError(f"base_url: {error}; it looks like http://127.0.0.1:8000/v1") from error
+    if "@" in parts.netloc:
+        raise ConfigError("base_url: it holds a user name or password; put the key into an environment variable (api_key_env)")
+    if parts.query or parts.fragment or any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value)):
+        raise ConfigError("base_url: it ends with its path, such as /v1; a key goes into an environment variable (api_key_env)")
+    if parts.scheme not in ("http", "https") or not host or port == 0 or not value.isascii() or not value.isprintable() or " " in value:
+        raise ConfigError(f"base_url: {value!r} is no URL; it looks like http://127.0.0.1:8000/v1")
+    return value.rstrip("/")
 
 
 def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) -> str:
@@ -138,3 +177,8 @@ def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) ->
             f"model {settings.model}: the environment variable {variable} is not set; export it, or name another as api_key_env"
         )
     return key
+
+
+def secret(key: str) -> str:
+    """What has to be kept out of replies and logs: nothing, where the key only says that there is none."""
+    return "" if key == NO_KEY else key

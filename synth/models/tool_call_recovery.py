@@ -22,6 +22,7 @@ UNCLOSED = "tool_call_unclosed"
 EXTRA_DATA = "tool_call_extra_data"
 BROKEN = "tool_call_broken_json"
 NO_ARGUMENTS = "tool_call_without_arguments"
+BESIDE = "tool_call_beside_others"
 
 _OBJECT = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
@@ -78,28 +79,48 @@ def recover_tool_calls(text: str) -> Recovered:
 
 
 def with_recovered_calls(completion: Completion, messages: Sequence[Message]) -> Completion:
-    """The completion with the calls that its server missed; one that has calls already is left alone.
+    """The completion with the calls that its server missed.
 
-    Calls outside thinking come first; those inside are taken only where there are none outside, since a model may weigh a call
-    that it then does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
+    Where it found some, those that it left in the content outside thinking come after them; a call that stands in both is one call.
+    Where it found none, calls outside thinking come first; those inside are taken only where there are none outside, since a model may
+    weigh a call that it then does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
     """
-    if completion.tool_calls or not any(OPEN in (part or "") for part in (completion.content, completion.thought)):
+    if not any(OPEN in (part or "") for part in (completion.content, completion.thought)):
         return completion
     content, thought = completion.content, completion.thought
     found, content = _outside_thinking(content or "")
-    if not found.calls:
+    if completion.tool_calls:
+        found = _not_among(completion.tool_calls, found)
+    elif not found.calls:
         content, thought, found = _inside_thinking(completion.content, completion.thought)
     if not found.calls:
         return completion
     turn, seen = ids_in_use(messages)
-    calls, mended = identified(found.calls, turn, seen)
+    calls, mended = identified([*completion.tool_calls, *found.calls], turn, seen)
     repairs = tuple(dict.fromkeys((*completion.repairs, *found.repairs, *mended)))
     return replace(completion, content=content or None, thought=thought, tool_calls=calls, repairs=repairs)
 
 
+def _not_among(known: Sequence[ToolCall], found: Recovered) -> Recovered:
+    """The calls that were found beyond those known, each of which accounts for one of the same name and the same arguments."""
+    left = [_meaning(call) for call in known]
+    beyond = []
+    for call in found.calls:
+        if _meaning(call) in left:
+            left.remove(_meaning(call))
+        else:
+            beyond.append(call)
+    return Recovered(tuple(beyond), found.text, (*found.repairs, BESIDE))
+
+
+def _meaning(call: ToolCall) -> tuple[str, object]:
+    """Name and arguments; two spellings of one JSON object are the same."""
+    return call.name, call.arguments if call.parse_error is not None else call.parsed()
+
+
 def _outside_thinking(content: str) -> tuple[Recovered, str]:
     """What stands in the content outside of <think>; the thinking itself stays where it is."""
-    spans = [match.span() for match in _THINKING.finditer(content)]
+    spans = [match.span() for match in _THINKING.finditer(_without_objects(content))]
     calls: list[ToolCall] = []
     kept: list[str] = []
     repairs: list[str] = []
@@ -111,6 +132,18 @@ def _outside_thinking(content: str) -> tuple[Recovered, str]:
         kept.extend((found.text, content[start:end]))
         position = end
     return Recovered(tuple(calls), "", tuple(dict.fromkeys(repairs))), "".join(kept)
+
+
+def _without_objects(content: str) -> str:
+    """The text with blanks for the JSON of its calls: a <think> in an argument is none, and every place stays where it is."""
+    parts: list[str] = []
+    position = 0
+    while (start := content.find(OPEN, position)) >= 0:
+        begin = _after_space(content, start + len(OPEN))
+        end = _object_end(content, begin) or begin
+        parts.append(content[position:begin] + " " * (end - begin))
+        position = end
+    return "".join([*parts, content[position:]])
 
 
 def _inside_thinking(content: str | None, thought: str | None) -> tuple[str | None, str | None, Recovered]:

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import empty_flow, import_rate, journal_cost, ledger_commits, memory_growth, openai_client, rollout_rate, storefront_targets
+from benchmarks import (
+    empty_flow,
+    engine_efficiency,
+    import_rate,
+    journal_cost,
+    ledger_commits,
+    memory_growth,
+    openai_client,
+    rollout_rate,
+    storefront_targets,
+)
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.command_line import ended
 from benchmarks.figures import Figure, Report, Target, shown, table
@@ -18,6 +28,9 @@ from benchmarks.process_table import children, session_members
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 TINY: dict[str, Callable[[], Report]] = {
     "empty_flow": lambda: empty_flow.measure(rounds=1, kills=2),
+    "engine_efficiency": lambda: engine_efficiency.measure(
+        latency_ms=1, skew_latency_ms=1, episodes=4, few_episodes=3, in_flight=(1, 2, 3), rounds=1
+    ),
     "import_rate": lambda: import_rate.measure(count=20, long=40, rounds=1),
     "journal_cost": lambda: journal_cost.measure(episodes=2, synced=3, rounds=1),
     "ledger_commits": lambda: ledger_commits.measure(shards=1, rounds=1),

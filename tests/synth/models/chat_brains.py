@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schemas.canonical import content_hash
+from tests.synth.models.chat_tokens import logprob, rendered, written
 
 Body = Mapping[str, Any]
 Brain = Callable[[Body], dict[str, Any]]
@@ -58,21 +59,36 @@ def named_brain(name: str, turns: int) -> Brain:
 
 
 def response(body: Body, message: Mapping[str, Any]) -> dict[str, Any]:
-    """A /chat/completions response around a message; tokens are counted as characters / 4."""
+    """A /chat/completions response around a message; tokens are counted as characters / 4.
+
+    As vLLM does on demand: `n` choices that number their contents, token ids (chat_tokens), log-probabilities.
+    """
     prompt, completion = len(json.dumps(body.get("messages"))) // 4, len(json.dumps(message)) // 4
+    n = body.get("n", 1)
+    choices = []
+    for i in range(n):
+        said = {**message, "content": f"{message['content']} {i}"} if n > 1 else dict(message)
+        choice: dict[str, Any] = {"index": i, "message": said, "finish_reason": "tool_calls" if said.get("tool_calls") else "stop"}
+        ids = written(said)
+        if body.get("return_token_ids"):
+            choice["token_ids"] = ids
+        if body.get("logprobs"):
+            choice["logprobs"] = {"content": [{"token": chr(token), "logprob": logprob(token)} for token in ids]}
+        choices.append(choice)
     return {
         "id": f"chatcmpl-{messages_hash(body)}",
         "object": "chat.completion",
         "created": 0,
         "model": body.get("model"),
-        "system_fingerprint": "fp_test",
-        "choices": [{"index": 0, "message": dict(message), "finish_reason": "tool_calls" if message.get("tool_calls") else "stop"}],
+        "system_fingerprint": body.get("fingerprint", "fp_test"),
+        "choices": choices,
         "usage": {
             "prompt_tokens": prompt,
             "completion_tokens": completion,
             "total_tokens": prompt + completion,
             "prompt_tokens_details": {"cached_tokens": prompt // 2},
         },
+        **({"prompt_token_ids": rendered(body["messages"], body.get("tools"))} if body.get("return_token_ids") else {}),
     }
 
 

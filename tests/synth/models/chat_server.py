@@ -8,7 +8,6 @@ More trouble later:  POST /mishaps   <- [{"kind": "status", "status": 503}, null
 
 import argparse
 import asyncio
-import contextlib
 import json
 import signal
 import threading
@@ -19,34 +18,17 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from tests.synth.models.chat_brains import Brain, called, hashed, messages_hash, named_brain, response
-
-KINDS = (
-    "status", "unauthorized", "context_length", "bad_request", "hang", "slow_bytes", "disconnect", "disconnect_before", "truncated_json",
-    "malformed_json", "wrong_content_type", "empty_choices", "null_message", "broken_arguments", "duplicate_ids", "missing_ids",
-    "wrong_finish_reason", "escaped_key", "endless", "announced_endless", "huge_usage", "negative_usage", "fractional_usage",
-    "odd_token_ids",
-)  # fmt: skip
-_COUNTS = {"huge_usage": 2**70, "negative_usage": -1, "fractional_usage": 1.5}
-ENDLESS = 65 * 2**20
-_ERRORS = {
-    "unauthorized": (401, "Incorrect API key provided: {key}", "invalid_api_key"),
-    "context_length": (400, "This model's maximum context length is 4096 tokens.", "context_length_exceeded"),
-    "bad_request": (400, "Invalid request: arguments must be valid JSON", "bad_request"),
-}
-
-
-class Mishap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What goes wrong with one request; `delay_s` comes first (or between the bytes of `slow_bytes`)."""
-
-    kind: str = "none"
-    delay_s: float = 0.0
-    status: int = 500
-    retry_after: str | None = None
+from tests.synth.models.chat_brains import Brain, hashed, messages_hash, named_brain, response
+from tests.synth.models.chat_mishaps import ERRORS, KINDS, Mishap, cut, dribble, error, flood, key, spoilt
+from tests.synth.models.chat_tokens import logprob, rank, rendered
 
 
 class ChatServer:
-    """The server in a thread of its own, for as long as the `with` lasts; requests are numbered and take one mishap each."""
+    """The server in a thread of its own, for as long as the `with` lasts; requests are numbered and take one mishap each.
+
+    As vLLM does, it names the `root` of its weights, works on `slots` requests at a time (further ones wait, or where there is no
+    `queue` are turned away with 429), shows /health and /metrics, and scores prompts. `latency_s` may be changed while it runs.
+    """
 
     def __init__(
         self,
@@ -56,16 +38,28 @@ class ChatServer:
         latency_s: float = 0.0,
         port: int = 0,
         model: str = "test-model",
+        root: str | None = None,
+        fingerprint: str | None = "fp_test",
+        slots: int = 1_000_000,
+        queue: bool = True,
     ) -> None:
         self.brain = brain
         self.latency_s = latency_s
         self.port = port
         self.model = model
+        self.root = root
+        self.fingerprint = fingerprint
+        self.slots = slots
+        self.queue = queue
+        self.healthy = self.renders_tools = True
+        self.forgetful = False
+        self.context = 10_000
+        self.listed = 0
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._mishaps = deque(mishaps)
         self._by_hash: Counter[str] = Counter()
-        self._answered = self._in_flight = self._peak = 0
+        self._answered = self._in_flight = self._peak = self._turned_away = 0
 
     @property
     def url(self) -> str:
@@ -80,6 +74,7 @@ class ChatServer:
             "answered": self._answered,
             "in_flight": self._in_flight,
             "peak_in_flight": self._peak,
+            "turned_away": self._turned_away,
         }
 
     def __enter__(self) -> "ChatServer":
@@ -99,9 +94,14 @@ class ChatServer:
         """Listens on loopback; `port` 0 becomes the port that was free."""
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/completions", self._score)
+        app.router.add_post("/tokenize", self._tokenize)
         app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/health", self._health)
+        app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/counts", self._counts)
         app.router.add_post("/mishaps", self._plan)
+        self._room = asyncio.Semaphore(self.slots)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=4096)
@@ -109,11 +109,38 @@ class ChatServer:
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        """Closes the connections, those that hang too."""
+        """Closes the connections, and ends the requests that hang."""
         await self._runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     async def _models(self, request: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": [{"id": self.model, "object": "model"}]})
+        self.listed += 1
+        return web.json_response({"object": "list", "data": [{"id": self.model, "object": "model", "root": self.root, "parent": None}]})
+
+    async def _tokenize(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        tools = body.get("tools") if self.renders_tools else None
+        tokens = rendered(body["messages"], tools, answer=body["add_generation_prompt"], forgetful=self.forgetful)
+        return web.json_response({"count": len(tokens), "tokens": tokens})
+
+    async def _score(self, request: web.Request) -> web.Response:
+        """`prompt_logprobs` as vLLM sends them: the first token has none, keys are strings."""
+        prompt = (await request.json())["prompt"]
+        if len(prompt) > self.context:
+            return error(request, Mishap("context_length"))
+        scores = [{str(token): {"logprob": logprob(token), "rank": rank(token), "decoded_token": ""}} for token in prompt[1:]]
+        return web.json_response({"choices": [{"text": "", "prompt_logprobs": [None, *scores]}]})
+
+    async def _health(self, request: web.Request) -> web.Response:
+        return web.Response(status=200 if self.healthy else 503)
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        running = min(self._in_flight, self.slots)
+        gauges = {"running": running, "waiting": self._in_flight - running}
+        return web.Response(text="".join(f'vllm:num_requests_{k}{{engine="0",model_name="m"}} {v:.1f}\n' for k, v in gauges.items()))
 
     async def _counts(self, request: web.Request) -> web.Response:
         return web.json_response(self.counts())
@@ -128,33 +155,37 @@ class ChatServer:
         self.headers.append(dict(request.headers))
         self._by_hash[messages_hash(body)] += 1
         mishap = (self._mishaps.popleft() if self._mishaps else None) or Mishap()
+        if self._in_flight >= self.slots and not self.queue:
+            self._turned_away += 1
+            return error(request, Mishap("status", status=429))
         self._in_flight += 1
         self._peak = max(self._peak, self._in_flight)
         try:
-            if self.latency_s:
-                await asyncio.sleep(self.latency_s)
-            if mishap.delay_s and mishap.kind != "slow_bytes":
-                await asyncio.sleep(mishap.delay_s)
+            async with self._room:
+                if self.latency_s:
+                    await asyncio.sleep(self.latency_s)
+                if mishap.delay_s and mishap.kind != "slow_bytes":
+                    await asyncio.sleep(mishap.delay_s)
             return await self._answer(request, body, mishap)
         finally:
             self._in_flight -= 1
 
     async def _answer(self, request: web.Request, body: dict[str, Any], mishap: Mishap) -> web.StreamResponse:
         kind = mishap.kind
-        if kind in ("status", *_ERRORS):
-            return _error(request, mishap)
+        if kind in ("status", *ERRORS):
+            return error(request, mishap)
         if kind == "hang":
             await asyncio.sleep(3600)
         if kind == "disconnect_before":
-            _cut(request)
+            cut(request)
             return web.Response()
-        payload = json.dumps(_spoilt(response(body, self.brain(body)), kind)).encode()
+        payload = json.dumps(spoilt(response({**body, "fingerprint": self.fingerprint}, self.brain(body)), kind)).encode()
         if kind in ("disconnect", "slow_bytes"):
-            return await _dribble(request, payload, mishap)
+            return await dribble(request, payload, mishap)
         if kind in ("endless", "announced_endless"):
-            return await _flood(request, announced=kind == "announced_endless")
+            return await flood(request, announced=kind == "announced_endless")
         if kind == "escaped_key":
-            payload = payload.replace(b"KEY", "".join(f"\\u{ord(letter):04x}" for letter in _key(request)).encode())
+            payload = payload.replace(b"KEY", "".join(f"\\u{ord(letter):04x}" for letter in key(request)).encode())
         if kind == "truncated_json":
             payload = payload[: len(payload) // 2]
         elif kind == "malformed_json":
@@ -163,69 +194,6 @@ class ChatServer:
             return web.Response(text="<html>gateway</html>", content_type="text/html")
         self._answered += 1
         return web.Response(body=payload, content_type="application/json")
-
-
-def _error(request: web.Request, mishap: Mishap) -> web.Response:
-    """An error in OpenAI's form; 401 repeats the key, as some servers do."""
-    key = _key(request)
-    status, text, code = _ERRORS.get(mishap.kind, (mishap.status, f"planned {mishap.status}", ""))
-    headers = {"Retry-After": mishap.retry_after} if mishap.retry_after is not None else {}
-    return web.json_response({"error": {"message": text.format(key=key), "code": code}}, status=status, headers=headers)
-
-
-def _key(request: web.Request) -> str:
-    return request.headers.get("Authorization", "").removeprefix("Bearer ")
-
-
-def _spoilt(reply: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The reply with one thing wrong in it."""
-    choice = reply["choices"][0]
-    if kind == "empty_choices":
-        reply["choices"] = []
-    elif kind == "null_message":
-        choice["message"] = None
-    elif kind == "broken_arguments":
-        choice["message"] = called("echo", '{"text": "never closed', "call_b")
-    elif kind in ("duplicate_ids", "missing_ids"):
-        call_id: Any = "call_same" if kind == "duplicate_ids" else None
-        calls = [called("echo", {"text": word}, call_id)["tool_calls"][0] for word in ("one", "two")]
-        choice["message"] = {"role": "assistant", "content": None, "tool_calls": calls}
-    elif kind in _COUNTS:
-        reply["usage"]["completion_tokens"] = _COUNTS[kind]
-    elif kind == "odd_token_ids":
-        choice["token_ids"] = [1, -1]
-    elif kind == "wrong_finish_reason":
-        choice["finish_reason"] = "stop" if choice["message"].get("tool_calls") else "tool_calls"
-    return reply
-
-
-async def _dribble(request: web.Request, payload: bytes, mishap: Mishap) -> web.StreamResponse:
-    """The whole body byte by byte, or half of it and then nothing more."""
-    stream = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(payload))})
-    await stream.prepare(request)
-    if mishap.kind == "disconnect":
-        await stream.write(payload[: len(payload) // 2])
-        _cut(request)
-        return stream
-    for i in range(len(payload)):
-        await stream.write(payload[i : i + 1])
-        await asyncio.sleep(mishap.delay_s)
-    return stream
-
-
-async def _flood(request: web.Request, *, announced: bool) -> web.StreamResponse:
-    """Spaces without end, or until the client has gone."""
-    stream = web.StreamResponse(headers={"Content-Type": "application/json"} | ({"Content-Length": str(ENDLESS)} if announced else {}))
-    await stream.prepare(request)
-    with contextlib.suppress(ConnectionError):
-        for _ in range(ENDLESS // 2**16):
-            await stream.write(b" " * 2**16)
-    return stream
-
-
-def _cut(request: web.Request) -> None:
-    if request.transport is not None:
-        request.transport.close()
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

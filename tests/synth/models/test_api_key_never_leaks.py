@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.model import ModelError, Sampling
-from synth.models.openai_chat import OpenAIChat
-from synth.models.openai_chat import open_model as open_transport
+from synth.models import openai_chat, vllm_chat
 from synth.models.registry import open_model
 from synth.models.secrets import KeyRemover
+from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -28,6 +28,9 @@ KINDS = (
     *("unauthorized", "context_length", "bad_request", "status", "hang", "disconnect", "disconnect_before", "truncated_json"),
     *("malformed_json", "wrong_content_type", "empty_choices", "null_message", "announced_endless", "huge_usage"),
 )
+
+
+OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
 
 
 @pytest.fixture
@@ -56,8 +59,9 @@ def reachable(root: Any) -> str:
 
 
 @pytest.mark.usefixtures("_key")
+@pytest.mark.parametrize("engine", OPENERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_error_no_log_and_no_traceback_holds_the_key(kind: str) -> None:
+def test_no_error_no_log_and_no_traceback_holds_the_key(kind: str, engine: str) -> None:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     root = logging.getLogger()
@@ -66,15 +70,17 @@ def test_no_error_no_log_and_no_traceback_holds_the_key(kind: str) -> None:
     root.setLevel(logging.DEBUG)
 
     async def scene(server: ChatServer) -> ModelError:
-        settings = ModelSettings(base_url=server.url, model="m", api_key_env="CANARY_KEY", max_retries=1, timeout_s=0.3)
-        model = open_transport(settings, draw=lambda: 0.0)
+        settings = ModelSettings(
+            engine=engine, base_url=server.url, model="m", api_key_env="CANARY_KEY", max_retries=1, timeout_s=0.3, total_timeout_s=1
+        )
+        model = OPENERS[engine](settings, draw=lambda: 0.5)
         with pytest.raises(ModelError) as caught:
             await model.complete(QUESTION, (), Sampling())
         await model.close()
         return caught.value
 
     try:
-        with ChatServer(mishaps=[Mishap(kind), Mishap(kind)]) as server:
+        with ChatServer(model="m", mishaps=[Mishap(kind)] * 50) as server:
             error = asyncio.run(scene(server))
     finally:
         root.removeHandler(handler)
@@ -87,19 +93,20 @@ def test_no_error_no_log_and_no_traceback_holds_the_key(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("_key")
-def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_repeats_it() -> None:
+@pytest.mark.parametrize("engine", OPENERS)
+def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_repeats_it(engine: str) -> None:
     def parrot(body: Any) -> dict[str, Any]:
         return {"role": "assistant", "content": f"your key is {KEY}"}
 
     async def scene(server: ChatServer) -> list[str]:
-        settings = ModelSettings(base_url=server.url, model="m", api_key_env="CANARY_KEY")
+        settings = ModelSettings(engine=engine, base_url=server.url, model="m", api_key_env="CANARY_KEY")
         model = open_model(settings)
         reply = await model.complete(QUESTION, (), Sampling())
         spec = chat_policy({}, model_name=settings.model, sampling=msgspec.to_builtins(settings.sampling()))
-        transport = open_transport(settings)
+        transport = OPENERS[engine](settings)
         await transport.close()
         await model.close()
-        assert isinstance(transport, OpenAIChat)
+        assert isinstance(transport, ServerChat)
         return [
             *(repr(thing) for thing in (settings, model, transport, reply, spec)),
             settings.model_dump_json(),
@@ -107,10 +114,25 @@ def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_r
             msgspec.json.encode([spec.identity, spec.sampling, spec.model]).decode(),
         ]
 
-    with ChatServer(parrot) as server:
+    with ChatServer(parrot, model="m") as server:
         texts = asyncio.run(scene(server))
     assert "your key is [key]" in texts[3]
     assert KEY not in "\n".join(texts)
+
+
+@pytest.mark.usefixtures("_key")
+def test_a_list_of_models_that_repeats_the_key_loses_it() -> None:
+    async def scene(server: ChatServer) -> ModelError:
+        model = open_model(ModelSettings(engine="vllm", base_url=server.url, model="m", api_key_env="CANARY_KEY"))
+        with pytest.raises(ModelError) as caught:
+            await model.complete(QUESTION, (), Sampling())
+        await model.close()
+        return caught.value
+
+    with ChatServer(model=f"served-for-{KEY}") as server:
+        error = asyncio.run(scene(server))
+    assert "but served-for-[key]" in str(error)
+    assert KEY not in reachable(error)
 
 
 @pytest.mark.usefixtures("_key")

@@ -4,6 +4,7 @@ from email.utils import formatdate
 import pytest
 
 from synth.models.backoff import Backoff, retry_after_s, wait_s, with_retries
+from synth.models.retry_budget import RetryBudget
 from synth.models.server_error import ServerError
 
 
@@ -21,7 +22,9 @@ class Clock:
         self.slept.append(seconds)
 
 
-def run(failures: list[ServerError], backoff: Backoff, clock: Clock, drawn: float = 1.0) -> tuple[str, int]:
+def run(
+    failures: list[ServerError], backoff: Backoff, clock: Clock, drawn: float = 1.0, budget: RetryBudget | None = None
+) -> tuple[str, int]:
     tries = 0
 
     async def attempt(left_s: float) -> str:
@@ -31,17 +34,27 @@ def run(failures: list[ServerError], backoff: Backoff, clock: Clock, drawn: floa
             raise failures.pop(0)
         return "reply"
 
-    return asyncio.run(with_retries(attempt, backoff, draw=lambda: drawn, sleep=clock.sleep, clock=clock)), tries
+    return asyncio.run(
+        with_retries(
+            attempt,
+            backoff,
+            draw=lambda: drawn,
+            sleep=clock.sleep,
+            clock=clock,
+            budget=budget or RetryBudget(clock),
+            free=lambda error: error.turned_away,
+        )
+    ), tries
 
 
-def test_waits_double_up_to_the_cap() -> None:
+def test_waits_grow_fourfold_up_to_the_cap() -> None:
     clock = Clock()
-    reply, tries = run([ServerError("busy", retryable=True)] * 4, Backoff(4, base_s=1, cap_s=5), clock)
-    assert (reply, tries, clock.slept) == ("reply", 5, [1, 2, 4, 5])
+    reply, tries = run([ServerError("busy", retryable=True)] * 4, Backoff(4, base_s=1, cap_s=20), clock)
+    assert (reply, tries, clock.slept) == ("reply", 5, [1, 4, 16, 20])
 
 
 def test_jitter_is_full() -> None:
-    assert [wait_s(Backoff(base_s=1), 3, drawn, None) for drawn in (0.0, 0.25, 0.5)] == [0, 2, 4]
+    assert [wait_s(Backoff(base_s=1), 2, drawn, None) for drawn in (0.0, 0.25, 0.5)] == [0, 4, 8]
 
 
 def test_retry_after_is_a_lower_bound() -> None:
@@ -78,8 +91,43 @@ def test_each_try_is_told_the_time_that_is_left() -> None:
             raise ServerError("busy", retryable=True)
         return "reply"
 
-    asyncio.run(with_retries(attempt, Backoff(base_s=1, total_s=10), draw=lambda: 1.0, sleep=clock.sleep, clock=clock))
+    backoff, budget = Backoff(base_s=1, total_s=10), RetryBudget(clock)
+    asyncio.run(
+        with_retries(
+            attempt, backoff, draw=lambda: 1.0, sleep=clock.sleep, clock=clock, budget=budget, free=lambda error: error.turned_away
+        )
+    )
     assert told == [10, 9]
+
+
+def test_calls_that_were_turned_away_count_as_no_try_and_wait_as_long_as_there_is_time() -> None:
+    clock = Clock()
+    away = ServerError("nothing listens", retryable=True, turned_away=True)
+    reply, tries = run([away] * 9, Backoff(max_retries=0, base_s=1, away_cap_s=3), clock)
+    assert (reply, tries, clock.now) == ("reply", 10, 1 + 8 * 3)
+    with pytest.raises(ServerError, match="nothing listens; gave up after 4 tries"):
+        run([away] * 9, Backoff(max_retries=0, base_s=1, away_cap_s=9, total_s=15), Clock())
+
+
+def test_a_retry_waits_for_a_budget_that_is_used_up_and_is_not_given_up_for_it() -> None:
+    clock = Clock()
+    budget = RetryBudget(clock, most=1.0, per_s=0.125)
+    assert budget.take()
+    reply, tries = run([ServerError("broken", retryable=True)], Backoff(base_s=1), clock, budget=budget)
+    assert (reply, tries, clock.now) == ("reply", 2, 8)
+
+
+def test_the_budget_holds_a_fifth_of_the_answers_and_one_retry_a_second() -> None:
+    clock = Clock()
+    budget = RetryBudget(clock, most=3.0)
+    assert [budget.take() for _ in range(4)] == [True, True, True, False]
+    for _ in range(5):
+        budget.answered()
+    assert [budget.take() for _ in range(2)] == [True, False]
+    clock.now += 2
+    assert [budget.take() for _ in range(3)] == [True, True, False]
+    clock.now += 1e6
+    assert [budget.take() for _ in range(4)] == [True, True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.model import ModelError
-from synth.models.reply import error_text, read_reply
+from schemas.model import Completion, ModelError
+from synth.models.reply import error_text, read_replies
 from synth.models.settings import Price
+
+
+def read_reply(received: bytes, messages: list[Any], **more: Any) -> Completion:
+    (reply,) = read_replies(received, messages, **more)
+    return reply
 
 
 def body(message: Any, **more: Any) -> bytes:

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from schemas.errors import ConfigError
 from schemas.trajectory import Usage
+from synth.models.registry import open_model
 from synth.models.settings import ModelSettings, Price, api_key
 
 
@@ -155,3 +156,30 @@ def test_a_url_that_cannot_be_asked_is_one_line(url: str, why: str) -> None:
         ModelSettings(model="m", base_url=url)
     assert "\n" not in str(caught.value)
     assert "sk-proj" not in str(caught.value)
+
+
+def test_several_servers_are_a_list_each_named_once() -> None:
+    urls = ["http://a:8000/v1/", "http://b:8000/v1"]
+    assert ModelSettings(engine="vllm", base_url=urls, model="m").base_urls == ("http://a:8000/v1", "http://b:8000/v1")
+    assert ModelSettings(base_url="http://a/v1/", model="m").base_urls == ("http://a/v1",)
+    assert ModelSettings(model="m").base_urls == ()
+    for repeated in ([], ["http://a/v1", "http://a/v1/"]):
+        with pytest.raises(ConfigError, match="a list names at least one server, and each only once"):
+            ModelSettings(engine="vllm", base_url=repeated, model="m")
+    for wrong in (5, [5], {"a": 1}):
+        with pytest.raises(ConfigError, match=r"base_url: it is the address of a server, such as .*, or a list of such addresses"):
+            ModelSettings.model_validate({"engine": "vllm", "base_url": wrong, "model": "m"})
+    with pytest.raises(ConfigError, match="'nonsense' is no URL"):
+        ModelSettings(engine="vllm", base_url=["http://a/v1", "nonsense"], model="m")
+
+
+@pytest.mark.parametrize("name", ["token_ids", "logprobs"])
+def test_what_an_engine_does_not_ask_for_is_refused_and_not_ignored(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: engine openai does not ask for it; choose `engine: vllm`"):
+        ModelSettings.model_validate({"model": "m", "base_url": "http://a/v1", name: True})
+    assert ModelSettings.model_validate({"engine": "vllm", "model": "m", "base_url": "http://a/v1", name: True}).engine == "vllm"
+
+
+def test_several_servers_need_the_engine_that_can_ask_them() -> None:
+    with pytest.raises(ConfigError, match="engine openai asks one server; for several choose `engine: vllm`"):
+        open_model(ModelSettings(base_url=["http://a/v1", "http://b/v1"], model="m"))

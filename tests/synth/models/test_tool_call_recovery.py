@@ -188,9 +188,47 @@ def test_content_that_was_only_a_call_becomes_null_and_raw_keeps_what_was_receiv
     assert (mended.content, mended.raw) == (None, "as received")
 
 
-def test_a_reply_whose_calls_the_server_found_is_left_alone() -> None:
-    completion = Completion(content=CALL, tool_calls=(ToolCall("x", "find", "{}"),))
+def test_a_call_that_the_server_found_and_left_in_the_text_too_is_one_call() -> None:
+    completion = Completion(content=CALL, tool_calls=(ToolCall("x", "find", '{"id":1}'),))
     assert with_recovered_calls(completion, []) is completion
+
+
+def test_a_call_that_the_server_left_in_the_text_beside_those_it_found_is_recovered_after_them() -> None:
+    completion = Completion(content=f"so\n{CALL}\n{CALL}", tool_calls=(ToolCall("x", "find", '{"id":1}'), ToolCall("y", "pay", "{}")))
+    mended = with_recovered_calls(completion, [])
+    assert [(call.call_id, call.name, call.arguments) for call in mended.tool_calls] == [
+        ("x", "find", '{"id":1}'), ("y", "pay", "{}"), ("call_0_2", "find", '{"id": 1}'),
+    ]  # fmt: skip
+    assert mended.content == "so"
+    assert mended.repairs == ("tool_call_recovered", "tool_call_beside_others", "call_id_missing")
+
+
+def test_calls_weighed_in_thinking_are_no_calls_where_the_server_found_others() -> None:
+    completion = Completion(content=f"<think>{CALL}</think>", thought=CALL, tool_calls=(ToolCall("x", "pay", "{}"),))
+    assert with_recovered_calls(completion, []) is completion
+
+
+@settings(deadline=None)
+@given(CALLS, st.data())
+def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made_up(calls: list[ToolCall], data: st.DataObject) -> None:
+    calls = list(
+        {json.dumps(json.loads(call.arguments), sort_keys=True): call for call in calls}.values()
+    )  # of two that are the same, one in the text may be the one that was found
+    part = data.draw(st.lists(st.booleans(), min_size=len(calls), max_size=len(calls)))
+    known = [ToolCall(f"k{i}", call.name, call.arguments) for i, (call, found) in enumerate(zip(calls, part, strict=True)) if found]
+    left_in_text = data.draw(st.booleans())
+    text = "".join(rendered_call(call) for call, found in zip(calls, part, strict=True) if left_in_text or not found)
+    mended = with_recovered_calls(Completion(content=text, tool_calls=tuple(known)), [])
+    assert sorted((call.name, call.arguments) for call in mended.tool_calls) == sorted((call.name, call.arguments) for call in calls)
+    assert len({call.call_id for call in mended.tool_calls}) == len(calls)
+
+
+@pytest.mark.parametrize("tag", ["<think>", "</think>"])
+def test_a_thinking_tag_in_an_argument_is_no_thinking(tag: str) -> None:
+    calls = [ToolCall("", "find", "{}"), ToolCall("", "write", json.dumps({"text": f"a {tag} b"})), ToolCall("", "find", '{"id": 2}')]
+    mended = with_recovered_calls(Completion(content="".join(map(rendered_call, calls))), [])
+    assert [(call.name, call.arguments) for call in mended.tool_calls] == [(call.name, call.arguments) for call in calls]
+    assert "tool_call_in_thinking" not in mended.repairs
 
 
 def test_recovered_calls_get_ids_that_the_history_does_not_have() -> None:

@@ -1,0 +1,148 @@
+"""A chat model behind servers: what stands above every transport, from the request's body to the reply as a completion."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from schemas.model import Completion, Message, Sampling
+from schemas.trajectory import ToolSchema
+from synth.models.admission import Admission
+from synth.models.backoff import Backoff, with_retries
+from synth.models.chat_request import request_body
+from synth.models.reply import read_replies
+from synth.models.retry_budget import RetryBudget
+from synth.models.secrets import KEY_REMOVED, KeyRemover
+from synth.models.server_error import ServerError
+from synth.models.settings import ModelSettings
+from synth.models.tool_call_recovery import with_recovered_calls
+
+T = TypeVar("T")
+
+
+class Post(msgspec.Struct):
+    """One request over all its tries: where it goes (`beside` the base path, or below it), its body, the conversation in it, and the
+    servers that have failed it so far."""
+
+    path: str
+    body: bytes
+    messages: Sequence[Message]
+    beside: bool = False
+    failed_at: set[int] = msgspec.field(default_factory=set)
+
+
+class Received(msgspec.Struct, frozen=True):
+    """The body of an answer, and the weights behind it where the transport knows them better than the answer."""
+
+    body: bytes
+    weights_id: str | None = None
+
+
+class Transport(Protocol):
+    """Carries requests to a server, or to one of several. Raises `ServerError`."""
+
+    @property
+    def room(self) -> int: ...
+    async def post(self, post: Post, timeout_s: float) -> Received: ...
+    async def close(self) -> None: ...
+
+
+class Pacing(msgspec.Struct, frozen=True):
+    """Chance and time as arguments: `draw` in [0, 1), `clock` in seconds that only grow, `now` in seconds since 1970."""
+
+    draw: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    clock: Callable[[], float]
+    now: Callable[[], float]
+
+
+class ServerChat:
+    """One model behind one transport. Raises `ServerError` (a `ModelError`) when tries or time are used up.
+
+    Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it to another. The wait for room is
+    nobody's fault, and counts neither as latency nor as part of `total_timeout_s`.
+    `also` goes into every request's body, without being part of the work's identity as `Sampling` is.
+    """
+
+    def __init__(
+        self, transport: Transport, settings: ModelSettings, key: str, pacing: Pacing, also: Mapping[str, Any] | None = None
+    ) -> None:
+        self._transport = transport
+        self._settings = settings
+        self._pacing = pacing
+        self._also = dict(also or {})
+        self._backoff = Backoff(max_retries=settings.max_retries, total_s=settings.total_timeout_s)
+        self._budget = RetryBudget(pacing.clock)
+        self._remover = KeyRemover(key)
+        self._answered = False
+        self._gate = Admission(settings.max_in_flight, lambda: transport.room)
+
+    @property
+    def name(self) -> str:
+        """The model's name as the server knows it."""
+        return self._settings.model
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
+        """One reply; `latency_ms` is that of the try that succeeded."""
+        (completion,) = await self._asked(messages, tools, sampling, 1, self._also)
+        return completion
+
+    async def complete_n(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int
+    ) -> tuple[Completion, ...]:
+        """`n` replies to one request, whose prompt the server reads once; the usage of all stands at the first."""
+        return await self._asked(messages, tools, sampling, n, {**self._also, "n": n})
+
+    async def _asked(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int, also: Mapping[str, Any]
+    ) -> tuple[Completion, ...]:
+        body = request_body(self.name, messages, tools, sampling, also)
+
+        def read(received: Received, latency_ms: float) -> tuple[Completion, ...]:
+            cleaned = self._remover.clean(received.body)
+            replies = read_replies(cleaned, messages, n=n, price=self._settings.price, latency_ms=latency_ms)
+            return tuple(self._finished(reply, received, cleaned is not received.body, messages, tools) for reply in replies)
+
+        return await self.request("/chat/completions", body, messages, read)
+
+    async def request(
+        self, path: str, body: bytes, messages: Sequence[Message], read: Callable[[Received, float], T], *, beside: bool = False
+    ) -> T:
+        """What `read` makes of the answer (with its latency in ms); an answer that it refuses by a `ServerError` is asked for again."""
+        pacing, post, waited_s = self._pacing, Post(path, body, messages, beside), 0.0
+
+        def working() -> float:
+            return pacing.clock() - waited_s
+
+        async def attempt(left_s: float) -> T:
+            nonlocal waited_s
+            came = pacing.clock()
+            async with self._gate:
+                began = pacing.clock()
+                waited_s += began - came
+                received = await self._transport.post(post, min(self._settings.timeout_s, left_s))
+            answer = read(received, (pacing.clock() - began) * 1000)
+            self._answered = True
+            self._budget.answered()
+            return answer
+
+        return await with_retries(
+            attempt, self._backoff, draw=pacing.draw, sleep=pacing.sleep, clock=working, budget=self._budget, free=self._free
+        )
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._transport.close()
+
+    def _free(self, error: ServerError) -> bool:
+        """Whether a failure counts as no try. Until something has answered, nothing listening is a mistake, not an outage."""
+        return error.turned_away and (error.status is not None or self._answered)
+
+    def _finished(
+        self, reply: Completion, received: Received, cleaned: bool, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> Completion:
+        if cleaned:
+            reply = msgspec.structs.replace(reply, repairs=(*reply.repairs, KEY_REMOVED))
+        if received.weights_id is not None:
+            reply = msgspec.structs.replace(reply, weights_id=received.weights_id)
+        return with_recovered_calls(reply, messages) if tools else reply
