@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from schemas.environment import Env, EnvSpec
 from schemas.task import Task
+from schemas.user import UserScript
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class World:
     """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time.
 
     `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
+    `user` lets a model play the world's user, in place of its own rules.
     """
 
     spec: EnvSpec
@@ -22,3 +24,4 @@ class World:
     make_tasks: Callable[[Mapping[str, Any], int, int], Sequence[Task]]
     config: type[BaseModel]
     level: str | None = None
+    user: UserScript | None = None

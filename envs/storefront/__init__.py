@@ -3,6 +3,7 @@
 from envs.storefront.config import StorefrontConfig
 from envs.storefront.env import SPEC, open_storefront
 from envs.storefront.levels import make_tasks
+from envs.storefront.user_prompt import USER
 from envs.world import World
 
-WORLD = World(spec=SPEC, open=open_storefront, make_tasks=make_tasks, config=StorefrontConfig, level="level")
+WORLD = World(spec=SPEC, open=open_storefront, make_tasks=make_tasks, config=StorefrontConfig, level="level", user=USER)

@@ -32,6 +32,7 @@ _PRODUCTS = (
     ("planter", "garden", 12, 60),
     ("parasol", "garden", 45, 150),
 )
+NOUNS = frozenset(noun for noun, *_ in _PRODUCTS)
 _COUPON_CODES = ("SPRING", "WELCOME", "LOYAL", "THANKS")
 
 

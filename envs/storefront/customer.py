@@ -19,6 +19,7 @@ PUSH_BACK = (
     "Let me talk to your manager, then. I insist.",
 )
 ACCEPTED = "All right, I understand."
+REMINDER = "Not yet, I also asked for this: {}"
 NOT_YET_DONE = "You have not done yet what I just agreed to. Please do that first."
 
 PHRASES: Mapping[str, Mapping[str, str]] = {
@@ -206,7 +207,7 @@ class Customer:
         missed = self._missed()
         if missed is not None and not self.memory.reminded:
             self.memory.reminded = True
-            return f"Not yet, I also asked for this: {missed.text}"
+            return REMINDER.format(missed.text)
         insisted = self._insisted()
         if insisted is not None:
             return insisted

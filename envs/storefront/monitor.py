@@ -79,7 +79,7 @@ async def truth_of(task: Task, trajectory: Trajectory) -> TruthLabels:
     opening = await env.reset(task)
     for turn in trajectory.turns:
         response = await env.step(AgentTurn(turn.content, turn.tool_calls))
-        if [seen.content for seen in response.observations] != [seen.content for seen in turn.observations]:
+        if [seen.content for seen in response.observations] != [seen.as_given().content for seen in turn.observations]:
             raise SynthError(f"trajectory {trajectory.trajectory_id}, turn {turn.index}: the world answers otherwise than recorded")
     verdict = await env.check()
     await env.close()

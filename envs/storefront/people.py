@@ -15,6 +15,8 @@ _LAST = (
 )
 _CITIES = ("Leeds", "Porto", "Ghent", "Turin", "Malmo", "Basel", "Cork", "Graz")
 _STREETS = ("Mill Lane", "High Street", "Park Road", "Station Road", "Church Walk", "Bridge Street")
+PROPER_NAMES = frozenset(word for text in (*_FIRST, *_LAST, *_CITIES, *_STREETS) for word in text.split())
+"""Every word that people, cities and streets of any world are called by."""
 _HOUSES = [f"{number} {street}" for number in range(1, 99) for street in _STREETS]
 _NOTES = ("Prefers email.", "Called about a delivery in spring.", "Nothing noted.")
 SECOND_ACCOUNT_SHARE = 0.1

@@ -75,8 +75,11 @@ def ends(exchange: Exchange) -> bool:
 
 
 def recorded(trajectory: Trajectory) -> list[Exchange]:
-    """A stored trajectory as exchanges, up to the end of the conversation."""
-    return until_end(Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), turn.observations) for turn in trajectory.turns)
+    """A stored trajectory as exchanges in the customer's scripted words, up to the end of the conversation."""
+    return until_end(
+        Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), tuple(seen.as_given() for seen in turn.observations))
+        for turn in trajectory.turns
+    )
 
 
 def until_end(exchanges: Iterable[Exchange]) -> list[Exchange]:
