@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from filters.registry import FILTERS
 from flows.parts import part, world
 from flows.task_stages import task_stages
+from flows.user_role import of_the_model, with_user
 from schemas.errors import ConfigError, FlowError
 from schemas.filter import Filter
 from schemas.flow import EnvChoice, Flow, StageChoice
@@ -60,7 +61,7 @@ def _at(where: str) -> Iterator[None]:
 
 def _bound(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
     require_prices(flow)
-    roles = {name: role(name, settings) for name, settings in flow.models.items()}
+    roles = with_user(flow, {name: role(name, of_the_model(name, settings)) for name, settings in flow.models.items()})
     if flow.env is not None:
         settings = flow.env.settings()
         with _at("env.name"):

@@ -46,7 +46,7 @@ async def run_on(
     collected: Sequence[StageLine] = (),
 ) -> Done:
     """Runs the stages on a ledger beside those that have `collected` its trajectories, and keeps cost.json up to date."""
-    budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, spent=spent(ledger))
+    budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, max_hours=flow.max_hours, spent=spent(ledger))
     run = Run(ledger, flow, roles, open_env, make_tasks, spec_of, progress, budget)
     try:
         reports = await run_stages(run, stages, wrap(run) if wrap is not None else None, collected)

@@ -56,6 +56,7 @@ class Flow(BaseModel):
     stages: tuple[StageChoice, ...] = ()
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     max_tokens: int | None = Field(default=None, gt=0, lt=2**63)
+    max_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     @field_validator("name")
     @classmethod

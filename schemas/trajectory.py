@@ -79,16 +79,6 @@ def argument_error(arguments: str) -> str | None:
     return None
 
 
-class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the world answered; `error` marks answers that a tool gave as errors."""
-
-    content: str
-    source: Source = Source.TOOL
-    call_id: str | None = None
-    name: str | None = None
-    error: bool = False
-
-
 class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Tokens and money of one or many calls; `cost_usd` is None where no price is known."""
 
@@ -107,6 +97,49 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             self.calls + other.calls,
             sum(costs) if costs else None,
         )
+
+
+class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A way in which a model's wording departs from the script of the user that it plays: a short stable kind, and what shows it."""
+
+    kind: str
+    what: str = ""
+
+
+class TurnedDown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A wording that no agent was shown, and why."""
+
+    text: str
+    deviations: tuple[Deviation, ...]
+
+
+class Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a model that plays the user came to say a line: `scripted` is what the world's script says, and what checks and replays go by.
+
+    `fell_back`: every wording was turned down, and the scripted words were said as they are.
+    """
+
+    scripted: str
+    model: str
+    turned_down: tuple[TurnedDown, ...] = ()
+    fell_back: bool = False
+    usage: Usage | None = None
+    weights_id: str | None = None
+
+
+class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the world answered; `error` marks answers that a tool gave as errors. `wording` is never shown to an agent."""
+
+    content: str
+    source: Source = Source.TOOL
+    call_id: str | None = None
+    name: str | None = None
+    error: bool = False
+    wording: Wording | None = None
+
+    def as_given(self) -> "Observation":
+        """As the world gave it: its scripted words where a model has worded them."""
+        return self if self.wording is None else msgspec.structs.replace(self, content=self.wording.scripted, wording=None)
 
 
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -147,6 +180,8 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     termination: Termination
     parent_id: str | None = None
     pivot_turn: int | None = None
+    role: str | None = None
+    """Of the flow's models, whom it was played by."""
     model: str | None = None
     weights_id: str | None = None
     sampling: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -163,6 +198,9 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     authorship: Authorship = Authorship.MODEL
     gold_informed: bool = False
     totals: Usage = Usage()
+    user_model: str | None = None
+    """That played the user; what it used, `user_totals`, is no part of the agent's own."""
+    user_totals: Usage = Usage()
     source: str | None = None
     benchmark: str | None = None
     split: str | None = None

@@ -156,8 +156,8 @@ def _check_difference(trajectory: Trajectory, check: CheckResult) -> Difference 
 
 
 def _comparable(observations: Sequence[Observation], normalise: Normalise) -> list[Observation]:
-    """Observations as a ledger holds them (no lone surrogates), normalised."""
-    return [normalise(msgspec.structs.replace(o, content=valid_text(o.content))) for o in observations]
+    """Observations as a ledger holds them (no lone surrogates), in a user's scripted words, normalised."""
+    return [normalise(msgspec.structs.replace(given := o.as_given(), content=valid_text(given.content))) for o in observations]
 
 
 def _first(turn: int | None, pairs: Mapping[str, tuple[Any, Any]]) -> Difference | None:

@@ -28,7 +28,7 @@ from synth.run.funnel import counted
 from synth.run.numbers import counted_noun
 from synthesizers.episodes import played
 from synthesizers.made_tasks import refuse_mistyped
-from synthesizers.rollout import RolloutSettings
+from synthesizers.rollout import RolloutSettings, user_identity
 
 MOST_INVALID = 0.25
 """Share of a round's episodes that may end in a fault: beyond it what is left says little, since faults prefer the long ones."""
@@ -75,6 +75,7 @@ class Calibrate:
             "sampling": self.role.policy.sampling,
             "limits": self.rollout.limits.model_dump(),
             "trials": self.rollout.trials,
+            **user_identity(self.role),
         }
 
     def inputs(self, run: Run) -> str:
@@ -157,11 +158,16 @@ class Calibrate:
                     policy=self.role.policy.identity,
                     model=self.role.policy.model,
                     sampling=self.role.policy.sampling,
-                    settings={"limits": self.rollout.limits.model_dump(), "world": self.version, "place": [number, len(placed)]},
+                    settings={
+                        "limits": self.rollout.limits.model_dump(),
+                        "world": self.version,
+                        "place": [number, len(placed)],
+                        **user_identity(self.role),
+                    },
                 )
                 placed.append(Placed(level, Work(
                     slot_id=slot, task=task, trial=trial, seed=self.seed, synthesizer="calibration", policy=self.role.policy,
-                    limits=self.rollout.limits, role=self.difficulty.against,
+                    limits=self.rollout.limits, role=self.difficulty.against, user=self.role.user,
                 )))  # fmt: skip
         return placed
 

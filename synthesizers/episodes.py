@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from schemas.model import ChatModel
 from schemas.trajectory import Trajectory
-from synth.ledger.journal import recorded
+from synth.ledger.journal import Reply, recorded
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.slots import fill_slots
@@ -16,6 +16,8 @@ async def played(run: Run, shard: str, works: Sequence[Work], model: ChatModel |
     events, damage = recorded(run.ledger.journal_folder, {work.slot_id for work in works})
     for line in damage:
         run.progress.say(line)
+    for event in (event for found in events.values() for event in found if isinstance(event, Reply)):
+        run.progress.replayed(event.completion.usage)
     return await fill_slots(
         works,
         lambda work: run.world(work.task.env, work.task.env_config),
@@ -26,6 +28,7 @@ async def played(run: Run, shard: str, works: Sequence[Work], model: ChatModel |
         may_start=run.may_start,
         finished=run.progress.advance,
         turned=run.turned,
-        faulted=run.breaker.failed,
+        faulted=run.faulted,
+        spoke=run.spoke,
         places=places,
     )

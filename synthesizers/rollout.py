@@ -76,6 +76,7 @@ class Rollout:
             "policy": self.role.policy.identity,
             "model": self.role.policy.model,
             "sampling": self.role.policy.sampling,
+            **user_identity(self.role),
         }
 
     def inputs(self, run: Run) -> str:
@@ -114,7 +115,7 @@ class Rollout:
             policy=policy.identity,
             model=policy.model,
             sampling=policy.sampling,
-            settings={"limits": self.config.limits.model_dump(), "world": version},
+            settings={"limits": self.config.limits.model_dump(), "world": version, **user_identity(self.role)},
         )
 
     def _work(self, slot: PlannedSlot, task: Task) -> Work:
@@ -126,6 +127,8 @@ class Rollout:
             synthesizer="rollout",
             policy=self.role.policy,
             limits=self.config.limits,
+            role=self.config.role,
+            user=self.role.user,
             first_attempt=slot.first_attempt,
         )
 
@@ -164,6 +167,11 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
         raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
     role = roles[config.role]
     return Rollout(name, config, role, flow.env.name, flow.env.settings(), flow.seed, places_for(config, role))
+
+
+def user_identity(role: Role) -> Mapping[str, Any]:
+    """What a model in the place of the user adds to what determines an episode; nothing where the world plays its user itself."""
+    return {} if role.user is None else {"user": role.user.identity()}
 
 
 def places_for(config: RolloutSettings, role: Role) -> Admission:

@@ -1,5 +1,6 @@
 """`synth doctor`: what works on this machine, and how to get the rest."""
 
+import asyncio
 import os
 import platform
 import shutil
@@ -18,12 +19,25 @@ EXTRAS = {"s3": "s3fs", "train": "trl", "score": "torch", "embed": "sentence_tra
 
 
 @click.command()
-def doctor() -> None:
-    """Say what works here; exit 1 where something essential does not.
+@click.option("--endpoint", metavar="URL", help="Ask this chat server what it can do, with about 20 short calls.")
+@click.option("--model", metavar="NAME", help="As the server knows it; left out: the first that it lists.")
+@click.option("--api-key-env", metavar="VAR", help="The environment variable that holds the server's key.")
+@click.option("--timeout-s", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Of each question.")
+def doctor(endpoint: str | None, model: str | None, api_key_env: str | None, timeout_s: float) -> None:
+    """Say what works here, or on a server; exit 1 where something essential does not.
 
     \b
     Example:  synth doctor
+              synth doctor --endpoint http://127.0.0.1:8000/v1
     """
+    if endpoint is not None:
+        from synth.cli.doctor_endpoint import examine
+
+        if not asyncio.run(examine(endpoint, model, api_key_env, timeout_s)):
+            raise SystemExit(1)
+        return
+    if model is not None or api_key_env is not None:
+        raise click.UsageError("--model and --api-key-env belong to --endpoint URL")
     from synth.cli.own_name import own_name
     from synth.ledger.journal import state_folder
 

@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("synth.cli.audit:audit", "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more."),
     "export": ("synth.cli.export:export", "Write a dataset for a trainer."),
     "envs": ("synth.cli.envs:envs", "List the worlds."),
-    "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, and how to get the rest."),
+    "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, or on a model's server, and how to get the rest."),
 }
 
 INTERRUPTED = "interrupted; what was done and every reply that came in are kept: the same command goes on where this one stopped"

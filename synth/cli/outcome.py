@@ -1,5 +1,6 @@
 """What `synth run` says at its end: the funnel, where everything lies, and how to look at it."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from synth.cli.own_name import from_here, own_name
 from synth.ledger.ledger import Ledger
 from synth.run.closing import closing_lines
 from synth.run.context import Run
+from synth.run.cost import cost_in_words
 from synth.run.funnel import funnel_table
 
 
@@ -31,7 +33,8 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
                 stale = "; what stands there is an earlier export's" if storage.size(f"{dataset['path']}/README.md") is not None else ""
                 where = f"no rows, so {where} was not written: {dataset['empty']}{stale}"
             console.print(f"{folder:<8} {where}", markup=False, soft_wrap=True)
-    console.print(f"cost     {storage.path('cost.json')}", markup=False, soft_wrap=True)
+    spent = cost_in_words(json.loads(storage.read("cost.json")))
+    console.print(f"cost     {storage.path('cost.json')}{f': {spent}' if spent else ''}", markup=False, soft_wrap=True)
     for line in closing_lines(run, reports, lambda identity: look(run.ledger, identity)):
         console.print(line, markup=False, soft_wrap=True)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from schemas.trajectory import Observation, Trajectory, Turn
+from schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
 
 
 @click.command()
@@ -88,6 +88,21 @@ def turn_lines(turn: Turn) -> Iterator[str]:
 def _observation(observation: Observation) -> Iterator[str]:
     label = {"tool": "tool", "user": "user", "environment": "world"}[observation.source]
     yield click.style(_indented(label, observation.content), fg="red" if observation.error else "cyan" if label == "user" else None)
+    if observation.wording is not None:
+        yield click.style(_indented("", _worded(observation.wording)), dim=True)
+
+
+def _worded(wording: Wording) -> str:
+    """Who worded a user's line, what the script has, and what was turned down before."""
+    lines = [f"({wording.model} was turned down: {_kinds(turned_down)}: {turned_down.text})" for turned_down in wording.turned_down]
+    last = (
+        "the scripted words, for no wording would do" if wording.fell_back else f"worded by {wording.model}; the script: {wording.scripted}"
+    )
+    return "\n".join([*lines, f"({last})"])
+
+
+def _kinds(turned_down: TurnedDown) -> str:
+    return ", ".join(dict.fromkeys(deviation.kind for deviation in turned_down.deviations))
 
 
 def _indented(label: str, text: str) -> str:

@@ -57,7 +57,9 @@ def answered(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) -> T:
                 wait([answer], timeout=0.1)
             raise
         except duckdb.Error as error:
-            raise ConfigError(f"sql: {str(error).splitlines()[0]}; tables: {', '.join(TABLES)}, each also as <table>_all") from error
+            raise ConfigError(
+                f"sql: {str(error).splitlines()[0]}; tables: {', '.join(TABLES)}, each also as <table>_all, and spending"
+            ) from error
 
 
 def _refused(what: str) -> ConfigError:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from schemas.check import Check, CheckResult
 from schemas.outcome import Fault, Outcome, Termination
 from schemas.task import Origin, Task
-from schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, ToolSchema, Trajectory, Turn, Usage
+from schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, ToolSchema, Trajectory, Turn, Usage, Wording
 from synth.ledger.tables import TABLES
 
 _CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
@@ -24,6 +24,7 @@ _CHECKED_OF_TURN: Mapping[str, Callable[[Any], Any]] = {
     "sampled_by": SampledBy,
 }
 """The columns of turns in which a value may stand that cannot be read back; any other is read as what arrow holds."""
+_OF_THE_USER = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _encoder = msgspec.json.Encoder()
 
 
@@ -43,7 +44,7 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
     ts = trajectories
     same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
     same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
-    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash", "split"]
+    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash", "split", "role", "user_model"]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
     columns |= {
         "n_turns": [len(t.turns) for t in ts],
@@ -53,6 +54,7 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
         "cached_tokens": [t.totals.cached_tokens for t in ts],
         "cost_usd": [t.totals.cost_usd for t in ts],
         "model_calls": [t.totals.calls for t in ts],
+        **{f"user_{name}": [getattr(t.user_totals, name) for t in ts] for name in _OF_THE_USER},
         "sampling": [_json(t.sampling) for t in ts],
         "tools": [_json(t.tools) for t in ts],
         "opening": [_json(t.opening) for t in ts],
@@ -75,11 +77,22 @@ def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -
         "turn": [turn.index for turn in turns],
         "masked": [turn.mask for turn in turns],
         "repairs": [turn.repairs for turn in turns],
+        "user_simulator": [user_notes(turn) for turn in turns],
         "tool_calls": [_json(turn.tool_calls) for turn in turns],
         "observations": [_json(turn.observations) for turn in turns],
         "usage": [_json(turn.usage) for turn in turns],
     }
     return _table("turns", columns, stage, stage_key)
+
+
+def user_notes(turn: Turn) -> list[str]:
+    """What a model that plays the user did in a turn, in order: `worded` or `fell_back` per line, after the kinds of its deviations."""
+    wordings = [observation.wording for observation in turn.observations if observation.wording is not None]
+    return [note for wording in wordings for note in (*_kinds(wording), "fell_back" if wording.fell_back else "worded")]
+
+
+def _kinds(wording: Wording) -> list[str]:
+    return [deviation.kind for turned_down in wording.turned_down for deviation in turned_down.deviations]
 
 
 def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
@@ -152,6 +165,9 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         **{name: row[name] for name in (*same, *more, "opening_state_key")},
         content_hash=row.get("content_hash"),
         split=row.get("split"),
+        role=row.get("role"),
+        user_model=row.get("user_model"),
+        user_totals=_user_totals(row),
         outcome=Outcome(row["outcome"]),
         termination=Termination(row["termination"]),
         fault=Fault(row["fault"]) if row["fault"] is not None else None,
@@ -163,6 +179,11 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         totals=Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"], row["model_calls"], row["cost_usd"]),
         turns=tuple(turns),
     )
+
+
+def _user_totals(row: dict[str, Any]) -> Usage:
+    """Nothing in the rows of runs in which no model could play the user."""
+    return Usage(**{name: row[f"user_{name}"] for name in _OF_THE_USER}) if row.get("user_calls") else Usage()
 
 
 def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Trajectory]:

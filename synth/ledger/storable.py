@@ -25,6 +25,7 @@ _BOUNDARY = {
     Fault.ENVIRONMENT: {"observations", "state_key", "reward", "system_prompt", "tools", "opening", "opening_state_key", "check_result"},
     Fault.MODEL: {"content", "thought", "tool_calls", "usage", "latency_ms", "prompt_token_ids", "completion_token_ids", "logprobs"}
     | {"repairs", "raw", "totals", "weights_id"},
+    Fault.USER_SIMULATOR: {"user_totals"},
 }
 """Who gave a field its value; what is in neither list comes from our own machinery."""
 

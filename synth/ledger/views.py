@@ -11,6 +11,7 @@ import pyarrow as pa
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import ShardLine, StoredFile
 from synth.ledger.question import answered, one_question
+from synth.ledger.spending import SPENDING
 from synth.ledger.tables import TABLES
 
 _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
@@ -41,6 +42,7 @@ def connect(ledger: Ledger) -> duckdb.DuckDBPyConnection:
             rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY stage, stage_key) = 1"
         connection.execute(f"CREATE VIEW {name} AS {rows}")
         connection.execute(f"CREATE VIEW {name}_all AS {' UNION ALL BY NAME '.join([_empty(schema), *every])}")
+    connection.execute(SPENDING)
     return connection
 
 

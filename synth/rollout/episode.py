@@ -18,10 +18,12 @@ from schemas.outcome import Fault, Termination, settle
 from schemas.policy import Act, Episode, PolicySpec, View
 from schemas.task import Task
 from schemas.trajectory import Trajectory, Turn, Usage
+from schemas.user import User
 from synth.boundary import FaultError, crossing
 from synth.rollout.answers import checked, decided, opened, stepped
 from synth.rollout.limits import Limits, reached
 from synth.rollout.resumption import JournaledModel, Resumption
+from synth.rollout.user_lines import Spoke, UserLines
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -39,6 +41,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     synthesizer: str
     policy: PolicySpec
     limits: Limits
+    role: str | None = None
+    user: User | None = None
     first_attempt: int = 0
     parent_id: str | None = None
     pivot_turn: int | None = None
@@ -52,6 +56,7 @@ class _Record:
         self.turns: list[Turn] = []
         self.unanswered: Turn | None = None
         self.waited_s = 0.0
+        self.user: UserLines | None = None
         self.weights: set[str] = set()
         self.check: CheckResult | None = None
         self.reward: float | None = None
@@ -70,6 +75,7 @@ async def run_attempt(
     *,
     turned: Turned = lambda usage: None,
     faulted: Callable[[FaultError], None] = lambda error: None,
+    spoke: Spoke = lambda usage: None,
 ) -> Trajectory:
     """Runs one attempt at a slot; a fault becomes an `invalid` trajectory, never an exception.
 
@@ -80,7 +86,7 @@ async def run_attempt(
     env: Env | None = None
     try:
         env = await crossing(Fault.ENVIRONMENT, "opening the world", lambda: _ran(open_world), work.limits.step_timeout_s)
-        termination = await _episode(work, env, journaled, resumption, record, turned)
+        termination = await _episode(work, env, journaled, resumption, record, turned, spoke)
     except FaultError as error:
         resumption.faulted(len(record.turns), record.phase, error)
         faulted(error)
@@ -91,7 +97,9 @@ async def run_attempt(
     return _trajectory(work, attempt, record, termination, None)
 
 
-async def _episode(work: Work, env: Env, model: ChatModel | None, resumption: Resumption, record: _Record, turned: Turned) -> Termination:
+async def _episode(
+    work: Work, env: Env, model: ChatModel | None, resumption: Resumption, record: _Record, turned: Turned, spoke: Spoke
+) -> Termination:
     limits = work.limits
     resumption.refault(0, "reset")
     opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: opened(env.reset(work.task)), limits.step_timeout_s)
@@ -99,6 +107,8 @@ async def _episode(work: Work, env: Env, model: ChatModel | None, resumption: Re
     record.opening = _without_greeting(opening, record.turns)
     episode = Episode(env, model, work.trial, work.seed)
     policy = await crossing(Fault.MODEL, "opening the policy", lambda: _ran(lambda: work.policy.open(episode)), limits.step_timeout_s)
+    if work.user is not None:
+        record.user = UserLines(work.user, episode, work.task, resumption, spoke)
     patience = limits.step_timeout_s if model is None else None
     while True:
         index, record.phase = len(record.turns), "act"
@@ -116,6 +126,8 @@ async def _episode(work: Work, env: Env, model: ChatModel | None, resumption: Re
         if act.weights_id is not None:
             record.weights.add(act.weights_id)
         response = await _stepped(work, env, resumption, record, index, act)
+        if record.user is not None and not response.done:
+            response = await _worded(record.user, record, index, act, response)
         record.turns.append(_turn(index, act, response))
         record.reward = response.reward if response.reward is not None else record.reward
         if response.done:
@@ -140,6 +152,17 @@ async def _stepped(work: Work, env: Env, resumption: Resumption, record: _Record
         record.unanswered = msgspec.structs.replace(_turn(index, act, Response(())), mask="fault")
         raise
     return response
+
+
+async def _worded(user: UserLines, record: _Record, index: int, act: Act, response: Response) -> Response:
+    """The response in the words of the user's model; not the last one of an episode, which no agent reads."""
+    record.phase = "user"
+    turn = _turn(index, act, response)
+    try:
+        return msgspec.structs.replace(response, observations=await user.worded(record.turns, turn))
+    except FaultError:
+        record.unanswered = msgspec.structs.replace(turn, mask="fault")
+        raise
 
 
 async def _checked(work: Work, env: Env, resumption: Resumption, record: _Record, termination: Termination) -> Termination:
@@ -223,6 +246,7 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
         trial=work.trial,
         synthesizer=work.synthesizer,
         policy=work.policy.name,
+        role=work.role,
         outcome=settle(termination, passed, fault),
         termination=termination,
         parent_id=work.parent_id,
@@ -242,6 +266,8 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
         check_result=None if fault is not None else record.check,
         authorship=work.policy.authorship,
         totals=totals,
+        user_model=work.user.name if work.user is not None else None,
+        user_totals=record.user.totals if record.user is not None else Usage(),
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         benchmark=work.task.benchmark,
         split=work.task.split,

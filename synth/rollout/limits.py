@@ -37,7 +37,7 @@ def reached(limits: Limits, turns: Sequence[Turn], completion_tokens: int, waite
 
 
 def stuck(turns: Sequence[Turn], repeats: int) -> bool:
-    """Whether the last `repeats` turns did the same and were answered the same, call ids aside."""
+    """Whether the last `repeats` turns did the same and were answered the same, call ids and a user's wording aside."""
     if len(turns) < repeats:
         return False
     last = [_doing(turn) for turn in turns[-repeats:]]
@@ -46,4 +46,4 @@ def stuck(turns: Sequence[Turn], repeats: int) -> bool:
 
 def _doing(turn: Turn) -> object:
     calls = [(call.name, call.arguments) for call in turn.tool_calls]
-    return turn.content, calls, [(o.content, o.source, o.error) for o in turn.observations]
+    return turn.content, calls, [(o.as_given().content, o.source, o.error) for o in turn.observations]

@@ -11,7 +11,10 @@ from synth.ledger.journal import Event, Faulted, Journal, Reply, Step
 
 
 class Resumption:
-    """What the journal holds of one attempt, and the journal to go on writing; `live` once it has nothing more to say."""
+    """What the journal holds of one attempt, and the journal to go on writing; `live` once it has nothing more to say.
+
+    `calls` counts those of all the attempt's models, the agent's and the user's.
+    """
 
     def __init__(self, slot_id: str, attempt: int, events: Sequence[Event], journal: Journal) -> None:
         self.slot_id = slot_id
@@ -20,6 +23,7 @@ class Resumption:
         self.steps = {e.turn: e.observed for e in events if isinstance(e, Step)}
         self.fault = next((e for e in events if isinstance(e, Faulted)), None)
         self.live = not events
+        self.calls = 0
         self.journal = journal
 
     def observed(self, turn: int, observations: Sequence[Observation], state_key: str | None) -> None:
@@ -43,12 +47,11 @@ class Resumption:
 
 
 class JournaledModel:
-    """A chat model for one attempt: a journaled reply is never asked for again, a new one is on disk before it is used."""
+    """A chat model of one attempt: a journaled reply is never asked for again, a new one is on disk before it is used."""
 
     def __init__(self, model: ChatModel, resumption: Resumption) -> None:
         self._model = model
         self._resumption = resumption
-        self._calls = 0
 
     @property
     def name(self) -> str:
@@ -57,8 +60,8 @@ class JournaledModel:
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
         """The journaled reply to this request, or the model's own. Raises `ModelError`."""
-        resumption, ordinal = self._resumption, self._calls
-        self._calls += 1
+        resumption, ordinal = self._resumption, self._resumption.calls
+        resumption.calls += 1
         request = content_hash([self._model.name, messages, tools, sampling])
         recorded = None if resumption.live else resumption.replies.get(ordinal)
         if recorded is not None and recorded.request == request:

@@ -12,6 +12,7 @@ from synth.ledger.journal import Event, Journal
 from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Turned, Work, run_attempt
 from synth.rollout.resumption import Resumption
+from synth.rollout.user_lines import Spoke
 from synth.side_by_side import side_by_side
 
 RETRIES: Mapping[Fault, int] = {
@@ -19,7 +20,7 @@ RETRIES: Mapping[Fault, int] = {
     Fault.INFRASTRUCTURE: 2,
     Fault.TIMEOUT: 1,
     Fault.ENVIRONMENT: 1,
-    Fault.USER_SIMULATOR: 1,
+    Fault.USER_SIMULATOR: 2,
     Fault.PARSER: 1,
     Fault.DRIFT: 1,
     Fault.JUDGE: 1,
@@ -27,7 +28,7 @@ RETRIES: Mapping[Fault, int] = {
 }
 """Further attempts at a slot within one run, by the fault of the last attempt."""
 
-RETRIED_BY_A_RERUN = frozenset({Fault.MODEL, Fault.INFRASTRUCTURE, Fault.TIMEOUT, Fault.BUDGET})
+RETRIED_BY_A_RERUN = frozenset({Fault.MODEL, Fault.USER_SIMULATOR, Fault.INFRASTRUCTURE, Fault.TIMEOUT, Fault.BUDGET})
 """Faults whose cause may be gone when the user runs again; the others would only repeat themselves."""
 
 OpenWorld = Callable[[Work], Env]
@@ -43,6 +44,7 @@ async def fill_slot(
     may_start: Callable[[], bool],
     turned: Turned,
     faulted: Callable[[FaultError], None],
+    spoke: Spoke = lambda usage: None,
 ) -> list[Trajectory]:
     """All attempts made at one slot; the last is valid, or its class allows no more of them, or no new one may start."""
     attempts: list[Trajectory] = []
@@ -54,7 +56,9 @@ async def fill_slot(
         if isinstance(model, AdmittedChat) and not resumption.replies:
             gated = model.for_episode(may_start)
         try:
-            trajectory = await run_attempt(work, attempt, lambda: open_world(work), gated, resumption, turned=turned, faulted=faulted)
+            trajectory = await run_attempt(
+                *(work, attempt, lambda: open_world(work), gated, resumption), turned=turned, faulted=faulted, spoke=spoke
+            )
         except NotStarted:
             return attempts
         attempts.append(trajectory)
@@ -77,6 +81,7 @@ async def fill_slots(
     finished: Callable[[Sequence[Trajectory]], None],
     turned: Turned = lambda usage: None,
     faulted: Callable[[FaultError], None] = lambda error: None,
+    spoke: Spoke = lambda usage: None,
     places: Admission | None = None,
 ) -> list[Trajectory]:
     """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever order they end in.
@@ -94,7 +99,9 @@ async def fill_slots(
             async with places:
                 if not may_start():
                     return
-                attempts = await fill_slot(work, open_world, model, journal, events, may_start=may_start, turned=turned, faulted=faulted)
+                attempts = await fill_slot(
+                    *(work, open_world, model, journal, events), may_start=may_start, turned=turned, faulted=faulted, spoke=spoke
+                )
             if attempts:
                 done[index] = attempts
                 finished(attempts)

@@ -25,7 +25,7 @@ class Breaker:
 
     def failed(self, error: FaultError) -> None:
         """An attempt ended in this fault."""
-        if error.fault in (Fault.MODEL, Fault.TIMEOUT) and (error.final or not self._answered):
+        if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.TIMEOUT) and (error.final or not self._answered):
             self._failed += 1
             self._last = error.detail.removeprefix("policy: ")
 

@@ -1,20 +1,47 @@
 """Ceilings: they stop new episodes, running ones finish."""
 
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
 from schemas.errors import ConfigError
 from schemas.flow import Flow
 from schemas.trajectory import Usage
 
 SILENT_REPLIES = 20
 """Replies without a token count after which it is clear that the server never gives one."""
+HOUR_S = 3600.0
+Quantity = Literal["tokens", "usd", "seconds"]
+
+
+class Room(msgspec.Struct, frozen=True):
+    """A ceiling in words, what it counts, and how much of that it leaves."""
+
+    ceiling: str
+    counts: Quantity
+    left: float
 
 
 class Budget:
-    """Tokens and money spent on a ledger, by earlier runs too, against the flow's ceilings."""
+    """Tokens and money spent on a ledger, by earlier runs too, and this command's own time, against the flow's ceilings."""
 
-    def __init__(self, *, max_tokens: int | None = None, max_cost_usd: float | None = None, spent: Usage | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        max_tokens: int | None = None,
+        max_cost_usd: float | None = None,
+        max_hours: float | None = None,
+        spent: Usage | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.max_tokens = max_tokens
         self.max_cost_usd = max_cost_usd
+        self.max_hours = max_hours
         self.spent = spent or Usage()
+        self._clock = clock
+        self._began = clock()
         self._silent = 0
         self._counted = False
 
@@ -31,15 +58,25 @@ class Budget:
         """Prompt and completion tokens so far."""
         return self.spent.prompt_tokens + self.spent.completion_tokens
 
+    def room(self) -> list[Room]:
+        """What each ceiling leaves."""
+        left = []
+        if self.max_tokens is not None:
+            left.append(Room(f"max_tokens {self.max_tokens:,}", "tokens", self.max_tokens - self.tokens))
+        if self.max_cost_usd is not None:
+            left.append(Room(f"max_cost_usd {self.max_cost_usd:g}", "usd", self.max_cost_usd - (self.spent.cost_usd or 0.0)))
+        if self.max_hours is not None:
+            left.append(Room(f"max_hours {self.max_hours:g}", "seconds", self.max_hours * HOUR_S - (self._clock() - self._began)))
+        return left
+
     def exhausted(self) -> str | None:
         """Which ceiling is reached, in words, or None."""
-        if self.max_tokens is not None and self.tokens >= self.max_tokens:
-            return f"max_tokens {self.max_tokens:,} is reached"
-        if self.max_cost_usd is not None and (self.spent.cost_usd or 0.0) >= self.max_cost_usd:
-            return f"max_cost_usd {self.max_cost_usd:g} is reached"
-        ceiling = "max_tokens" if self.max_tokens is not None else "max_cost_usd" if self.max_cost_usd is not None else None
-        if ceiling is not None and self._silent >= SILENT_REPLIES and not self._counted:
-            return f"{ceiling} cannot be held, because the server does not say how many tokens its replies took"
+        for room in self.room():
+            if room.left <= 0:
+                return f"{room.ceiling} is reached"
+        counted = "max_tokens" if self.max_tokens is not None else "max_cost_usd" if self.max_cost_usd is not None else None
+        if counted is not None and self._silent >= SILENT_REPLIES and not self._counted:
+            return f"{counted} cannot be held, because the server does not say how many tokens its replies took"
         return None
 
     def overrun(self) -> str | None:

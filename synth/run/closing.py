@@ -8,6 +8,7 @@ from typing import Any
 from schemas.outcome import Fault, Outcome
 from synth.run.context import Run
 from synth.run.numbers import counted_noun
+from synth.run.user_words import user_words
 
 Reports = Mapping[str, Mapping[str, Any]]
 
@@ -47,16 +48,25 @@ def closing_lines(run: Run, reports: Reports, show: Callable[[str], str | None])
             f"world    {counted_noun(broken, 'attempt')} ended in faults of the world, which would only repeat themselves: a rerun leaves "
             f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run its episodes again"
         )
+    words = user_words(run)
+    if words is not None:
+        yield f"user     {words}"
     shown = _worth_a_look(run)
     command = show(shown) if shown is not None else None
     if command is not None:
         yield f"look     {command}"
     if run.stopped is not None:
-        advice = "raise it and run again to go on" if run.stopped.endswith("is reached") else "take it out and run again to go on without"
-        yield f"stopped  {run.stopped}: no further episode was started; {advice}"
+        yield f"stopped  {run.stopped}: no further episode was started; {_advice(run.stopped)}"
         overrun = run.budget.overrun()
         if overrun is not None:
             yield f"over     {overrun}"
+
+
+def _advice(stopped: str) -> str:
+    """How to go on after a ceiling."""
+    if stopped.startswith("max_hours"):
+        return "run again to go on, its clock begins anew"
+    return "raise it and run again to go on" if stopped.endswith("is reached") else "take it out and run again to go on without"
 
 
 def _episodes(reports: Reports) -> list[Mapping[str, Any]]:

@@ -12,9 +12,12 @@ from schemas.model import ChatModel
 from schemas.policy import PolicySpec
 from schemas.stage import Stage
 from schemas.trajectory import Usage
+from schemas.user import User
+from synth.boundary import FaultError
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.rollout.threads import ThreadedEnv, Threads
+from synth.rollout.user_lines import BOUNDARY
 from synth.run.breaker import Breaker
 from synth.run.budget import Budget
 from synth.run.progress import Progress
@@ -22,10 +25,11 @@ from synth.run.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who plays a role: a policy, and the model that it asks, if any."""
+    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the user for it, if any."""
 
     policy: PolicySpec
     model: ChatModel | None
+    user: User | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Run:
     stopped: str | None = None
     refused: str | None = None
     breaker: Breaker = field(default_factory=Breaker)
+    user_breaker: Breaker = field(default_factory=Breaker)
     _threads: Threads | None = None
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
@@ -65,7 +70,7 @@ class Run:
 
     def may_start(self) -> bool:
         """Whether a new episode may begin: no ceiling is reached, and the model's server does not only refuse."""
-        self.refused = self.refused or self.breaker.tripped()
+        self.refused = self.refused or self.breaker.tripped() or self.user_breaker.tripped()
         self.stopped = self.stopped or self.refused or self.budget.exhausted()
         return self.stopped is None
 
@@ -75,6 +80,16 @@ class Run:
         if usage is not None:
             self.budget.add(usage)
         self.progress.turned(usage)
+
+    def spoke(self, usage: Usage) -> None:
+        """Counts a reply of the model that plays the user."""
+        self.user_breaker.answered()
+        self.budget.add(usage)
+        self.progress.spoke(usage)
+
+    def faulted(self, error: FaultError) -> None:
+        """Counts an attempt that a fault ended, for the model at whose boundary it did."""
+        (self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker).failed(error)
 
     async def close(self) -> None:
         """Closes the models' connections."""

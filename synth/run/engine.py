@@ -19,6 +19,7 @@ from synth.ledger.tables import TABLES
 from synth.run.context import Run
 from synth.run.episodes_report import episodes_report
 from synth.run.report_files import write_report_file
+from synth.run.seldom_collected import seldom_collected
 from synth.run.stall import stalls_named
 from synth.side_by_side import side_by_side
 
@@ -38,7 +39,7 @@ async def run_stages(
     """
     ledger, flow = run.ledger, plain(run.flow.model_dump(mode="json"))
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
-    with lock, stalls_named(run.progress.say):
+    with lock, stalls_named(run.progress.say), seldom_collected():
         ledger.begin_flow(flow)
         write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(run.flow.model_dump(mode="json"), sort_keys=False))
         for line in [*ledger.state.lost, *_half_written(run)]:
@@ -89,7 +90,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
         _say_why(run, stage.name, settings, inputs, plan, ledger.state)
     ledger.begin_stage(StageLine(ref.stage, ref.stage_key, settings, inputs, plan.adopted))
     if plan.shards:
-        run.progress.start(stage.name, plan.units, plan.unit)
+        run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
             await _do(run, stage, ref, plan.shards, work)
         finally:

@@ -2,17 +2,19 @@
 
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, TextIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
-from schemas.outcome import Outcome
 from schemas.trajectory import Trajectory, Usage
-from synth.run.numbers import counted_noun, short_count, short_duration
+from synth.run.budget import Budget
+from synth.run.forecast import Forecast, forecast
+from synth.run.numbers import short_duration
+from synth.run.tally import Tally, tokens_of
 
 PLAIN_EVERY_S = 10.0
 SHOWN_EVERY = 10
@@ -25,63 +27,13 @@ class Progress(Protocol):
     """Told what happens; shows it on stderr."""
 
     def say(self, line: str) -> None: ...
-    def start(self, stage: str, total: int, unit: str) -> None: ...
+    def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None: ...
     def turned(self, usage: Usage | None) -> None: ...
+    def spoke(self, usage: Usage) -> None: ...
+    def replayed(self, usage: Usage) -> None: ...
     def advance(self, attempts: Sequence[Trajectory]) -> None: ...
     def step(self, count: int) -> None: ...
     def stop(self) -> None: ...
-
-
-class Tally:
-    """Episodes, successes, faults, turns, tokens and money of the stage under way; turns count when they are taken."""
-
-    def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.usage = Usage()
-        self.turns = 0
-        self._of_finished = Usage()
-        self._of_turns = Usage()
-
-    def turn(self, usage: Usage | None) -> None:
-        """Counts a turn of an episode under way."""
-        self.turns += 1
-        if usage is not None:
-            self._of_turns = self._of_turns + usage
-            self._settle()
-
-    def add(self, attempts: Sequence[Trajectory]) -> None:
-        """Counts all attempts at one slot."""
-        for trajectory in attempts:
-            self.outcomes[trajectory.outcome] += 1
-            self._of_finished = self._of_finished + trajectory.totals
-        self._settle()
-
-    def _settle(self) -> None:
-        """Finished episodes are among those whose turns were counted, where anybody counted them."""
-        self.usage = max(self._of_turns, self._of_finished, key=lambda usage: usage.prompt_tokens + usage.completion_tokens)
-
-    def line(self, *, live: bool = False) -> str:
-        """For instance: 61 % success, 2 faults, 1.2k turns, 9.2M tokens, $0.02 (turns only while it runs)."""
-        invalid = self.outcomes[Outcome.INVALID]
-        valid = sum(self.outcomes.values()) - invalid
-        parts = []
-        if valid:
-            parts.append(f"{100 * self.outcomes[Outcome.SUCCESS] / valid:.0f} % success")
-        if invalid:
-            parts.append(counted_noun(invalid, "fault"))
-        if live and self.turns:
-            parts.append(f"{short_count(self.turns)} turns")
-        tokens = self.usage.prompt_tokens + self.usage.completion_tokens
-        if tokens:
-            parts.append(f"{short_count(tokens)} tokens")
-        if self.usage.cost_usd is not None:
-            parts.append(f"${self.usage.cost_usd:.2f}")
-        return ", ".join(parts)
-
-    def ending(self, *, live: bool = False) -> str:
-        """The same as the end of a line."""
-        line = self.line(live=live)
-        return f", {line}" if line else ""
 
 
 def time_left(done: int, total: int, took_s: float) -> str:
@@ -91,37 +43,64 @@ def time_left(done: int, total: int, took_s: float) -> str:
     return f"about {short_duration(took_s / done * (total - done))} left"
 
 
+class _Bar(Bar):
+    """A bar with lines below it."""
+
+    below: Sequence[Text] = ()
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bar and its lines."""
+        yield self.make_tasks_table(self.tasks)
+        yield from self.below
+
+
 class LiveProgress:
-    """A progress bar on a terminal."""
+    """A progress bar on a terminal; below it what has come of it so far, and what is still to be expected."""
 
     def __init__(self, stream: TextIO) -> None:
         columns = (
             TextColumn("[bold]{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"),
-            TimeElapsedColumn(), TextColumn("{task.fields[left]}"), TextColumn("{task.fields[tally]}"),
+            TimeElapsedColumn(), TextColumn("{task.fields[left]}"),
         )  # fmt: skip
-        self._bar = Bar(*columns, console=Console(file=stream), transient=True)
+        self._bar = _Bar(*columns, console=Console(file=stream), transient=True)
         self._tally = Tally()
+        self._budget: Budget | None = None
+        self._forecast: Forecast | None = None
+        self._began = 0.0
         self._task: TaskID | None = None
 
     def say(self, line: str) -> None:
         """A line above the bar."""
         self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def start(self, stage: str, total: int, unit: str) -> None:
-        """A stage begins."""
-        self._tally = Tally()
+    def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
+        """A stage begins; with a `budget` its ceilings are looked at."""
+        self._tally, self._budget, self._forecast = Tally(), budget, None
+        self._bar.below, self._began = (), time.monotonic()
         self._bar.start()
-        self._task = self._bar.add_task(stage, total=total or None, unit=unit, tally="", left="")
+        self._task = self._bar.add_task(stage, total=total or None, unit=unit, left="")
 
     def turned(self, usage: Usage | None) -> None:
         """One turn was taken."""
         self._tally.turn(usage)
         if self._task is not None and self._tally.turns % SHOWN_EVERY == 1:
-            self._bar.update(self._task, tally=self._tally.line(live=True))
+            self._show_tally()
+
+    def spoke(self, usage: Usage) -> None:
+        """The model that plays the user has replied."""
+        self._tally.spoke(usage)
+
+    def replayed(self, usage: Usage) -> None:
+        """So much of what is to come has been answered before, and lies in the journal."""
+        self._tally.replayed_tokens += tokens_of(usage)
 
     def advance(self, attempts: Sequence[Trajectory]) -> None:
         """One slot is done."""
         self._tally.add(attempts)
+        if self._task is not None:
+            task = self._bar.tasks[self._bar.task_ids.index(self._task)]
+            room = self._budget.room() if self._budget is not None else ()
+            self._forecast = forecast(self._tally, int(task.total or 0), time.monotonic() - self._began, room)
         self.step(1)
 
     def step(self, count: int) -> None:
@@ -130,7 +109,16 @@ class LiveProgress:
             return
         task = self._bar.tasks[self._bar.task_ids.index(self._task)]
         left = time_left(int(task.completed) + count, int(task.total or 0), task.elapsed or 0.0)
-        self._bar.update(self._task, advance=count, tally=self._tally.line(live=True), left=left)
+        self._bar.update(self._task, advance=count, left=left)
+        self._show_tally()
+
+    def _show_tally(self) -> None:
+        lines = [Text(self._tally.line(live=True), overflow="ellipsis", no_wrap=True)]
+        if self._forecast is not None:
+            lines.append(Text(f"expected for all: {self._forecast.expected()}", style="dim"))
+            warning = self._forecast.warning()
+            lines += [Text(warning, style="yellow")] if warning is not None else []
+        self._bar.below = lines
 
     def stop(self) -> None:
         """The stage is over; a line of what it did stays."""
@@ -138,6 +126,7 @@ class LiveProgress:
             task = self._bar.tasks[self._bar.task_ids.index(self._task)]
             done, took = int(task.completed), task.elapsed or 0.0
             self._bar.remove_task(self._task)
+            self._bar.below = ()
             self._task = None
             self.say(f"{task.description}: {done} {task.fields['unit']} in {took:.1f} s{self._tally.ending()}")
         self._bar.stop()
@@ -153,16 +142,19 @@ class PlainProgress:
         self._stage, self._unit = "", ""
         self._done = self._total = 0
         self._began = self._said = 0.0
+        self._budget: Budget | None = None
+        self._foretold = False
 
     def say(self, line: str) -> None:
         """One line."""
         if not self._quiet:
             print(line, file=self._stream, flush=True)
 
-    def start(self, stage: str, total: int, unit: str) -> None:
-        """A stage begins."""
+    def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
+        """A stage begins; with a `budget` its ceilings are looked at."""
         self._stage, self._total, self._unit = stage, total, unit
         self._tally, self._done = Tally(), 0
+        self._budget, self._foretold = budget, False
         self._began = self._said = time.monotonic()
 
     def turned(self, usage: Usage | None) -> None:
@@ -170,9 +162,23 @@ class PlainProgress:
         self._tally.turn(usage)
         self._say_now_and_then()
 
+    def spoke(self, usage: Usage) -> None:
+        """The model that plays the user has replied."""
+        self._tally.spoke(usage)
+
+    def replayed(self, usage: Usage) -> None:
+        """So much of what is to come has been answered before, and lies in the journal."""
+        self._tally.replayed_tokens += tokens_of(usage)
+
     def advance(self, attempts: Sequence[Trajectory]) -> None:
         """One slot is done."""
         self._tally.add(attempts)
+        if not self._foretold and not self._quiet:
+            room = self._budget.room() if self._budget is not None else ()
+            found = forecast(self._tally, self._total, time.monotonic() - self._began, room)
+            if found is not None:
+                self._foretold = True
+                self.say(f"{self._stage}: {found.line()}")
         self.step(1)
 
     def step(self, count: int) -> None:

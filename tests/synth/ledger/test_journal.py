@@ -81,7 +81,8 @@ def test_a_flipped_byte_spoils_its_own_line_only(tmp_path: Path, data: st.DataOb
     found, damage = recorded(path.parent)
     assert found[("a", 0)] == [events[0], events[2]]
     (line,) = damage
-    assert "line 2 is damaged" in line or "line 2 and 1 more are damaged" in line  # a byte may become a line break
+    # a byte may become a line break: in the middle there are two damaged lines, at the beginning a blank one and then the damaged one
+    assert any(f"line {which} damaged" in line for which in ("2 is", "2 and 1 more are", "3 is"))
 
 
 def test_what_is_wrong_with_one_journal_is_one_line(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_plan_is_explained(ledger: Ledger, question: str) -> None:
 
 
 def test_tables_are_shown_and_described_without_internals(ledger: Ledger) -> None:
-    expected = sorted([*TABLES, *(f"{name}_all" for name in TABLES)])
+    expected = sorted([*TABLES, *(f"{name}_all" for name in TABLES), "spending"])
     assert [name for (name,) in query(ledger, "SHOW TABLES").fetchall()] == expected
     assert [row[0] for row in query(ledger, "DESCRIBE nodes").fetchall()] == ["task_id", "node", "stage", "stage_key"]
     assert [row[0] for row in query(ledger, "SUMMARIZE edges").fetchall()][:2] == ["task_id", "source_node"]
