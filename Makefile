@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/synth
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
+SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
 
 .PHONY: quickstart test test-slow vllm-smoke lint bench clean
 
@@ -17,8 +18,16 @@ quickstart: .venv/.ready  ## storefront, 40 tasks x 8 trials, verified SFT rows:
 test: .venv/.ready  ## unit tests, under two minutes
 	$(BIN)/python -m pytest -n auto
 
-test-slow: .venv/.ready  ## kill tests, a real Prefect server: some minutes
+$(SCORE)/.ready:
+	rm -rf $(SCORE)
+	$(PYTHON) -m venv $(SCORE)
+	$(SCORE)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[score,test]'
+	$(SCORE)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
+	@touch $@
+
+test-slow: .venv/.ready $(SCORE)/.ready  ## kill tests, a real Prefect server: some minutes; small models with torch in an environment of its own
 	$(BIN)/python -m pytest -m slow
+	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py
 
 $(VLLM)/.ready:
 	rm -rf $(VLLM)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.vllm.server import VLLMServer
 
-HERE = Path(__file__).parent
+RANDOM_MODEL = Path(__file__).parents[1] / "random_model.py"
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def vllm_python() -> Path:
 def model(vllm_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a chat model of random weights."""
     folder = tmp_path_factory.mktemp("model")
-    subprocess.run([vllm_python, HERE / "random_model.py", folder], check=True, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    subprocess.run([vllm_python, RANDOM_MODEL, folder], check=True, env=os.environ | {"HF_HUB_OFFLINE": "1"})
     return folder
 
 

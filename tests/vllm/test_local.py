@@ -1,0 +1,149 @@
+"""Engine `vllm_local` starts, loses and regains a real vLLM; what vLLM scores is what `transformers` scores on the same text."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.errors import ConfigError
+from schemas.model import Completion, Message, Sampling, Scored
+from schemas.trajectory import ToolSchema
+from synth.models.registry import open_model, open_scoring
+from synth.models.settings import ModelSettings
+from tests.vllm.server import FLAGS, MODEL_NAME, VLLMServer
+
+pytestmark = pytest.mark.vllm
+ROOT = Path(__file__).parents[2]
+ASK: list[Message] = [{"role": "user", "content": "Where is my order?"}]
+TOOL: ToolSchema = {
+    "type": "function",
+    "function": {"name": "find_order", "description": "Finds.", "parameters": {"type": "object", "properties": {"id": {"type": "string"}}}},
+}
+CALL = {"id": "c", "type": "function", "function": {"name": "find_order", "arguments": '{"id": "é-1", "deep": {"b": [1, 2.5]}}'}}
+CHATS: list[list[Message]] = [
+    [*ASK, {"role": "assistant", "content": "It is on its way to you."}],
+    [
+        {"role": "system", "content": "You answer customers of a shop."},
+        *ASK,
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c", "content": '{"state": "sent"}'},
+        {"role": "assistant", "content": "Sent.\n\nAnything   else? 🚚"},
+        {"role": "user", "content": "no " * 300},
+        {"role": "assistant", "content": "Fine. " * 100},
+    ],
+]
+IN_PROCESS = """
+import asyncio, json, sys
+from msgspec import to_builtins
+from synth.models.settings import ModelSettings
+from synth.models.transformers_scoring import open_scoring
+
+async def run(model, chats, tools):
+    scoring = open_scoring(ModelSettings(engine="transformers", model=model))
+    try:
+        return [to_builtins(await scoring.score(chat, tools)) for chat in chats]
+    finally:
+        await scoring.close()
+
+print(json.dumps(asyncio.run(run(*json.load(sys.stdin)))))
+"""
+
+
+def settings(python: Path, model: Path, *server_args: str) -> ModelSettings:
+    return ModelSettings(
+        engine="vllm_local", model=str(model), python=str(python), server_args=(*FLAGS, *server_args), logprobs=True, timeout_s=300
+    )
+
+
+@pytest.fixture
+def cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def processes_of(model: Path) -> list[int]:
+    """The processes whose command line names the model."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"--model={model}".encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return sorted(found)
+
+
+@pytest.mark.usefixtures("cpu")
+def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(vllm_python: Path, model: Path) -> None:
+    async def scene() -> tuple[Completion, Completion, list[int]]:
+        chat = open_model(settings(vllm_python, model))
+        sampling = Sampling(temperature=1.0, max_tokens=16, seed=5)
+        try:
+            before = await chat.complete(ASK, (TOOL,), sampling)
+            running = processes_of(model)
+            os.kill(running[-1], signal.SIGKILL)  # the server; the one before it is the worker that watches it
+            return before, await chat.complete(ASK, (TOOL,), sampling), running
+        finally:
+            await chat.close()
+
+    before, after, running = asyncio.run(scene())
+    assert len(running) == 2
+    assert before.completion_token_ids == after.completion_token_ids
+    assert before.completion_token_ids is not None
+    assert len(before.completion_token_ids) == 16
+    assert before.weights_id == after.weights_id == str(model)
+    deadline = time.monotonic() + 10
+    while processes_of(model):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.usefixtures("cpu")
+def test_flags_that_vllm_refuses_are_told_in_its_own_words(vllm_python: Path, model: Path) -> None:
+    async def scene() -> None:
+        chat = open_model(settings(vllm_python, model, "--no-such-flag"))
+        try:
+            await chat.complete(ASK, (), Sampling())
+        finally:
+            await chat.close()
+
+    with pytest.raises(ConfigError, match=r"vLLM does not start: .*unrecognized arguments: --no-such-flag.*its log is /"):
+        asyncio.run(scene())
+
+
+def test_vllm_and_transformers_score_the_same_text_the_same(server: VLLMServer, vllm_python: Path, model: Path) -> None:
+    async def served() -> list[Scored]:
+        scoring = open_scoring(ModelSettings(engine="vllm", model=MODEL_NAME, base_url=server.url, timeout_s=300))
+        try:
+            return [await scoring.score(chat, (TOOL,)) for chat in CHATS]
+        finally:
+            await scoring.close()
+
+    there: list[dict[str, Any]] = json.loads(
+        subprocess.run(
+            [vllm_python, "-c", IN_PROCESS],
+            input=json.dumps([str(model), CHATS, [TOOL]]),
+            env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
+    for found, expected in zip(asyncio.run(served()), there, strict=True):
+        assert found.not_scored is None
+        assert found.template_hash == expected["template_hash"]
+        assert list(found.turn_of_token) == expected["turn_of_token"]
+        assert [token.token_id for token in found.tokens] == [token["token_id"] for token in expected["tokens"]]
+        assert len(found.tokens) > 5
+        differ = 0
+        for token, other in zip(found.tokens, expected["tokens"], strict=True):
+            assert token.logprob == pytest.approx(other["logprob"], abs=1e-2)
+            assert abs(token.rank - other["rank"]) <= 1  # two logits within rounding
+            differ += token.rank != other["rank"]
+        assert differ <= len(found.tokens) // 50
