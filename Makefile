@@ -23,6 +23,7 @@ $(SCORE)/.ready:
 	$(PYTHON) -m venv $(SCORE)
 	$(SCORE)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[score,test]'
 	$(SCORE)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
+	rm -rf build
 	@touch $@
 
 test-slow: .venv/.ready $(SCORE)/.ready  ## kill tests, a real Prefect server: some minutes; small models with torch in an environment of its own

@@ -31,9 +31,8 @@ def refuse_foreign(url: str, flow_file: Path | None = None, *, option: str = "--
         if empty and Path(storage.root).is_dir():
             taken += sorted(entry.name for entry in Path(storage.root).iterdir() if entry.name not in ("manifest", *TABLES))
     if taken:
-        raise ConfigError(
-            f"{url}: is not a run folder, and holds {', '.join([*dict.fromkeys(taken)][:_NAMED])}; name another one with {option}, such as runs/mine"
-        )
+        named = ", ".join([*dict.fromkeys(taken)][:_NAMED])
+        raise ConfigError(f"{url}: is not a run folder, and holds {named}; name another one with {option}, such as runs/mine")
 
 
 def _holds_a_users_files(path: Path) -> bool:
