@@ -16,12 +16,16 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is still to do; `adopted` are trajectories that other settings of the stage had made for the same slots."""
+    """What is still to do; `adopted` are trajectories that other settings of the stage had made for the same slots.
+
+    `at_once` shards are under way at a time.
+    """
 
     shards: Sequence[Shard]
     adopted: tuple[str, ...] = ()
     units: int = 0
     unit: str = "episodes"
+    at_once: int = 4
 
 
 class Stage(Protocol[Context]):

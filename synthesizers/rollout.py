@@ -103,7 +103,7 @@ class Rollout:
                     planned.append(PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts))
         cut = [planned[i : i + self.config.shard] for i in range(0, len(planned), self.config.shard)]
         shards = [Shard(content_hash([slot.slot_id for slot in part]), part) for part in cut]
-        return Plan(shards, tuple(adopted), len(planned), "episodes")
+        return Plan(shards, tuple(adopted), len(planned), "episodes", at_once=self.places.limit // self.config.shard + 4)
 
     def _slot(self, task_id: str, trial: int, version: str) -> str:
         policy = self.role.policy

@@ -26,7 +26,6 @@ from synth.side_by_side import side_by_side
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 """How a shard is done: in this process, or as a task of an orchestrator."""
 
-LIVE_SHARDS = 4
 WAIT_S = 0.5
 
 
@@ -92,7 +91,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
-            await _do(run, stage, ref, plan.shards, work)
+            await _do(run, stage, ref, plan, work)
         finally:
             run.progress.stop()
         if run.refused is not None:
@@ -128,9 +127,9 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-async def _do(run: Run, stage: Stage[Run], ref: StageRef, shards: Sequence[Shard], work: WorkShard) -> None:
+async def _do(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard) -> None:
     """Does the shards, a few at a time; one that another process has in hand is looked at again when that one is through."""
-    waiting = iter(shards)
+    waiting = iter(plan.shards)
     said = False
 
     async def worker() -> None:
@@ -155,4 +154,4 @@ async def _do(run: Run, stage: Stage[Run], ref: StageRef, shards: Sequence[Shard
                     journal.close(discard=committed)
                 break
 
-    await side_by_side(min(LIVE_SHARDS, len(shards)), worker)
+    await side_by_side(min(plan.at_once, len(plan.shards)), worker)

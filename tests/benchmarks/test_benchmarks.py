@@ -25,6 +25,7 @@ from benchmarks.figures import Figure, Report, Target, shown, table
 from benchmarks.machine import CpuOfOthers, machine
 from benchmarks.process_table import children, session_members
 
+pytestmark = pytest.mark.slow
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 TINY: dict[str, Callable[[], Report]] = {
     "empty_flow": lambda: empty_flow.measure(rounds=1, kills=2),

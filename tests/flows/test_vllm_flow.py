@@ -78,4 +78,5 @@ def test_an_only_server_that_restarts_in_mid_run_costs_no_episode_and_other_weig
         trajectories = rolled_out([first.url], tmp_path / "run", max_retries=1, max_in_flight=8)
     assert len(trajectories) == 48
     assert {t.outcome for t in trajectories} == {"success"}
-    assert {t.weights_id for t in trajectories} == {"weights/1", "mixed", "weights/2"}
+    told = {t.weights_id for t in trajectories}
+    assert {"weights/1", "weights/2"} <= told <= {"weights/1", "mixed", "weights/2"}, "mixed where an episode was under way"

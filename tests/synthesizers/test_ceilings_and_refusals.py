@@ -171,3 +171,11 @@ def test_tasks_that_are_none_are_one_line_before_any_episode(tmp_path: Path, mon
     with pytest.raises(ConfigError, match=said) as caught:
         run_flow(echo_flow(env={"name": "odd_tasks:WORLD", "tasks": 4, "turns": 3}), str(tmp_path / "run"))
     assert "\n" not in str(caught.value)
+
+
+def test_small_shards_do_not_keep_the_server_from_being_full(tmp_path: Path) -> None:
+    with ChatServer(echo_expert, latency_s=0.05) as server:
+        stages = [{"rollout": {"trials": 2, "shard": 1}}]
+        env = {"name": "echo", "tasks": 15, "turns": 2}
+        run_flow(model_flow(server.url, model={"max_in_flight": 20}, env=env, stages=stages), str(tmp_path / "run"))
+        assert server.counts()["peak_in_flight"] == 20
