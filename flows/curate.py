@@ -39,7 +39,7 @@ def curated(flow: Flow, ledger: Ledger) -> Flow:
     if not later:
         raise ConfigError(f"flow {flow.name}: has no stages after collection; add `filter:` or `export:` to its stages")
     if not any("trajectories" in shard.files for part in ledger.state.visible() for shard in part):
-        raise ConfigError(f"{ledger.storage.url}: holds no trajectories to curate")
+        raise ConfigError(f"{ledger.storage.url}: {_nothing(ledger)}")
     if ledger.state.flow is None:
         return flow.model_copy(update={"env": None, "models": {}, "stages": later})
     try:
@@ -48,6 +48,17 @@ def curated(flow: Flow, ledger: Ledger) -> Flow:
         raise ConfigError(f"{ledger.storage.url}: its flow was written by another version of synth: {error.errors()[0]['msg']}") from error
     collection = tuple(choice for choice in collecting.stages if choice.name not in OWN_STAGES)
     return collecting.model_copy(update={"name": flow.name, "stages": (*collection, *later)})
+
+
+def _nothing(ledger: Ledger) -> str:
+    """Why there is nothing to curate; what other flows have collected is not lost."""
+    others = sum(len(shard.slots) for shard in ledger.state.shards)
+    if not others:
+        return "holds no trajectories to curate"
+    return (
+        f"its current flow has collected no trajectories yet; the {others:,} in trajectories_all were collected for another flow or for a "
+        "calibration: `synth run` with that flow makes them current again"
+    )
 
 
 def left_alone(flow: Flow) -> Sequence[str]:

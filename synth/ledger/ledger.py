@@ -100,9 +100,9 @@ class Ledger:
             raise manifest.missing_error(self.storage, self.state.lines)
         return line
 
-    def begin_flow(self, flow: Mapping[str, Any]) -> None:
-        """Makes a flow the current one; its stages follow through `begin_stage`."""
-        self._append(lambda: FlowLine(flow) if self.state.flow != flow else None)
+    def begin_flow(self, flow: Mapping[str, Any], stages: Sequence[StageLine] = ()) -> None:
+        """Makes a flow the current one, with the `stages` that it takes over; the others follow through `begin_stage`."""
+        self._append(lambda: FlowLine(flow, tuple(stages)) if self.state.flow != flow else None)
 
     def begin_stage(self, line: StageLine) -> None:
         """Makes a stage's key the current one."""

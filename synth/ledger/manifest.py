@@ -39,12 +39,6 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=True
     format: int = 1
 
 
-class FlowLine(msgspec.Struct, frozen=True, tag="flow", forbid_unknown_fields=True):
-    """A flow was started that differs from the one before; its stages' lines follow."""
-
-    flow: Mapping[str, Any]
-
-
 class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=True, omit_defaults=True):
     """A stage of the current flow has this key from here on; `adopted` are valid trajectories of equal slots under other keys."""
 
@@ -53,6 +47,13 @@ class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=
     settings: Mapping[str, Any]
     inputs: str = ""
     adopted: tuple[str, ...] = ()
+
+
+class FlowLine(msgspec.Struct, frozen=True, tag="flow", forbid_unknown_fields=True, omit_defaults=True):
+    """A flow was started that differs from the one before; its stages' lines follow, but for those that it takes over as they are."""
+
+    flow: Mapping[str, Any]
+    stages: tuple[StageLine, ...] = ()
 
 
 class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True):

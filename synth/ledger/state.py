@@ -47,7 +47,7 @@ class LedgerState:
             case FlowLine():
                 self.flow = line.flow
                 self.former_stages |= self.stages
-                self.stages = {}
+                self.stages = {stage.stage: stage for stage in line.stages}
             case StageLine():
                 self.stages[line.stage] = line
             case DoneLine():

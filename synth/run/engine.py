@@ -39,7 +39,7 @@ async def run_stages(
     ledger, flow = run.ledger, plain(run.flow.model_dump(mode="json"))
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
     with lock, stalls_named(run.progress.say), seldom_collected():
-        ledger.begin_flow(flow)
+        ledger.begin_flow(flow, collected)
         write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(run.flow.model_dump(mode="json"), sort_keys=False))
         for line in [*ledger.state.lost, *_half_written(run)]:
             run.progress.say(line)
@@ -47,7 +47,6 @@ async def run_stages(
         if any(shard.stage == IMPORT for shard in ledger.state.shards):
             reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
         for begun in collected:
-            ledger.begin_stage(begun)
             report = ledger.state.done.get((begun.stage, begun.stage_key)) or episodes_report(ledger, begun.stage)
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from flows.curate import curate
-from schemas.errors import ConfigError, FlowError
+from schemas.errors import ConfigError, FlowError, SynthError
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.ledger import Ledger
@@ -145,3 +145,27 @@ def test_a_flow_file_of_the_users_in_the_folder_of_an_import_is_not_written_over
     with pytest.raises(ConfigError, match="that no run wrote"):
         curating(url, LATER)
     assert (tmp_path / "run/flow.yaml").read_text() == "name: mine\n"
+
+
+def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    (tmp_path / "run/flow.yaml").unlink()
+    (tmp_path / "run/flow.yaml").mkdir()
+    with pytest.raises(SynthError):
+        curating(url, LATER)
+    assert len(list(Ledger(url).trajectories())) == 8, "what was collected stays in sight"
+    (tmp_path / "run/flow.yaml").rmdir()
+    reports, _ = curating(url, LATER)
+    assert list(reports) == ["tasks", "rollout", "filter", "export"]
+    assert reports["filter"]["total"] == 8
+
+
+def test_where_the_current_flow_has_collected_nothing_it_says_what_brings_the_others_back(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    run_flow(echo_flow(seed=4, stages=[]), url)
+    with pytest.raises(ConfigError, match="the 8 in trajectories_all were collected for another flow"):
+        curating(url, LATER)
+    run_flow(echo_flow(), url)
+    assert curating(url, LATER)[0]["filter"]["total"] == 8
