@@ -1,7 +1,9 @@
 """`python -m benchmarks`: every benchmark in a process of its own, one table each; exit code 1 where a target is missed."""
 
+import argparse
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from benchmarks.command_line import ROOT
@@ -21,11 +23,11 @@ BENCHMARKS = (
 """A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
 
 
-def main() -> int:
-    """Runs all, whatever one of them comes to."""
+def main(chosen: Sequence[str] = BENCHMARKS) -> int:
+    """Runs them one after the other, whatever one of them comes to."""
     print(f"# Benchmarks, {datetime.now(UTC):%Y-%m-%d}\n\n{machine()}", flush=True)
     failed = []
-    for name in BENCHMARKS:
+    for name in chosen:
         print(flush=True)
         if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, check=False).returncode != 0:
             failed.append(name)
@@ -34,4 +36,14 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=f"{__doc__} All of them take half an hour.",
+        epilog="Example: python -m benchmarks ledger_commits",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of them [all]: {', '.join(BENCHMARKS)}")
+    names = parser.parse_args().names
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]}; known: {', '.join(BENCHMARKS)}")
+    sys.exit(main(names or BENCHMARKS))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from filters.registry import FILTERS
 from flows.parts import part, world
 from flows.task_stages import task_stages
-from flows.user_role import of_the_model, with_user
+from flows.user_role import USER, UserSettings, of_the_model, with_user
 from schemas.errors import ConfigError, FlowError
 from schemas.filter import Filter
 from schemas.flow import EnvChoice, Flow, StageChoice
@@ -133,8 +133,10 @@ def _policy(where: str, name: str, settings: Mapping[str, Any], model: str | Non
         spec = _or_refusal(f"policy {name!r}", lambda: make(settings, model_name=model, sampling=sampling))
     if isinstance(spec, ValidationError):
         config = getattr(make, "__globals__", {}).get(spec.title)  # a policy keeps its settings model beside its function
+        also = ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]
+        also = [*ModelSettings.model_fields, *UserSettings.model_fields] if where == f"models.{USER}" else also
         known = config if isinstance(config, type) and issubclass(config, BaseModel) else None
-        raise ConfigError(explain(spec, known, where, ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]))
+        raise ConfigError(explain(spec, known, where, also))
     if not isinstance(spec, PolicySpec):
         raise ConfigError(f"{where}.policy: {name!r} gave a {type(spec).__name__}, not a PolicySpec")
     return spec

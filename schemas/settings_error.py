@@ -48,8 +48,14 @@ _PLAIN: Mapping[str, str] = {
 
 
 def explain(error: ValidationError, model: type[BaseModel] | None = None, prefix: str = "", also: Iterable[str] = ()) -> str:
-    """The first problem of `error`; `also` are keys that are allowed beside those of `model`. The input is never shown: it may be a key."""
-    first = error.errors(include_url=False, include_input=False)[0]
+    """The first problem of `error`, a mistyped key before a missing one; `also` are keys that are allowed beside those of `model`.
+
+    The input is never shown: it may be a key.
+    """
+    problems = error.errors(include_url=False, include_input=False)
+    first = problems[0]
+    if first["type"] == "missing":
+        first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), first)
     location, more = first["loc"], f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     kind = first["type"]
     context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in first.get("ctx", {}).items()}

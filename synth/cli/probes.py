@@ -95,7 +95,7 @@ async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
     with_tool = await endpoint.chat(_ASKS, longest=256, tools=(_WEATHER,))
     without = await endpoint.chat(_ASKS, longest=1)
     longer = with_tool.completion.usage.prompt_tokens - without.completion.usage.prompt_tokens
-    if with_tool.completion.usage.prompt_tokens and longer <= 0:
+    if with_tool.completion.usage.prompt_tokens and longer <= 0 and not with_tool.completion.tool_calls:
         return Finding("no", "accepted, but the prompt is no longer with it: the chat template does not show tools to the model")
     shown = f"; it takes {longer} prompt tokens" if longer > 0 else ""
     reply = with_recovered_calls(with_tool.completion, _ASKS)

@@ -34,6 +34,8 @@ class SftTally:
         self.rows_with_masks = 0
         self.rows_without_tools = 0
         self.rows_held_out = 0
+        self.copies = 0
+        self._seen: set[int] = set()
         self.trained_turns = 0
         self.unparsed_calls = 0
         self.filtered: Counter[str] = Counter()
@@ -54,7 +56,7 @@ class SftTally:
                 if not row.trained:
                     reason = "no_trained_turn"
                 elif row.masked and not self.settings.keep_masked:
-                    reason = "masked_turns"
+                    reason = f"masked_turns:{'+'.join(sorted(set(row.masked.values())))}"
                 else:
                     self._count(row)
                     yield row
@@ -84,9 +86,16 @@ class SftTally:
         self.rows_held_out += row.trajectory.held_out
         self.trained_turns += len(row.trained)
         self.masked.update(row.masked.values())
+        self._count_copy(row)
         self.unparsed_calls += sum(call.parse_error is not None for turn in row.trajectory.turns for call in turn.tool_calls)
         for column, counter in self.composition.items():
             counter[str(getattr(row.trajectory, column) or "none")] += 1
+
+    def _count_copy(self, row: SftRow) -> None:
+        """Remembers 64 bits of each row."""
+        content = hash(repr((row.messages, row.trajectory.tools)))
+        self.copies += content in self._seen
+        self._seen.add(content)
 
     def summary(self) -> dict[str, Any]:
         """The counts, for the manifest."""
@@ -114,6 +123,8 @@ class SftTally:
                 f"WARNING: {benchmark} of {self.rows} rows are attempts at public benchmarks ({self._say('allow_benchmark')}): "
                 "what is trained on them cannot be measured there."
             )
+        if self.copies:
+            notes.append(f"{self.copies} of {self.rows} rows are exact copies of earlier ones (the same messages and tools).")
         if self.rows_held_out:
             notes.append(
                 f"WARNING: {self.rows_held_out} of {self.rows} rows are attempts at held-out tasks ({self._say('allow_held_out')}): "
@@ -147,9 +158,10 @@ class SftTally:
 
     def _named(self, reason: str) -> str:
         """A reason of the export's own, with its remedy where it has one."""
-        if reason not in _REMEDY:
+        kind = reason.partition(":")[0]
+        if kind not in _REMEDY:
             return reason
-        setting, remedy = _REMEDY[reason]
+        setting, remedy = _REMEDY[kind]
         return f"{reason}; {remedy.format(self._say(setting))}"
 
 

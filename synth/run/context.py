@@ -57,6 +57,7 @@ class Run:
     stopped: str | None = None
     refused: str | None = None
     breaker: Breaker = field(default_factory=Breaker)
+    told_faults: set[str] = field(default_factory=set)
     user_breaker: Breaker = field(default_factory=Breaker)
     _threads: Threads | None = None
 
@@ -88,8 +89,11 @@ class Run:
         self.progress.spoke(usage)
 
     def faulted(self, error: FaultError) -> None:
-        """Counts an attempt that a fault ended, for the model at whose boundary it did."""
+        """Counts an attempt that a fault ended, for the model at whose boundary it did; the first of each kind is told at once."""
         (self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker).failed(error)
+        if error.fault not in self.told_faults:
+            self.told_faults.add(error.fault)
+            self.progress.say(f"first fault of kind {error.fault}: {error.detail}")
 
     async def close(self) -> None:
         """Closes the models' connections."""

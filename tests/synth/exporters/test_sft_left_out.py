@@ -86,7 +86,7 @@ def test_what_is_taken_in_against_the_default_is_the_first_line_of_the_card(
 def test_rows_whose_masks_the_form_cannot_say_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     broken = (Turn(index=0, tool_calls=(call("{oops"),), observations=(result("no JSON"),)), Turn(index=1, content="Done."))
     report = export_sft([(trajectory(), {}), (trajectory("b", turns=broken), {})], DatasetFolder(tmp_path / "out"))
-    assert (report.rows, dict(report.left_out)) == (1, {"masked_turns": 1})
+    assert (report.rows, dict(report.left_out)) == (1, {"masked_turns:parse_error": 1})
     assert [row["masked_turns"] for row in load(tmp_path / "out", tmp_path / "cache")] == [[]]
 
 
@@ -97,6 +97,14 @@ def test_faults_cannot_be_asked_for_and_unknown_settings_are_errors() -> None:
         SftSettings.model_validate({"outcome": "success"})
     with pytest.raises(ConfigError, match="form 'yaml' is not known for kind sft; allowed: trl"):
         export_sft([], DatasetFolder("unused"), SftSettings(form="yaml"))
+
+
+def test_the_card_says_how_many_rows_are_exact_copies_of_others(tmp_path: Path) -> None:
+    other = trajectory("c", turns=(Turn(index=0, content="Something else."),))
+    report = export_sft([(trajectory("a"), {}), (trajectory("b"), {}), (other, {})], DatasetFolder(tmp_path / "out"))
+    assert "1 of 3 rows are exact copies of earlier ones (the same messages and tools)." in report.notes
+    alone = export_sft([(trajectory("a"), {}), (other, {})], DatasetFolder(tmp_path / "alone"))
+    assert not any("copies" in note for note in alone.notes)
 
 
 def test_an_export_without_rows_writes_nothing_and_says_the_most_common_reason_and_its_remedy(tmp_path: Path) -> None:
