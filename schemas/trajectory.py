@@ -80,13 +80,19 @@ def argument_error(arguments: str) -> str | None:
 
 
 class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Tokens and money of one or many calls; `cost_usd` is None where no price is known."""
+    """Tokens and money of one or many calls; `cost_usd` is None where no price is known, else without `unpriced_calls` of the calls."""
 
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
     cached_tokens: Count = 0
     calls: Count = 0
     cost_usd: float | None = None
+    unpriced_calls: Count = 0
+
+    @property
+    def unpriced(self) -> int:
+        """Calls whose price `cost_usd` does not hold."""
+        return self.calls if self.cost_usd is None else self.unpriced_calls
 
     def __add__(self, other: "Usage") -> "Usage":
         costs = [u.cost_usd for u in (self, other) if u.cost_usd is not None]
@@ -96,6 +102,7 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             self.cached_tokens + other.cached_tokens,
             self.calls + other.calls,
             sum(costs) if costs else None,
+            self.unpriced + other.unpriced if costs else 0,
         )
 
 

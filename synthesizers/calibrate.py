@@ -18,6 +18,7 @@ from schemas.stage import Plan, Shard
 from schemas.task import Task
 from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
 from synth.ledger.ledger import StageRef
+from synth.ledger.state import kept_apart
 from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
 from synth.models.admission import Admission
@@ -135,7 +136,7 @@ class Calibrate:
         """The verdicts of all rounds that are done, how many those are, and how many of their episodes ended in a fault."""
         known: list[Played] = []
         number = faults = 0
-        while (_kept_under(stage_key), str(number)) in run.ledger.refresh().named:
+        while (kept_apart(stage_key), str(number)) in run.ledger.refresh().named:
             placed = self._round(run.make_tasks, number, known)
             verdicts = _verdicts(run, placed)
             known += verdicts
@@ -192,7 +193,7 @@ class Calibrate:
         stored = run.ledger.tasks({work.task.task_id for work in works}, every=True)
         new = {work.task.task_id: work.task for work in works if work.task.task_id not in stored}
         ended = run.ledger.commit(
-            StageRef(self.name, _kept_under(stage_key)),
+            StageRef(self.name, kept_apart(stage_key)),
             trajectories=attempts,
             tasks=list(new.values()),
             name=str(number) if enough and run.stopped is None else "",
@@ -216,11 +217,6 @@ def summary(found: Mapping[str, Any]) -> str:
     words += f", {counted_noun(found['episodes'], 'episode')}"
     words += f" and {counted_noun(found['faults'], 'fault')}" if found["faults"] else ""
     return words if found["reached"] else f"{words}; no level reaches {found['target_pass_rate']:g}, this is the nearest"
-
-
-def _kept_under(stage_key: str) -> str:
-    """The key of the rows: not the stage's own, so that views, filters and datasets of the flow leave them out."""
-    return content_hash([stage_key, "episodes"])
 
 
 def _valid(run: Run, slot: str) -> str | None:

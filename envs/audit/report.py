@@ -7,11 +7,6 @@ from typing import Any
 from envs.conformance.finding import Finding
 
 
-def printable(text: str) -> str:
-    """A text that any terminal and any page can show: control characters and lone surrogates by their escapes."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a world is held to.

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from envs.storefront.line_content import FACTS, Mark, marks
+from envs.storefront.line_content import FACTS, Mark, marks, without_facts
+from envs.storefront.plain_words import words_beyond
 from schemas.model import Completion
 from schemas.trajectory import Deviation
 
@@ -54,7 +55,17 @@ def deviations(line: str, reply: Completion) -> Sequence[Deviation]:
     most = most_words(line)
     if len(text) > _LETTERS_PER_WORD * most or len(text.split()) > most:
         return [Deviation("rambles", f"at most {most} words are enough")]
-    return sorted(set(_departures(marks(line), marks(text))), key=lambda deviation: (KINDS.index(deviation.kind), deviation.what))
+    found = set(_departures(marks(line), marks(text)))
+    return sorted(found or set(_added(line, text)), key=lambda deviation: (KINDS.index(deviation.kind), deviation.what))
+
+
+def _added(line: str, text: str) -> Iterator[Deviation]:
+    """Words of a wording that go beyond its line, for where its marks show nothing."""
+    wanted = marks(line)
+    stances = [value for kind, value in wanted if kind == "stance"]
+    beyond = words_beyond(without_facts(line), stances, facts=any(kind in FACTS for kind, _ in wanted), said=without_facts(text))
+    if beyond:
+        yield Deviation("adds", f"words that go beyond the line: {', '.join(beyond)}")
 
 
 def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviation]:

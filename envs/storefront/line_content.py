@@ -64,6 +64,14 @@ def _facts(text: str) -> Iterator[Mark]:
     yield from (("name", word) for word in _names(bare))
 
 
+def without_facts(text: str) -> str:
+    """A text without all of its facts, in plain apostrophes."""
+    text = text.replace("\u2019", "'").replace("\u2018", "'")
+    for _, value in sorted(_facts(text), key=lambda mark: len(mark[1]), reverse=True):
+        text = re.sub(rf"\b{re.escape(value)}(?:'s|e?s)?\b", " ", text, flags=re.IGNORECASE)
+    return text
+
+
 def _without_facts(text: str) -> str:
     """A text without what is no word: identifiers, e-mail addresses, codes."""
     for known in sorted({*map(str, identifiers(text)), *_EMAIL.findall(text), *_CODE.findall(text)}, key=len, reverse=True):

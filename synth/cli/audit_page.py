@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from html import escape as _escape
 
-from envs.audit.report import Answer, Report, Table, printable
+from envs.audit.report import Answer, Report, Table
 from envs.conformance.finding import Finding
+from schemas.printable import printable
 from synth.cli.audit_style import STYLE
 
 _CLASSES = {True: "pass", False: "fail", None: "none"}
@@ -99,4 +100,4 @@ def _short(text: str) -> str:
 
 def escape(text: str) -> str:
     """A text as a page can hold it: control characters and lone surrogates shown by their escapes."""
-    return _escape(printable(text))
+    return _escape(printable(text, keep="\n"))

@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from envs.audit.report import Report, printable
+from envs.audit.report import Report
+from schemas.printable import printable
 
 WORDS = {True: "passed", False: "FAILED", None: "not asked"}
 _STYLES = {True: "green", False: "bold red", None: "dim"}
@@ -47,5 +48,5 @@ def say_report(report: Report, html: Path | None) -> None:
 
 def _short(text: str) -> str:
     """A result on one line, cut where it is long."""
-    text = " ".join(printable(text).split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]} …"

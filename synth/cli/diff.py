@@ -2,6 +2,8 @@
 
 import click
 
+from schemas.printable import printable
+
 
 @click.command()
 @click.argument("run", metavar="RUN")
@@ -20,13 +22,14 @@ def diff(run: str, first: str, second: str) -> None:
     ledger = Ledger(run)
     left, right = ledger.trajectory(first), ledger.trajectory(second)
     if left.task_id != right.task_id:
-        click.echo(f"attempts at different tasks, {left.task_id} and {right.task_id}: what differs says little about the agents", err=True)
+        tasks = printable(f"{left.task_id} and {right.task_id}")
+        click.echo(f"attempts at different tasks, {tasks}: what differs says little about the agents", err=True)
     found = first_divergence(left, right)
     if found is None:
         click.echo(f"the same to the last observation ({len(left.turns)} turns)")
         return
     place = "the opening" if found.turn is None else f"turn {found.turn}"
-    click.echo(click.style(f"{place}: the {found.what} differs; what comes before is the same", bold=True))
+    click.echo(click.style(f"{place}: the {printable(found.what)} differs; what comes before is the same", bold=True))
     for trajectory, colour in ((left, "red"), (right, "green")):
         click.echo()
         click.echo(click.style(f"{trajectory.trajectory_id}  {trajectory.outcome}", fg=colour, bold=True))

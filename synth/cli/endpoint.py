@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from schemas.model import Completion, Message, Sampling
+from schemas.printable import printable
 from schemas.trajectory import ToolSchema
 from synth.models.chat_request import request_body
 from synth.models.http_server import HTTPServer
@@ -110,6 +111,6 @@ class Endpoint:
 
 
 def readable(text: str) -> str:
-    """Foreign text as one line without control characters."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    """Foreign text as one line, cut where it is long."""
+    line = printable(" ".join(text.split()))
     return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 3] + "..."

@@ -3,6 +3,7 @@
 import click
 
 from schemas.outcome import Outcome
+from schemas.printable import printable
 
 _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not Outcome.INVALID])
 """A fault is no label: invalid records cannot be asked for."""
@@ -74,5 +75,5 @@ def export(
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
     for note in report.notes:
-        console.print(note, markup=False, soft_wrap=True)
+        console.print(printable(note), markup=False, soft_wrap=True)
     console.print(f"{kind}  {out}", markup=False, soft_wrap=True)

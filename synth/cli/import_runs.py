@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from schemas.printable import printable
+
 
 @click.command("import")
 @click.argument("sources", metavar="SRC...", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -73,7 +75,7 @@ def import_runs(
         if table is not None:
             console.print(table)
     for line in notes(tally, dry_run=dry_run):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(printable(line), markup=False, soft_wrap=True)
     if not tally.total(["trajectories", "present"]):
         whole = ", ".join(str(source) for source in sources[:3]) + (", ..." if len(sources) > 3 else "")
         raise SynthError(f"{whole}: nothing to import in {tally.files} files; {run} was left as it was")

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from schemas.errors import ConfigError
 from schemas.outcome import Outcome
+from schemas.printable import printable
 from synth.importers.records import Rejection
 from synth.importers.tally import ImportTally
 
@@ -75,4 +76,4 @@ def _number(count: int) -> str:
 def _place(rejection: Rejection) -> str:
     locator = "" if rejection.locator in ("file", "folder") else f" {rejection.locator}"
     text = f"{rejection.file}{locator}" + (f": {rejection.detail}" if rejection.detail else "")
-    return text.replace("[", "\\[")
+    return printable(text).replace("[", "\\[")

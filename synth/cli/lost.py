@@ -2,10 +2,11 @@
 
 import click
 
+from schemas.printable import printable
 from synth.ledger.ledger import Ledger
 
 
 def say_lost(ledger: Ledger) -> None:
     """A line on stderr per lost shard: its file, what it held, what to do."""
     for line in ledger.state.lost:
-        click.echo(line, err=True)
+        click.echo(printable(line), err=True)

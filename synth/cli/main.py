@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from schemas.errors import ConfigError, SynthError
+from schemas.printable import printable
 from synth.cli import streams
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -143,7 +144,7 @@ def _last_net(kind: type[BaseException], error: BaseException, trace: TracebackT
     if _debugging():
         sys.__excepthook__(kind, error, trace)
         return
-    what = " ".join(f"{kind.__name__}: {error}".split())[:500].rstrip(":")
+    what = printable(" ".join(f"{kind.__name__}: {error}".split()))[:500].rstrip(":")
     print(f"synth: internal error: {what} (set SYNTH_DEBUG=1 for the traceback)", file=sys.stderr)
 
 
@@ -158,7 +159,7 @@ def _silence() -> None:
 
 
 def _leave(line: str, code: int) -> NoReturn:
-    print("synth: " + " ".join(line.split()), file=sys.stderr)
+    print("synth: " + printable(" ".join(line.split())), file=sys.stderr)
     sys.exit(code)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from schemas.printable import printable
 from synth.cli.own_name import from_here, own_name
 from synth.ledger.ledger import Ledger
 from synth.run.closing import closing_lines
@@ -36,7 +37,7 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
     spent = cost_in_words(json.loads(storage.read("cost.json")))
     console.print(f"cost     {storage.path('cost.json')}{f': {spent}' if spent else ''}", markup=False, soft_wrap=True)
     for line in closing_lines(run, reports, lambda identity: look(run.ledger, identity)):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(printable(line), markup=False, soft_wrap=True)
 
 
 def look(ledger: Ledger, identity: str) -> str | None:

@@ -4,6 +4,8 @@ import asyncio
 
 import click
 
+from schemas.printable import printable
+
 
 @click.command()
 @click.argument("run", metavar="RUN")
@@ -24,7 +26,7 @@ def recheck(run: str, quiet: bool) -> None:
     say_lost(ledger)
     tally = asyncio.run(recheck_all(ledger, open_env, progress_for(quiet=quiet)))
     for line in tally.changed:
-        click.echo(line)
+        click.echo(printable(line))
     for reason, count in sorted(tally.left_out.items()):
-        click.echo(f"{count} not rechecked: {reason}")
+        click.echo(f"{count} not rechecked: {printable(reason)}")
     click.echo(f"{tally.stayed} verdicts stay, {len(tally.changed)} change")

@@ -4,6 +4,8 @@ import asyncio
 
 import click
 
+from schemas.printable import printable
+
 
 @click.command()
 @click.argument("run", metavar="RUN")
@@ -25,9 +27,9 @@ def replay(run: str, identities: tuple[str, ...], quiet: bool) -> None:
     say_lost(ledger)
     tally = asyncio.run(replay_all(ledger, open_env, identities, progress_for(quiet=quiet)))
     for line in tally.differences:
-        click.echo(line)
+        click.echo(printable(line))
     for reason, count in sorted(tally.left_out.items()):
-        click.echo(f"{count} not replayed: {reason}")
+        click.echo(f"{count} not replayed: {printable(reason)}")
     click.echo(f"{tally.same} the same, {len(tally.differences)} different")
     if tally.differences:
         raise SystemExit(1)

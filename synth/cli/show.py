@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import click
 
+from schemas.printable import SPACING, printable
 from schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
 
 
@@ -27,7 +28,7 @@ def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     if prompt:
         shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
         for line in [msgspec.json.encode(shown).decode()] if as_json else prompt_lines(trajectory):
-            click.echo(line)
+            click.echo(line if as_json else printable(line, SPACING))
         return
     if as_json:
         click.echo(msgspec.json.encode(trajectory).decode())
@@ -50,9 +51,8 @@ def readable(trajectory: Trajectory) -> Iterator[str]:
     """Lines for a person: who it is, what was said and done, how it ended and why."""
     t = trajectory
     yield click.style(f"trajectory {t.trajectory_id}", bold=True)
-    yield f"task {t.task_id}  env {t.env}  trial {t.trial}  attempt {t.attempt}  {t.synthesizer} by {t.policy}" + (
-        f" ({t.model})" if t.model else ""
-    )
+    by = f"{t.synthesizer} by {t.policy}" + (f" ({t.model})" if t.model else "")
+    yield printable(f"task {t.task_id}  env {t.env}  trial {t.trial}  attempt {t.attempt}  {by}")
     for observation in t.opening:
         yield from _observation(observation)
     for turn in t.turns:
@@ -61,9 +61,11 @@ def readable(trajectory: Trajectory) -> Iterator[str]:
     verdict = f"{t.outcome}, ended by {t.termination}" + (f", reward {t.reward:g}" if t.reward is not None else "")
     yield click.style(verdict, bold=True, fg={"success": "green", "failure": "red"}.get(t.outcome, "yellow"))
     if t.fault is not None:
-        yield f"fault at the {t.fault} boundary: {t.fault_detail}"
+        yield printable(f"fault at the {t.fault} boundary: {t.fault_detail}")
     for part in t.check_result.parts if t.check_result is not None else ():
-        yield f"  {'passed' if part.passed else 'FAILED'}  {part.name}" + "".join(f"\n          {line}" for line in part.evidence)
+        yield f"  {'passed' if part.passed else 'FAILED'}  {printable(part.name)}" + "".join(
+            f"\n          {printable(line, SPACING)}" for line in part.evidence
+        )
 
 
 def turn_lines(turn: Turn) -> Iterator[str]:
@@ -74,13 +76,13 @@ def turn_lines(turn: Turn) -> Iterator[str]:
         if note
     ]
     yield ""
-    yield click.style(f"[{turn.index}]", bold=True) + (f" ({', '.join(notes)})" if notes else "")
+    yield click.style(f"[{turn.index}]", bold=True) + (f" ({printable(', '.join(notes))})" if notes else "")
     if turn.thought:
         yield click.style(_indented("thinks", turn.thought), dim=True)
     if turn.content:
         yield _indented("agent", turn.content)
     for call in turn.tool_calls:
-        yield _indented("calls", f"{call.name} {call.arguments}") + (f"   <- {call.parse_error}" if call.parse_error else "")
+        yield _indented("calls", f"{call.name} {call.arguments}") + (f"   <- {printable(call.parse_error)}" if call.parse_error else "")
     for observation in turn.observations:
         yield from _observation(observation)
 
@@ -106,5 +108,5 @@ def _kinds(turned_down: TurnedDown) -> str:
 
 
 def _indented(label: str, text: str) -> str:
-    first, *rest = text.splitlines() or [""]
+    first, *rest = (printable(line, SPACING) for line in text.splitlines() or [""])
     return "\n".join([f"  {label:<7} {first}", *(f"          {line}" for line in rest)])

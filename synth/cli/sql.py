@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from schemas.printable import SPACING, printable
+
 
 @click.command()
 @click.argument("run", metavar="RUN")
@@ -53,19 +55,26 @@ def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
 def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     """Aligned columns; long cells are cut on a terminal only."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False)
     if console.is_terminal:
-        table = Table(*names, header_style="bold", pad_edge=False)
+        table = Table(*(escape(printable(name)) for name in names), header_style="bold", pad_edge=False)
         for row in rows:
-            table.add_row(*("" if value is None else str(_plain(value)) for value in row))
+            table.add_row(*(Text(_shown(value)) for value in row))
         console.print(table)
         return
     first = next(rows, None)
-    print("\t".join(names))
+    print("\t".join(map(printable, names)))
     for row in itertools.chain([] if first is None else [first], rows):
-        print("\t".join("" if value is None else str(_plain(value)).replace("\t", " ").replace("\n", "\\n") for value in row))
+        print("\t".join(_shown(value).replace("\t", " ").replace("\n", "\\n") for value in row))
+
+
+def _shown(value: Any) -> str:
+    """A value as a cell shows it, NULL as nothing."""
+    return "" if value is None else printable(str(_plain(value)), SPACING)
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.canonical import valid_text
+from schemas.printable import printable
 from synth.importers.records import Rejection, one_line
 
 
@@ -14,7 +14,7 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
     Links to folders are followed, once: one that leads to a folder already seen is a rejection.
     """
     if not source.is_dir():
-        yield source, _printable(source.name)
+        yield source, printable(source.name)
         return
     failed: list[OSError] = []
     seen: set[tuple[int, int]] = set()
@@ -34,7 +34,7 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
             yield path, _name(path, source)
     for error in failed:
         name = os.path.relpath(error.filename, source) if error.filename else source.name
-        yield Rejection(_printable(name), "folder", "unreadable", one_line(error.strerror or str(error)))
+        yield Rejection(printable(name), "folder", "unreadable", one_line(error.strerror or str(error)))
 
 
 def _identity(folder: str | Path) -> tuple[int, int]:
@@ -47,9 +47,4 @@ def _identity(folder: str | Path) -> tuple[int, int]:
 
 
 def _name(path: Path, source: Path) -> str:
-    return _printable(path.relative_to(source).as_posix())
-
-
-def _printable(name: str) -> str:
-    """A name that a terminal shows as it is, on one line: a line break or an escape sequence in it is spelled out."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in valid_text(name))
+    return printable(path.relative_to(source).as_posix())

@@ -24,7 +24,7 @@ _CHECKED_OF_TURN: Mapping[str, Callable[[Any], Any]] = {
     "sampled_by": SampledBy,
 }
 """The columns of turns in which a value may stand that cannot be read back; any other is read as what arrow holds."""
-_OF_THE_USER = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+_OF_USE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _encoder = msgspec.json.Encoder()
 
 
@@ -54,7 +54,8 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
         "cached_tokens": [t.totals.cached_tokens for t in ts],
         "cost_usd": [t.totals.cost_usd for t in ts],
         "model_calls": [t.totals.calls for t in ts],
-        **{f"user_{name}": [getattr(t.user_totals, name) for t in ts] for name in _OF_THE_USER},
+        "unpriced_calls": [t.totals.unpriced_calls for t in ts],
+        **{f"user_{name}": [getattr(t.user_totals, name) for t in ts] for name in ("calls", *_OF_USE, "unpriced_calls")},
         "sampling": [_json(t.sampling) for t in ts],
         "tools": [_json(t.tools) for t in ts],
         "opening": [_json(t.opening) for t in ts],
@@ -176,14 +177,20 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         tools=_TOOLS.decode(row["tools"]),
         opening=_OBSERVATIONS.decode(row["opening"]),
         check_result=_CHECK_RESULT.decode(row["check_result"]) if row["check_result"] is not None else None,
-        totals=Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"], row["model_calls"], row["cost_usd"]),
+        totals=_usage(row, "", row["model_calls"]),
         turns=tuple(turns),
     )
 
 
 def _user_totals(row: dict[str, Any]) -> Usage:
     """Nothing in the rows of runs in which no model could play the user."""
-    return Usage(**{name: row[f"user_{name}"] for name in _OF_THE_USER}) if row.get("user_calls") else Usage()
+    return _usage(row, "user_", row["user_calls"]) if row.get("user_calls") else Usage()
+
+
+def _usage(row: dict[str, Any], of: str, calls: int) -> Usage:
+    """From the columns whose names begin with `of`. Rows of former versions do not tell which calls have no price."""
+    known = {name: row[f"{of}{name}"] for name in _OF_USE}
+    return Usage(**known, calls=calls, unpriced_calls=row.get(f"{of}unpriced_calls") or 0)
 
 
 def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Trajectory]:

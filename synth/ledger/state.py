@@ -5,9 +5,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from schemas.canonical import content_hash
 from synth.ledger.manifest import DoneLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
 
 IMPORT = "import"
+
+
+def kept_apart(stage_key: str) -> str:
+    """The key of rows that a stage keeps out of views, filters and datasets: not its own."""
+    return content_hash([stage_key, "episodes"])
 
 
 @dataclass(slots=True)
@@ -111,7 +117,12 @@ class LedgerState:
     @property
     def lost(self) -> list[str]:
         """One line per shard whose file is gone and whose work nobody has done again."""
-        return [_lost_line(path, line) for path, line in self.lost_shards if not self._made_again(line)]
+        open_still = [(path, line) for path, line in self.lost_shards if not self._made_again(line)]
+        return [_lost_line(path, line, settled=self._settled_without(line)) for path, line in open_still]
+
+    def _settled_without(self, line: ShardLine) -> bool:
+        """Whether a shard was kept apart by a stage that is done: nothing is made of it any more."""
+        return any(stage == line.stage and kept_apart(key) == line.stage_key for stage, key in self.done)
 
     def _made_again(self, line: ShardLine) -> bool:
         if line.slots:
@@ -149,10 +160,13 @@ class LedgerState:
         return sorted(identity for part in self.valid_by_shard() for identity in part)
 
 
-def _lost_line(path: str, line: ShardLine) -> str:
+def _lost_line(path: str, line: ShardLine, *, settled: bool) -> str:
     files = line.files
     table = next((name for name in ("trajectories", "decisions", "scores", "tasks") if name in files), next(iter(files), ""))
     what = f"the {files[table].rows} {table} of its shard" if files else "its shard"
+    if settled:
+        stands = "what was found by them stands, and no run makes them again; put the file back from a backup to have them"
+        return f"{path}: missing; {what} (stage {line.stage}) are gone, from the costs too: {stands}"
     again = "import the same sources again" if line.stage == IMPORT else "run the flow again"
     mend = f"{again} to fill their slots again" if line.slots else f"{again} to make them again"
     return f"{path}: missing; {what} (stage {line.stage}) count as never made: {mend}, or put the file back from a backup"

@@ -24,7 +24,7 @@ TABLES: dict[str, pa.Schema] = {
         ("created_at", _S), ("fault_detail", _S), ("benchmark", _S), ("sampling", _S), ("system_prompt", _S), ("tools", _S),
         ("opening", _S), ("opening_state_key", _S), ("check_result", _S), ("model_calls", _I), ("content_hash", _S),
         ("split", _S), ("role", _S), ("user_model", _S), ("user_calls", _I), ("user_prompt_tokens", _I), ("user_completion_tokens", _I),
-        ("user_cached_tokens", _I), ("user_cost_usd", _F),
+        ("user_cached_tokens", _I), ("user_cost_usd", _F), ("unpriced_calls", _I), ("user_unpriced_calls", _I),
     ),
     "turns": _schema(
         ("trajectory_id", _S), ("turn", _I), ("agent", _S), ("thought", _S), ("content", _S), ("tool_calls", _S), ("observations", _S),

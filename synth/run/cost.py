@@ -109,7 +109,7 @@ def _unfinished(ledger: Ledger) -> Row:
     open_attempts = {key: found for key, found in events.items() if key not in committed}
     for event in (event for found in open_attempts.values() for event in found if isinstance(event, Reply)):
         usage = usage + event.completion.usage
-        unpriced += event.completion.usage.calls if event.completion.usage.cost_usd is None else 0
+        unpriced += event.completion.usage.unpriced
     known = None if usage.cost_usd is None else round(usage.cost_usd, 9)
     return {
         "attempts": len(open_attempts),

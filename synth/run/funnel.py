@@ -5,6 +5,9 @@ from typing import Any
 
 import msgspec
 from rich.table import Table
+from rich.text import Text
+
+from schemas.printable import printable
 
 Reports = Mapping[str, Mapping[str, Any]]
 
@@ -82,7 +85,8 @@ def funnel_table(reports: Reports) -> Table:
     for column, justify in (("stage", "left"), ("in", "right"), ("kept", "right"), ("unit", "left"), ("reasons", "left")):
         table.add_column(column, justify=justify, no_wrap=column != "reasons")  # type: ignore[arg-type]
     for row in funnel(reports):
-        table.add_row(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
+        cells = (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
 
 

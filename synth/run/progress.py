@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from schemas.printable import printable
 from schemas.trajectory import Trajectory, Usage
 from synth.run.budget import Budget
 from synth.run.forecast import Forecast, forecast
@@ -71,7 +72,7 @@ class LiveProgress:
 
     def say(self, line: str) -> None:
         """A line above the bar."""
-        self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._bar.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """A stage begins; with a `budget` its ceilings are looked at."""
@@ -148,7 +149,7 @@ class PlainProgress:
     def say(self, line: str) -> None:
         """One line."""
         if not self._quiet:
-            print(line, file=self._stream, flush=True)
+            print(printable(line), file=self._stream, flush=True)
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """A stage begins; with a `budget` its ceilings are looked at."""

@@ -77,7 +77,7 @@ class Tally:
             self.outcomes[trajectory.outcome] += 1
             for used in (trajectory.totals, trajectory.user_totals or Usage()):
                 slot = slot + used
-                self.unpriced += used.calls > 0 and used.cost_usd is None
+                self.unpriced += used.unpriced > 0
         self.tokens.add(tokens_of(slot))
         self.usd.add(slot.cost_usd or 0.0)
         self._of_finished = self._of_finished + slot

@@ -72,6 +72,22 @@ def test_a_second_run_plays_nothing_and_makes_the_same_tasks(tmp_path: Path) -> 
     assert (second, Ledger(url).task_ids(), played(url)) == (first, tasks, EPISODES)
 
 
+def test_a_lost_round_is_told_as_it_is_and_the_level_stands(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    _, first, _ = run_flow(flow(), url)
+    shard = next(shard for shard in Ledger(url).state.shards if shard.stage == "calibrate")
+    gone = Path(url) / shard.files["trajectories"].path
+    gone.unlink()
+    _, second, said = run_flow(flow(), url)
+    assert second["calibrate"] == first["calibrate"]
+    assert played(url) == EPISODES - len(shard.slots)
+    assert said.splitlines()[:2] == [
+        f"{gone}: missing; the {len(shard.slots)} trajectories of its shard (stage calibrate) are gone, from the costs too: what was "
+        "found by them stands, and no run makes them again; put the file back from a backup to have them",
+        "calibrate: nothing to do",
+    ]
+
+
 def test_its_episodes_are_kept_but_no_stage_and_no_view_has_them(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow(), url)
@@ -127,7 +143,8 @@ def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_
         assert server.counts()["total"] == calls, "no call is made twice"
 
 
-@pytest.mark.parametrize("share", [0.3, pytest.param(0.05, marks=pytest.mark.slow), pytest.param(0.6, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
 def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state, url = tmp_path / "state", str(tmp_path / "run")
     monkeypatch.setenv("SYNTH_STATE_DIR", str(state))

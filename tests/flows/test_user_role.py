@@ -112,6 +112,16 @@ def test_the_end_of_a_run_tells_how_often_no_wording_would_do(tmp_path: Path) ->
     assert not [line for line in closing_lines(run, reports, lambda identity: None) if line.startswith("user ")]
 
 
+def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_lines(tmp_path: Path) -> None:
+    env = {"name": "storefront", "tasks": 4, "difficulty": {"target_pass_rate": 0.5, "against": "explorer", "episodes": 40}}
+    with ChatServer(faithful) as server:
+        run, reports, _ = run_flow(flow(server.url, env=env, max_tokens=1), str(tmp_path / "run"))
+        assert server.counts()["total"] > 0
+    assert run.stopped is not None
+    assert rows(str(tmp_path / "run"), "SELECT count(*) FROM turns") == [(0,)]
+    assert not [line for line in closing_lines(run, reports, lambda identity: None) if line.startswith("user ")]
+
+
 def test_replay_and_recheck_need_no_server_and_show_prints_the_script_beside_the_wording(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(at_first(lambda line: said(f"{line} Goodbye!"))) as server:

@@ -30,6 +30,7 @@ ITEM_AND_COLOUR = "The blue one. In red, please."
 STREET = "The one at 19 Park Road."
 DAY = "The one I placed on 2026-03-05."
 CARD = "To my card ending in 8759, as I said."
+PHONE, CITY, COLOUR, ENDING = "My phone is 555-525-1175.", "To my address in Graz.", "In green, please.", "The one ending in 8759."
 CHANGE = "Wait, I changed my mind about request 1: make it blue instead."
 WITHDRAWN = "No, on second thought, leave request 2 as it is; I do not want it any more."
 SENT_INSTEAD = "Wait, I changed my mind about request 3: do not cancel it, but send it to my address in Graz."
@@ -64,7 +65,13 @@ def test_every_line_of_the_script_says_what_it_says() -> None:
         (YES, "Sure, go ahead please."),
         (YES, "Yep, do it."),
         (YES, "Yes, that\u2019s fine, thank you."),
+        (YES, "Yes, I'd like you to go ahead with that now, thanks for your help."),
+        (YES, "Yes, I agree, that sounds good to me. Please proceed."),
         (GO_ON, "Thanks, please carry on."),
+        (PHONE, "You can reach me on my mobile phone, the number is 555-525-1175."),
+        (CITY, "To my home in Graz, please."),
+        (COLOUR, "I'd prefer green, please."),
+        (ENDING, "I mean the card with the number ending in 8759."),
         (GO_ON, "Okay, thank you. Please continue."),
         (UNKNOWN, "Sorry, I really don't know."),
         (UNKNOWN, "Hmm, no idea, I don't know that."),
@@ -152,6 +159,43 @@ def test_a_faithful_wording_is_let_through(line: str, said: str) -> None:
 )
 def test_a_departure_is_named_by_its_kind(line: str, said: str, kind: str) -> None:
     assert kind in kinds(line, said)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (YES, "Yes, go ahead when the stock is back."),
+        (YES, "Yes please, go ahead, though only for half of it."),
+        (YES, "Yes, please go ahead. I would like the other address though."),
+        (YES, "Yes, please go ahead with the credit option."),
+        (YES, "Yes, please go ahead with both orders."),
+        (YES, "Yes, whatever. Go ahead after checking with my husband."),
+        (YES, "S\u00ed, ja, oui, go ahead and keep the leftover as a tip."),
+        (GO_ON, "Thank you. Please go on and use the cheapest option."),
+        (UNKNOWN, "I don't know that, sorry. Skip the verification this once."),
+        (UNKNOWN, "I don't know that, sorry. Use whatever is on file."),
+        (ACCEPTED, "All right, I understand. Then just do the other thing we talked of."),
+        (ENDING, "Every one aside from that ending in 8759."),
+        (ENDING, "The one I paid with, ending in 8759."),
+        (CITY, "To my neighbour's address in Graz."),
+        (CITY, "To my address away from Graz."),
+        (COLOUR, "Green would be the last I'd want, please."),
+        (PHONE, "My phone used to be 555-525-1175."),
+        (PHONE, "My zip is 555-525-1175."),
+        (EMAIL, "My wife's email is ada.brook4711@mail.example."),
+        (PHRASES["method"]["mail"], "I will send it by mail, at your cost."),
+        (PHRASES["refund_to"]["store_credit"], "I would like the refund as store credit, all of them."),
+        (WITHDRAWN, "No, on second thought, leave request 2 as it is; I do not want it any more, so stop it next week."),
+        (WITHDRAWN, "On second thought, leave request 2 as it is; I do not want it any more. Void the entire lot in June."),
+    ],
+)
+def test_a_condition_another_owner_or_another_wish_has_no_words_to_be_said_in(line: str, said: str) -> None:
+    assert kinds(line, said)
+
+
+def test_the_words_that_go_beyond_a_line_are_named() -> None:
+    (found,) = deviations(YES, Completion(content="Yes, please go ahead with both orders."))
+    assert (found.kind, found.what) == ("adds", "words that go beyond the line: both, orders")
 
 
 def test_a_tool_call_is_the_agents_part_and_a_reply_cut_off_is_no_line() -> None:

@@ -1,15 +1,19 @@
 """`synth show --prompt` and `synth diff`: what the model was shown, and a word where two trajectories are hardly comparable."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
+from schemas.check import CheckResult, SubVerdict
+from schemas.trajectory import Deviation, Observation, ToolCall, TurnedDown, Wording
 from synth.cli.diff import diff
 from synth.cli.show import show
 from synth.ledger import Ledger, StageRef
-from tests.trajectories import TOOLS, make_trajectory
+from tests.trajectories import TOOLS, make_trajectory, make_turn
 
 SYSTEM = 'Look around.\n\n  "Quotes", <tags> and umlauts: äöü.'
 
@@ -40,6 +44,27 @@ def test_the_prompt_is_the_system_prompt_and_the_tools_as_the_model_saw_them(run
 def test_a_prompt_that_was_not_recorded_is_said_to_be_absent(run_dir: str) -> None:
     shown = CliRunner().invoke(show, [run_dir, identity("b"), "--prompt"])
     assert shown.stdout == "(no system prompt)\n\n(the source recorded no tools)\n"
+
+
+def test_what_steers_a_terminal_is_spelled_out_wherever_it_stands_and_stored_as_received(tmp_path: Path) -> None:
+    evil = "\x1b]0;pwn\x07\x9b2J\u202e"
+    ledger = Ledger(str(tmp_path), create=True)
+    said = Observation(f"line\n\tnext {evil}", wording=Wording(f"scripted {evil}", f"m {evil}", (TurnedDown(evil, (Deviation(evil),)),)))
+    turn = make_turn(0, content=evil, thought=evil, agent=evil, observations=(said,), tool_calls=(ToolCall.received("c", evil, evil),))
+    check = CheckResult(True, (SubVerdict(evil, True, (evil,)),), {}, "1")
+    names = {"model": evil, "policy": evil, "task_id": evil, "system_prompt": evil, "tools": ({"name": "\u202e"},), "check_result": check}
+    for slot in ("a", "b"):
+        made = make_trajectory(slot, **names)
+        turns = (turn, *made.turns) if slot == "a" else made.turns
+        ledger.commit(StageRef("import", "i"), trajectories=[structs.replace(made, turns=turns)])
+    a, b = identity("a"), identity("b")
+    for command, arguments in ((show, [a]), (show, [a, "--prompt"]), (diff, [a, b])):
+        shown = CliRunner().invoke(command, [str(tmp_path), *arguments], color=True)
+        assert shown.exit_code == 0
+        assert "\\u202e" in shown.output
+        assert not set(re.sub(r"\x1b\[\d*m", "", shown.output)) & {*evil[:1], "\x07", "\x9b", "\u202e"}
+    assert "line\n          \tnext" in CliRunner().invoke(show, [str(tmp_path), a]).output
+    assert ledger.trajectory(a).turns[0].content == evil
 
 
 def test_attempts_at_different_tasks_are_compared_with_a_warning_in_one_line(run_dir: str) -> None:

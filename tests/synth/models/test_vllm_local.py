@@ -18,6 +18,7 @@ from schemas.model import Sampling
 from synth.models.settings import ModelSettings
 from synth.models.vllm_local import VLLMLocalChat, open_model, open_scoring
 
+pytestmark = pytest.mark.slow
 T = TypeVar("T")
 ROOT = Path(__file__).parents[3]
 CHAT = [{"role": "user", "content": "hello"}]

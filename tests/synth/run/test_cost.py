@@ -105,8 +105,26 @@ def test_a_cost_without_a_price_is_null_and_what_is_known_is_told_beside_it(ledg
 
 def test_one_reply_that_was_not_counted_makes_the_cost_of_its_attempt_unknown(ledger: Ledger) -> None:
     turns = (make_turn(0, usage=Usage(100, 10, 0, 1, 0.01)), make_turn(1, usage=Usage(calls=1)))
-    ledger.commit(ROLLOUT, trajectories=[attempt("f", "t6", Usage(100, 10, 0, 2, 0.01), turns=turns)])
+    totals = turns[0].usage + turns[1].usage
+    ledger.commit(ROLLOUT, trajectories=[attempt("f", "t6", totals, turns=turns)])
     assert figures(cost(ledger)["total"]) == (4, 6, 2100, 300, 310, None, 0.81, 1)
+    assert next(t for t in ledger.trajectories() if t.slot_id == "f").totals == totals
+
+
+def test_calls_without_a_price_are_counted_by_reply_also_where_others_of_their_attempt_and_turn_have_one(ledger: Ledger) -> None:
+    free, priced = Usage(10, 1, 0, 1), Usage(20, 2, 0, 1, 0.01)
+    words = free + priced + free + free + priced  # 3 of 5 without a price
+    turns = (make_turn(0, usage=free + priced), make_turn(1, usage=priced))  # 1 of 3: a policy may ask twice for a turn
+    talk = attempt("t", "t8", free + priced + priced, turns=turns, user_model="u", user_totals=words)
+    whole = attempt("w", "t9", priced, user_model="u", user_totals=free + free)  # 2 of 2
+    ledger.commit(ROLLOUT, trajectories=[talk, whole])
+    found = cost(ledger)
+    by = {row["role"]: figures(row) for row in found["by"]}
+    assert by["user"] == (2, 7, 90, 0, 9, None, 0.02, 5)
+    assert by["explorer"] == (5, 8, 2070, 300, 307, None, 0.83, 1)
+    assert figures(found["total"]) == (5, 15, 2160, 300, 316, None, 0.85, 6)
+    kept = next(t for t in ledger.trajectories() if t.slot_id == "t")
+    assert (kept.totals, kept.user_totals) == (talk.totals, words)
 
 
 def test_a_scripted_run_has_no_cost_not_a_cost_of_nothing(tmp_path: Path) -> None:
