@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Coroutine, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from synth.models.adaptive_limit import AdaptiveLimit
 from synth.models.bounded_load import chosen
@@ -19,8 +21,25 @@ MISPLACED = frozenset({401, 403, 404})
 """What a server answers that was set up wrongly; another one of the fleet may be right."""
 NOT_OFFERED = frozenset({404, 405, 501})
 MEASURED_EVERY_S = 5.0
+"""How often a server that is asked shows its queue and says what it serves; how long the latter holds on connections that stay."""
 PROBE_TIMEOUT_S = 10.0
 _LOG = logging.getLogger(__name__)
+
+
+class _Card(NamedTuple):
+    """The weights that a server said it serves, and when it was asked."""
+
+    weights_id: str | None
+    asked_at: float
+
+    def holds(self, began: float, connected_at: float) -> bool:
+        """Whether these are the weights behind a call that began then, and has just been answered.
+
+        A process that answered a call has lived since its connection was opened. So a card asked for since the call began is its own;
+        an older one is where no connection was opened since, and for five seconds, because a proxy keeps connections when it changes
+        what stands behind it.
+        """
+        return self.asked_at >= began or self.asked_at >= max(began - MEASURED_EVERY_S, connected_at)
 
 
 class _Member:
@@ -30,9 +49,10 @@ class _Member:
         self.index = index
         self.server = server
         self.circuit = Circuit(pacing.clock)
-        self.limit = AdaptiveLimit(settings.max_in_flight, late_s=settings.timeout_s / 2, clock=pacing.clock)
+        self.limit = AdaptiveLimit(settings.max_in_flight, where=server.where(), clock=pacing.clock)
         self.in_flight = 0
-        self.weights_id: str | None = None
+        self.card = _Card(None, -math.inf)
+        self.connected_at = -math.inf
         self.known = self.has_answered = False
         self.greeting: asyncio.Task[None] | None = None
         self.shows_queue = True
@@ -52,6 +72,8 @@ class Fleet:
         self._settings = settings
         self._pacing = pacing
         self._tasks: set[asyncio.Task[None]] = set()
+        for member in self._members:
+            member.server.connecting = partial(self._connecting, member)
 
     @property
     def room(self) -> int:
@@ -109,7 +131,10 @@ class Fleet:
                 await self._greeted(member, timeout_s)
                 timeout_s -= clock() - began
                 began = clock()
-            weights = member.weights_id
+            card = member.card
+            if began >= member.measured_next:
+                member.measured_next = began + MEASURED_EVERY_S
+                self._in_background(self._measured(member))
             body = await member.server.post(post.path, post.body, timeout_s, beside=post.beside)
         finally:
             member.in_flight -= 1
@@ -119,10 +144,18 @@ class Fleet:
             _LOG.warning("%s is well again", member.server.where())
         member.circuit.answered()
         member.has_answered = True
-        if now >= member.measured_next:
-            member.measured_next = now + MEASURED_EVERY_S
-            self._in_background(self._measured(member))
-        return Received(body, weights)
+        connected_at = member.connected_at
+        if not card.holds(began, connected_at):
+            while not member.card.holds(began, connected_at):  # in vain at most once: when the request under way was sent before the call
+                await self._greeted(member, PROBE_TIMEOUT_S)
+            card = member.card
+        return Received(body, card.weights_id)
+
+    def _connecting(self, member: _Member) -> None:
+        """A call opens a connection: whoever is at its other end is asked while it works what it serves."""
+        member.connected_at = self._pacing.clock()
+        if member.greeting is None:
+            member.greeting = self._in_background(self._introduced(member))
 
     def _note(self, member: _Member, error: ServerError) -> None:
         """What a failure says about its server; a server that was out may come back with other weights."""
@@ -133,6 +166,7 @@ class Fleet:
             return
         if member.circuit.failed(at_once=misplaced or (error.turned_away and error.status is None)):
             member.known = False
+            member.shows_queue = True
             if len(self._members) > 1:
                 _LOG.warning("%s; it is left out until it is well again", error)
             elif member.has_answered:
@@ -152,16 +186,16 @@ class Fleet:
         raise failure
 
     async def _introduced(self, member: _Member) -> None:
-        where = member.server.where()
+        where, asked_at = member.server.where(), self._pacing.clock()
         try:
             try:
                 body = await member.server.get("/models", self._settings.timeout_s)
             except ServerError as error:
                 if error.status not in NOT_OFFERED:
                     raise
-                member.weights_id = None
+                member.card = _Card(None, asked_at)
             else:
-                member.weights_id = weights_id(body, self._settings.model, where)
+                member.card = _Card(weights_id(body, self._settings.model, where), asked_at)
             member.known = True
         finally:
             member.greeting = None
@@ -181,20 +215,23 @@ class Fleet:
         _LOG.warning("%s is well again", member.server.where())
 
     async def _measured(self, member: _Member) -> None:
-        """Reads the server's queue, where it shows one, and asks again what it serves: it may have been restarted between two calls."""
-        if member.shows_queue:
-            try:
-                found = queue(await member.server.get("/metrics", PROBE_TIMEOUT_S, beside=True))
-            except ServerError as error:
-                found, member.shows_queue = None, error.status not in NOT_OFFERED
-            else:
-                member.shows_queue = found is not None
-            if found is not None:
-                member.limit.queued(*found)
+        """Asks again what the server serves, and reads its queue, where it shows one."""
         try:
             await self._greeted(member, PROBE_TIMEOUT_S)
         except ServerError:
             member.known = False
+        if not member.shows_queue:
+            return
+        try:
+            found = queue(await member.server.get("/metrics", PROBE_TIMEOUT_S, beside=True))
+        except ServerError as error:
+            found, member.shows_queue = None, error.status not in NOT_OFFERED
+        else:
+            member.shows_queue = found is not None
+        if found is None:
+            member.limit.queue_unknown()
+        else:
+            member.limit.queued(*found)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)

@@ -4,6 +4,7 @@ A bare aiohttp loop needs 0.15 ms of CPU per call where the openai package needs
 """
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 
@@ -19,7 +20,11 @@ KEEP_ALIVE_S = 4.0
 
 
 class HTTPServer:
-    """The connections to one base URL; opened with the first request, inside the event loop that uses them."""
+    """The connections to one base URL; opened with the first request, inside the event loop that uses them.
+
+    `connecting` is called whenever a post opens a connection: the server behind it may be another than before. What is asked by GET has
+    connections of its own.
+    """
 
     def __init__(self, url: str, settings: ModelSettings, key: str, now: Callable[[], float] = time.time) -> None:
         self.url = url
@@ -27,7 +32,8 @@ class HTTPServer:
         self._now = now
         self._remover = KeyRemover(secret(key))
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "Authorization": f"Bearer {key or NO_KEY}"}
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self.connecting: Callable[[], None] = lambda: None
 
     async def post(self, path: str, body: bytes, timeout_s: float, *, beside: bool = False) -> bytes:
         """The body of the answer; `beside` the base path, at the server's root, where vLLM has /tokenize. Raises `ServerError`."""
@@ -39,15 +45,14 @@ class HTTPServer:
 
     async def close(self) -> None:
         """Closes the connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        while self._sessions:
+            await self._sessions.popitem()[1].close()
 
     async def _requested(self, method: str, url: str, body: bytes | None, timeout_s: float) -> bytes:
         """One try. The failure is raised outside the handlers: an error's context may hold the request, and with it the key."""
         try:
             async with asyncio.timeout(timeout_s):
-                async with self._opened().request(method, url, data=body, headers=self._headers, allow_redirects=False) as answer:
+                async with self._opened(method).request(method, url, data=body, headers=self._headers, allow_redirects=False) as answer:
                     content = await _read(answer)
                     if answer.status == 200:
                         return content
@@ -55,7 +60,7 @@ class HTTPServer:
         except _TooLongError:
             failure = self.failed(TOO_LONG, retryable=False)
         except aiohttp.ClientConnectorError as error:
-            failure = self.failed(f"connection lost: {error}", turned_away=True)
+            failure = self.failed(f"connection lost: {error.os_error}", turned_away=True)
         except aiohttp.ConnectionTimeoutError:
             failure = self.failed(f"no connection within {self._settings.connect_timeout_s:g} s", timeout=True, turned_away=True)
         except TimeoutError:
@@ -64,14 +69,20 @@ class HTTPServer:
             failure = self.failed(f"connection lost: {error or type(error).__name__}")
         raise failure
 
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
+    def _opened(self, method: str) -> aiohttp.ClientSession:
+        if method not in self._sessions:
+            to_post = self._socket if method == "POST" else None
+            self._sessions[method] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=to_post),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._settings.connect_timeout_s),
             )
-        return self._session
+        return self._sessions[method]
+
+    def _socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, *_ = address
+        self.connecting()
+        return socket.socket(family, kind, protocol)
 
     def failed(self, what: str, *, timeout: bool = False, retryable: bool = True, turned_away: bool = False) -> ServerError:
         """A failure at this server."""

@@ -35,7 +35,7 @@ class OpenAITransport:
         self._pacing = pacing
         self._url = str(client.base_url).rstrip("/")
         self._remover = KeyRemover(secret(client.api_key))
-        self._limit = AdaptiveLimit(settings.max_in_flight, late_s=settings.timeout_s / 2, clock=pacing.clock)
+        self._limit = AdaptiveLimit(settings.max_in_flight, where=self._where(), clock=pacing.clock)
 
     @property
     def room(self) -> int:

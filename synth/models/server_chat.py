@@ -18,6 +18,8 @@ from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import with_recovered_calls
 
 T = TypeVar("T")
+TRIES_WHERE_NOTHING_EVER_ANSWERED = 2
+"""Of a call that finds nothing listening: that is a mistake in the address or a server that is not up, not an outage to be waited for."""
 
 
 class Post(msgspec.Struct):
@@ -109,18 +111,26 @@ class ServerChat:
         self, path: str, body: bytes, messages: Sequence[Message], read: Callable[[Received, float], T], *, beside: bool = False
     ) -> T:
         """What `read` makes of the answer (with its latency in ms); an answer that it refuses by a `ServerError` is asked for again."""
-        pacing, post, waited_s = self._pacing, Post(path, body, messages, beside), 0.0
+        pacing, post, waited_s, refused = self._pacing, Post(path, body, messages, beside), 0.0, 0
 
         def working() -> float:
             return pacing.clock() - waited_s
 
         async def attempt(left_s: float) -> T:
-            nonlocal waited_s
+            nonlocal waited_s, refused
             came = pacing.clock()
             async with self._gate:
                 began = pacing.clock()
                 waited_s += began - came
-                received = await self._transport.post(post, min(self._settings.timeout_s, left_s))
+                try:
+                    received = await self._transport.post(post, min(self._settings.timeout_s, left_s))
+                except ServerError as error:
+                    refused += self._never_there(error)
+                    if refused < TRIES_WHERE_NOTHING_EVER_ANSWERED:
+                        raise
+                    absent = error.after(refused)
+                    absent.retryable = False
+                    raise absent from error
             answer = read(received, (pacing.clock() - began) * 1000)
             self._answered = True
             self._budget.answered()
@@ -135,8 +145,12 @@ class ServerChat:
         await self._transport.close()
 
     def _free(self, error: ServerError) -> bool:
-        """Whether a failure counts as no try. Until something has answered, nothing listening is a mistake, not an outage."""
-        return error.turned_away and (error.status is not None or self._answered)
+        """Whether a failure counts as no try, because it cost the server nothing."""
+        return error.turned_away
+
+    def _never_there(self, error: ServerError) -> bool:
+        """Whether nothing listened, and nothing has answered before."""
+        return error.turned_away and error.status is None and not self._answered
 
     def _finished(
         self, reply: Completion, received: Received, cleaned: bool, messages: Sequence[Message], tools: Sequence[ToolSchema]

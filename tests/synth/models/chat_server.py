@@ -51,7 +51,7 @@ class ChatServer:
         self.fingerprint = fingerprint
         self.slots = slots
         self.queue = queue
-        self.healthy = self.renders_tools = True
+        self.healthy = self.renders_tools = self.shows_queue = True
         self.forgetful = False
         self.context = 10_000
         self.listed = 0
@@ -138,6 +138,8 @@ class ChatServer:
         return web.Response(status=200 if self.healthy else 503)
 
     async def _metrics(self, request: web.Request) -> web.Response:
+        if not self.shows_queue:
+            return web.Response(status=404)
         running = min(self._in_flight, self.slots)
         gauges = {"running": running, "waiting": self._in_flight - running}
         return web.Response(text="".join(f'vllm:num_requests_{k}{{engine="0",model_name="m"}} {v:.1f}\n' for k, v in gauges.items()))

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from schemas.model import Completion, ModelError, Sampling
+from synth.models.chat_request import request_body
+from synth.models.fleet import Fleet
+from synth.models.http_server import HTTPServer
 from synth.models.registry import open_model
-from synth.models.server_chat import ServerChat
+from synth.models.server_chat import Pacing, Post, ServerChat
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model as open_fleet
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -89,8 +92,8 @@ def test_a_server_that_is_not_there_costs_no_call_and_is_left_out(caplog: pytest
         assert there.counts()["total"] == 40
     assert len(replies) == 40
     assert [record.message for record in caplog.records if "left out" in record.message] == [
-        f"model test-model at {gone.url}: connection lost: Cannot connect to host 127.0.0.1:{gone.port} ssl:default "
-        f"[Connect call failed ('127.0.0.1', {gone.port})]; it is left out until it is well again"
+        f"model test-model at {gone.url}: connection lost: [Errno 111] "
+        f"Connect call failed ('127.0.0.1', {gone.port}); it is left out until it is well again"
     ]
 
 
@@ -181,7 +184,7 @@ def test_a_server_that_comes_back_is_used_again_and_says_anew_what_it_serves() -
     assert seen == [{"weights/1"}, {"weights/1"}, {"weights/1", "weights/2"}]
 
 
-def test_a_server_that_was_restarted_between_two_calls_is_soon_asked_again_what_it_serves() -> None:
+def test_what_a_server_serves_is_asked_again_after_five_seconds_on_connections_that_stay() -> None:
     now = [0.0]
 
     async def scene(server: ChatServer) -> list[str | None]:
@@ -190,14 +193,69 @@ def test_a_server_that_was_restarted_between_two_calls_is_soon_asked_again_what_
         seen = [(await ask(model, 0)).weights_id]
         server.root = "weights/2"
         now[0] += 6
-        seen.append((await ask(model, 0)).weights_id)
-        await asyncio.sleep(0.3)
-        seen.append((await ask(model, 0)).weights_id)
+        seen += [reply.weights_id for reply in await all_of(model, range(5))]
         await model.close()
         return seen
 
     with ChatServer(root="weights/1") as server:
-        assert asyncio.run(scene(server)) == ["weights/1", "weights/1", "weights/2"]
+        assert asyncio.run(scene(server)) == ["weights/1"] + ["weights/2"] * 5
+
+
+def test_no_reply_after_a_quiet_restart_carries_the_weights_from_before() -> None:
+    async def scene(model: ServerChat) -> list[Completion]:
+        assert (await ask(model, 0)).weights_id == "weights/1"
+        await asyncio.to_thread(first.__exit__)
+        again = await asyncio.to_thread(ChatServer(root="weights/2", port=first.port, latency_s=0.01).__enter__)
+        replies = await all_of(model, range(20))
+        replies += await all_of(model, range(20))
+        assert again.counts()["answered"] == 40, "no circuit has opened: nobody asked while it was away"
+        await asyncio.to_thread(again.__exit__)
+        return replies
+
+    first = ChatServer(root="weights/1").__enter__()
+    assert [reply.weights_id for reply in drive([first], scene)] == ["weights/2"] * 40
+
+
+def test_calls_on_connections_that_stay_do_not_ask_what_is_served() -> None:
+    async def scene(model: ServerChat) -> None:
+        await all_of(model, range(16))
+        asked = server.listed
+        for _ in range(10):
+            await all_of(model, range(16))
+        assert asked <= 3, "at first contact, beside the first calls, and once more where the former was under way when they began"
+        assert server.listed == asked
+
+    with ChatServer(latency_s=0.01) as server:
+        drive([server], scene, max_in_flight=16)
+
+
+def test_a_queue_that_a_server_no_longer_shows_does_not_hold_the_room_down() -> None:
+    now = [0.0]
+
+    async def scene(server: ChatServer) -> None:
+        settings = ModelSettings(engine="vllm", base_url=server.url, model="test-model", max_in_flight=8)
+        pacing = Pacing(lambda: 0.1, asyncio.sleep, lambda: now[0], time.time)
+        fleet = Fleet([HTTPServer(server.url, settings, "")], settings, pacing)
+
+        async def ask_after(seconds: float, calls: int = 1) -> int:
+            now[0] += seconds
+            body = request_body("test-model", conversation(0), (), Sampling(), {})
+            posts = [Post("/chat/completions", body, conversation(0)) for _ in range(calls)]
+            await asyncio.gather(*(fleet.post(post, 10) for post in posts))
+            await asyncio.sleep(0.05)
+            return fleet.room
+
+        await ask_after(0)
+        await ask_after(6, calls=8)
+        fallen = await ask_after(2)
+        server.shows_queue = False
+        await ask_after(6)
+        assert fallen < 8, "1 of 8 ran and 7 waited: half of 7 / 8 is the share"
+        assert [await ask_after(2) for _ in range(4)][-1] == 8
+        await fleet.close()
+
+    with ChatServer(slots=1, latency_s=0.03) as server:
+        asyncio.run(scene(server))
 
 
 def test_an_only_server_that_restarts_costs_no_call_however_few_the_retries(caplog: pytest.LogCaptureFixture) -> None:

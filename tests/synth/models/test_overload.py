@@ -34,6 +34,7 @@ def test_a_server_that_turns_calls_away_loses_none_however_few_the_retries(engin
     assert counts["turned_away"] > 0
 
 
+@pytest.mark.slow
 def test_the_limit_falls_towards_what_the_server_has_room_for() -> None:
     with ChatServer(slots=8, queue=False, latency_s=0.05) as server:
         began = time.perf_counter()

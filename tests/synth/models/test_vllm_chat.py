@@ -75,7 +75,7 @@ def test_cached_tokens_come_from_the_servers_usage() -> None:
 def test_weights_are_what_the_model_card_names_else_the_fingerprint_and_the_card_is_asked_for_once() -> None:
     with ChatServer(root="org/weights") as server:
         assert ask(server, calls=3).weights_id == "org/weights"
-        assert server.listed == 1
+        assert server.listed == 2, "at first contact, and beside the call that opened a connection"
     with ChatServer() as server:
         assert ask(server).weights_id == "fp_test"
     with ChatServer(fingerprint=None) as server:
