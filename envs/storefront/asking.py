@@ -1,5 +1,6 @@
 """What the expert says to the customer while it works: questions for details, a yes before money moves, denials."""
 
+from envs.storefront.consent import NOTHING, stated
 from envs.storefront.plan import Call, Plan
 from envs.storefront.script import WANTED_FIELD, Request
 
@@ -54,8 +55,8 @@ def questions(plan: Plan, request: Request, *fields: str) -> list[Call]:
 
 
 def confirming(plan: Plan, request: Request, what: str) -> list[Call]:
-    """The question for a yes, until there is one."""
-    agreed = ("confirmation", request.number) in plan.belief.asked or request.given.get("confirmation") == "yes"
+    """The question for a yes, until there is one to this: a yes to an exchange is none to the cancellation that takes its place."""
+    agreed = stated(what) <= plan.belief.agreed.get(request.number, NOTHING) or request.given.get("confirmation") == "yes"
     overheard = "ignores_change" in plan.wrong and request.number in plan.belief.declined
     if "skips_confirmation" in plan.wrong or agreed or overheard:
         return []

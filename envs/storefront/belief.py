@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from envs.storefront.consent import NOTHING, Actions
 from envs.storefront.customer import GOODBYE, PHRASES, PUSH_BACK, UNKNOWN, WANTED, YES
 from envs.storefront.tool_schemas import WRITES
 from envs.storefront.transcript import Exchange, answered, decoded, messages, utterances
+from envs.storefront.understanding import proposed
 from schemas.trajectory import Source, ToolCall
 
 Shown = dict[str, Any]
@@ -46,6 +48,7 @@ class Belief:
         self.quotes: dict[tuple[str, tuple[int, ...]], float] = {}
         self.parcels: dict[str, Shown] = {}
         self.asked: set[tuple[str, int | None]] = set()
+        self.agreed: dict[int | None, Actions] = {}
         self.answers: dict[tuple[int, str], str] = {}
         self.declined: set[int | None] = set()
         self.denied: dict[int, str] = {}
@@ -114,6 +117,8 @@ class Belief:
             self.declined.add(number)
             return
         self.asked.add((field, number))
+        if field == "confirmation":
+            self.agreed[number] = self.agreed.get(number, NOTHING) | proposed(arguments["message"], for_a_yes=True)
         if field in ("email", "phone", "zip") and text == UNKNOWN:
             self.slots[field] = None
         if number is None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from envs.fact_pattern import matches
 from envs.storefront.catalogue import Row
+from envs.storefront.claims import claimed, is_sum
 from envs.storefront.contradiction import contradicts, rivals
 from envs.storefront.process import breaches, case_of
 from envs.storefront.script import Script
@@ -13,7 +14,7 @@ from envs.storefront.world import BaseWorld
 from schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
 from schemas.trajectory import Observation
 
-VERSION = "storefront-check-3"
+VERSION = "storefront-check-4"
 OUTCOME = ("state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are measured against."""
 VALUES_IN_A_WINDOW = 2
@@ -124,26 +125,37 @@ def _told(check: Check, base: BaseWorld, exchanges: Sequence[Exchange]) -> SubVe
     missing = 0
     for kind in dict.fromkeys(fact.type for fact in check.told):
         facts = [fact for fact in check.told if fact.type == kind]
-        values = {value for _, window in said for value in SAID[kind](window)}
         most = 2 * len(facts) + VALUES_BESIDES_FACTS
+        guesses = len({value for _, window in said for value in SAID[kind](window)}) > most
+        values = {value for _, window in said if not _is_of_others(facts, window) for value in SAID[kind](window)}
         if len(values) > most:
             problems.append(f"{len(values)} values of type {kind} said, at most {most} count as an answer")
         loose = {value for message in said_of_nothing for window in windows(message) for value in SAID[kind](window)}
         if kind != "money" and len(loose) > len(facts) + VALUES_OF_NOTHING:
             problems.append(f"{len(loose)} values of type {kind} said of no order and no request, at most {len(facts) + VALUES_OF_NOTHING}")
-        wrong = [problem for fact in facts if (problem := _not_told(fact, base, said, exchanges)) is not None]
+        wrong = [problem for fact in facts if (problem := _not_told(fact, base, said, exchanges, guesses)) is not None]
         missing += len(wrong)
         problems += wrong
     return _part("told", len(check.told) - missing, problems)
 
 
-def _not_told(fact: ToldFact, base: BaseWorld, said: Sequence[tuple[int, str]], exchanges: Sequence[Exchange]) -> str | None:
-    """Why a fact does not count as told, or None: it must be said after it was seen, and the last time must stand."""
+def _is_of_others(facts: Sequence[ToldFact], window: str) -> bool:
+    """Whether a sentence names orders or skus, and none that a fact is about."""
+    named = identifiers(window)
+    return bool(named) and named.isdisjoint(fact.about for fact in facts)
+
+
+def _not_told(fact: ToldFact, base: BaseWorld, said: Sequence[tuple[int, str]], exchanges: Sequence[Exchange], guesses: bool) -> str | None:
+    """Why a fact does not count as told, or None: it must be said after it was seen, and the last time must stand. Where more values are
+    said than count as an answer (`guesses`), those said of other things tell nothing."""
     first_seen = next((at for at, exchange in enumerate(exchanges) if _supports(fact, fact.value, exchange)), len(exchanges))
     tellings = [
         place
         for place, (at, window) in enumerate(said)
-        if at > first_seen and fact.value in (values := SAID[fact.type](window)) and len(values) <= VALUES_IN_A_WINDOW
+        if at > first_seen
+        and fact.value in claimed(fact.type, window)
+        and _is_one_answer(fact.type, window)
+        and not (guesses and _is_of_others((fact,), window))
     ]
     if not tellings:
         return f"not told: {fact.type} of {fact.about}"
@@ -158,6 +170,10 @@ def _not_told(fact: ToldFact, base: BaseWorld, said: Sequence[tuple[int, str]], 
             if not any(_supports(fact, value, exchange) for exchange in exchanges[told_at:at]):
                 return f"told, and contradicted in turn {at} by {value}, which nothing new showed: {fact.type} of {fact.about}"
     return None
+
+
+def _is_one_answer(kind: str, window: str) -> bool:
+    return len(claimed(kind, window)) <= VALUES_IN_A_WINDOW or is_sum(kind, window)
 
 
 def _supports(fact: ToldFact, value: Scalar, exchange: Exchange) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from envs.storefront.claims import claimed
 from envs.storefront.told import SAID
 from envs.storefront.world import BaseWorld
 from schemas.check import Scalar, ToldFact
@@ -19,10 +20,10 @@ def contradicts(fact: ToldFact, telling: str, later: str, base: BaseWorld) -> se
     """The other values of the fact's type that a later sentence states of the same thing; empty where it takes nothing back.
 
     The same thing: the sentence names what the fact is about, or the request under which it was told, and speaks of it in a word that
-    the telling used, or in words of correction (a status needs no such word). A sentence that holds the fact's value, and a question,
-    contradict nothing.
+    the telling used, or in words of correction (a status needs no such word). A sentence that claims the fact's value, a question, and
+    a status that is denied, supposed or held possible contradict nothing.
     """
-    values = SAID[fact.type](later)
+    values = claimed(fact.type, later)
     if fact.type in ("status", "enum") and fact.value in _PARCEL:
         values = values - {"shipped"}
     if not values or fact.value in values or later.rstrip().endswith("?") or not _same_subject(fact, telling, later, base):

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from envs.storefront.consent import ANY, Actions
 from envs.storefront.script import WANTED_FIELD, WRITE_KINDS, Kind, Request, Revision, Script
-from envs.storefront.understanding import WHICH_ONE, understood
+from envs.storefront.told import identifiers
+from envs.storefront.understanding import CONFIRMATION, OFFER, WHICH_ONE, proposed, understood
 
 GOODBYE = "That is all, thank you. Goodbye!"
 YES = "Yes, please go ahead."
@@ -53,6 +55,15 @@ TO_CARD = "To my card{}, as I said."
 _MEANT: Mapping[str, tuple[str, ...]] = {"address": ("street", "city"), WHICH_ONE: ("item", "street", "card", "order")}
 """What plain words may ask for, the one that is open first."""
 _RETICENT_ORDER = ("email", "phone", "zip")
+_ACTIONS: Mapping[Kind, Actions] = {
+    "cancel": frozenset({"cancel"}),
+    "return": frozenset({"return", "refund"}),
+    "exchange": frozenset({"exchange"}),
+    "address": frozenset({"address", "exchange"}),
+    "coupon": frozenset({"coupon"}),
+    "compensation": frozenset({"refund"}),
+}
+"""What a question must propose to be about a request of each kind, where it names no number."""
 
 
 def detail_words(field: str, value: str) -> str:
@@ -83,10 +94,14 @@ class Customer:
         self.script = script
         self.memory = memory if memory is not None else Memory()
 
-    def asked(self, field: str, number: int | None, *, pending: bool) -> str:
-        """The answer to a question for one field; `pending`: something agreed to has not been written yet."""
-        if field == "confirmation":
-            return self._revision(number) or self._withdrawn(number) or YES
+    def asked(self, field: str, number: int | None, *, pending: bool, message: str = "") -> str:
+        """The answer to a question for one field; `pending`: something agreed to has not been written yet. A yes is said to a message
+        that proposes a write."""
+        if field == OFFER:
+            return GO_ON
+        if field == CONFIRMATION:
+            actions = proposed(message, for_a_yes=True)
+            return (self._revision(number, actions, message) or self._withdrawn(number) or YES) if actions else GO_ON
         if field == "anything_else":
             return self._closing(pending)
         if field == "name":
@@ -105,9 +120,9 @@ class Customer:
         if questions and questions[0][0] == "anything_else":
             return self._closing(pending), False
         answers: dict[str, None] = {}
-        for field, about in sorted(questions, key=lambda question: question[0] != "confirmation"):
-            answer = self.asked(field, about, pending=pending)
-            if field == "confirmation" and answer != YES:
+        for field, about in sorted(questions, key=lambda question: question[0] != CONFIRMATION):
+            answer = self.asked(field, about, pending=pending, message=text)
+            if field == CONFIRMATION and answer != YES:
                 return answer, False
             answers[answer] = None
         if questions:
@@ -157,10 +172,19 @@ class Customer:
         """The requests after the changes of mind so far."""
         return self.script.standing([revision.text for revision in self.script.revisions if revision.number in self.memory.revised])
 
-    def _revision(self, number: int | None) -> str | None:
+    def _revision(self, number: int | None, actions: Actions = ANY, message: str = "") -> str | None:
         """A change of mind, said in place of the first yes to the request that it is about."""
         left = [r for r in self.script.revisions if r.number not in self.memory.revised and number in (None, r.number)]
+        left = [r for r in left if number is not None or self._is_about(r.number, actions, message)]
         return self._said(left[0]) if left else None
+
+    def _is_about(self, number: int, actions: Actions, message: str) -> bool:
+        """Whether a proposal that names no request may be for this one: by what is proposed, and by the order that is named."""
+        request = self.script.request(number)
+        if request is None or request.order_id is None:
+            return request is None or bool(actions & _ACTIONS.get(request.kind, ANY))
+        named = {str(identifier) for identifier in identifiers(message) if str(identifier).startswith("O-")}
+        return bool(actions & _ACTIONS.get(request.kind, ANY)) and (not named or request.order_id in named)
 
     def _withdrawn(self, number: int | None) -> str | None:
         """What was said when a request was taken back, to whoever asks for a yes to it."""

@@ -17,7 +17,7 @@ _HEARD_AFTER = frozenset({"ask_customer", "reply", "deny"})
 @dataclass(frozen=True, slots=True)
 class Event:
     """`call`: a call that succeeded, with its result; `said`: a message to the customer; `heard`: the customer's words, `text`, in
-    answer to the message `to`, which is empty where nobody asked."""
+    answer to the message `to`, which is empty where nobody asked; `for_a_yes`: that message was a question by tool for a yes."""
 
     turn: int
     kind: Literal["call", "said", "heard"]
@@ -26,6 +26,7 @@ class Event:
     result: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     to: str = ""
+    for_a_yes: bool = False
 
 
 def event_log(exchanges: Sequence[Exchange]) -> list[Event]:
@@ -35,20 +36,21 @@ def event_log(exchanges: Sequence[Exchange]) -> list[Event]:
 
 def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
     content = exchange.turn.content
-    asked: list[str] = []
+    asked: list[tuple[str, bool]] = []
     if content and content.strip():
         yield Event(turn, "said", text=content)
-        asked += [] if exchange.turn.tool_calls else [content]
+        asked += [] if exchange.turn.tool_calls else [(content, False)]
     for call, observation in answered(exchange):
         arguments = decoded(call.arguments) or {}
         yield Event(turn, "call", call.name, arguments, _result(observation.content))
         if call.name in TALKS:
             message = str(arguments.get("message", ""))
             yield Event(turn, "said", call.name, arguments, text=message)
-            asked += [message] if call.name in _HEARD_AFTER else []
+            asked += [(message, arguments.get("field") == "confirmation")] if call.name in _HEARD_AFTER else []
     words = utterances(exchange)
     for place, text in enumerate(words):
-        yield Event(turn, "heard", text=text, to="\n".join(asked) if len(words) < len(asked) else "".join(asked[place : place + 1]))
+        to = asked if len(words) < len(asked) else asked[place : place + 1]
+        yield Event(turn, "heard", text=text, to="\n".join(message for message, _ in to), for_a_yes=any(by_tool for _, by_tool in to))
 
 
 def _result(content: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from schemas.check import Scalar
 
 _MONEY_SAID = re.compile(
     r"\$\s?(\d[\d,]*(?:\.\d{1,2})?)(?!\d)|(?<![\w.])(\d[\d,]*\.\d{1,2})(?![\d.]|\s*%)|(?<![\w.])(\d[\d,]*)\s*(?:dollars|usd)\b"
+    r"|\busd\s?(\d[\d,]*(?:\.\d{1,2})?)(?![\d])"
 )
 _MONEY_SEEN = re.compile(r"(?<![\w.\-])\d+(?:\.\d+)?(?![\w.\-])")
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
@@ -36,7 +37,7 @@ _STATUS_WORDS = {
     "cancelled": r"cancell?ed",
     "returned": r"returned",
 }
-_STATUSES = {status: re.compile(rf"\b(?:{words})\b") for status, words in _STATUS_WORDS.items()}
+STATUSES = {status: re.compile(rf"\b(?:{words})\b") for status, words in _STATUS_WORDS.items()}
 
 
 def _cents(text: str) -> int:
@@ -44,7 +45,7 @@ def _cents(text: str) -> int:
 
 
 def money_said(text: str) -> set[Scalar]:
-    """Amounts in cents: with a dollar sign, with decimals, or followed by "dollars"."""
+    """Amounts in cents: with a dollar sign, with decimals, or beside "dollars" or "USD"."""
     return {_cents(next(group for group in found.groups() if group)) for found in _MONEY_SAID.finditer(text.lower())}
 
 
@@ -86,7 +87,7 @@ def _month(name: str) -> int:
 def statuses(text: str) -> set[Scalar]:
     """Statuses by name or synonym."""
     lowered = text.lower()
-    return {status for status, pattern in _STATUSES.items() if pattern.search(lowered)}
+    return {status for status, pattern in STATUSES.items() if pattern.search(lowered)}
 
 
 def numbers(text: str) -> set[Scalar]:

@@ -41,7 +41,7 @@ def ask_customer(desk: Desk, args: Arguments) -> Spoken:
     """One question for one field; a confirmation stands until the next write or denial. What is said besides "anything else?" is heard."""
     if args["field"] == "anything_else" and len(windows(args["message"])) > 1:
         desk.customer.memory.replies += 1
-    answer = desk.customer.asked(args["field"], args.get("request"), pending=pending(desk))
+    answer = desk.customer.asked(args["field"], args.get("request"), pending=pending(desk), message=args["message"])
     if answer == YES:
         desk.confirmed(True)
     return {"ok": True}, answer

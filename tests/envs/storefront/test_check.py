@@ -108,6 +108,33 @@ def test_a_fact_among_three_values_in_one_sentence_is_a_guess() -> None:
     assert verdict(check, {}, quote, said("It is $1.00, $2.00 or $3.00.")) == ["told"]
 
 
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("The coupon is applied: $155.09 minus $7.25 makes a new total of $147.84.", True),
+        ("The total is now $147.84, down from $155.09, so you save $7.25.", True),
+        ("It would be $147.84 ($155.09 paid, minus $7.25 discount).", True),
+        ("$155.09 minus $6.00 makes a new total of $147.84.", False),
+        ("It is $155.09, $7.25 less, or $147.84.", False),
+        ("It is $155.09, $147.84, $7.25.", False),
+        ("$155.09 minus $147.84 is $7.25, a total of $12.00, $13.00.", False),
+    ],
+)
+def test_a_sum_tells_its_result_and_a_choice_of_values_does_not(text: str, counts: bool) -> None:
+    total = seen("get_order", f'{{"order_id":"{ORDER}","total":147.84}}')
+    assert (verdict(Check(told=(ToldFact("money", 14784, ORDER),)), {}, total, said(text)) == []) is counts
+
+
+def test_amounts_of_other_orders_are_no_guesses_and_tell_nothing_where_they_are_many() -> None:
+    check = Check(told=(ToldFact("money", 300, ORDER),))
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
+    others = said(" ".join(f"Order {OTHER} has an item of ${value}.00." for value in range(1, 10)))
+    assert verdict(check, {}, quote, others, said("You would get $3.00 back.")) == []
+    assert verdict(check, {}, quote, others, said(f"For order {ORDER} it is $3.00.")) == []
+    assert verdict(check, {}, quote, others) == ["told"]
+    assert verdict(check, {}, quote, said(" ".join(f"Order {ORDER} brings ${value}.00." for value in range(1, 10)))) == ["told"]
+
+
 def test_many_values_spread_over_sentences_are_a_guess_too() -> None:
     check = Check(told=(ToldFact("money", 300, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')

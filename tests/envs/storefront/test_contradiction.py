@@ -77,6 +77,36 @@ def test_another_status_of_the_same_order_takes_one_back_and_shipped_does_not() 
     assert problems(PARCEL, TRACK, told, said(f"Order {ORDER} arrives on 2026-03-09.")) != ()
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        f"Please note that order {ORDER} can no longer be cancelled.",
+        f"Once order {ORDER} is delivered, you have time to return it.",
+        f"If order {ORDER} is not delivered by then, write to us.",
+        f"Order {ORDER} is not cancelled.",
+        f"Order {ORDER} will be delivered soon.",
+        f"You may send order {ORDER} back when it has been delivered.",
+    ],
+)
+def test_a_status_that_is_denied_supposed_or_possible_takes_nothing_back_and_tells_nothing(later: str) -> None:
+    told = f"Order {ORDER} is in transit and arrives on 2026-03-05."
+    assert problems(PARCEL, TRACK, said(told), said(later)) == ()
+    assert problems(PARCEL, TRACK, said(f"{told} {later}")) == ()
+    for status in ("delivered", "cancelled"):
+        seen = called("track_shipment", {"order_id": ORDER, "status": status})
+        assert problems((ToldFact("status", status, ORDER),), seen, said(later)) == (f"not told: status of {ORDER}",)
+
+
+def test_a_status_that_is_claimed_beside_a_denied_one_still_takes_a_fact_back() -> None:
+    told = said(f"Order {ORDER} is in transit and arrives on 2026-03-05.")
+    for later in (
+        "is not in transit, it is delayed.",
+        "cannot be cancelled: it was delivered.",
+        "was delivered, if I see it right.",
+    ):
+        assert problems(PARCEL, TRACK, told, said(f"Order {ORDER} {later}")) != ()
+
+
 def test_days_and_statuses_said_of_nothing_are_a_guess_when_they_are_many() -> None:
     one, more = said("It arrives on 2026-03-05, in transit."), said("It may be 2026-03-06. It may be 2026-03-07.")
     assert problems(PARCEL, TRACK, one, said("It was placed on 2026-03-01.")) == ()

@@ -13,6 +13,7 @@ from envs.storefront.told import dates, identifiers, money_said, money_seen, num
         ("129.5 or 130 dollars", {12950, 13000}),
         ("order O-12345, 3 pieces, 10.5 % off, on 2026-03-05", set()),
         ("$20 and $20.00", {2000}),
+        ("It is USD 41, not 42 USD, nor USD 43.50.", {4100, 4200, 4350}),
     ],
 )
 def test_money_is_what_looks_like_money(text: str, cents: set[int]) -> None:

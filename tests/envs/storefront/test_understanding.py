@@ -6,7 +6,7 @@ from envs.storefront.customer import UNKNOWN, YES, Customer
 from envs.storefront.script import Request, Revision, Script
 from envs.storefront.self_play import at_once
 from envs.storefront.tools_talk import pending
-from envs.storefront.understanding import WHICH_ONE, understood
+from envs.storefront.understanding import OFFER, WHICH_ONE, understood
 from schemas.environment import AgentTurn
 from tests.envs.storefront.playing import opened
 
@@ -18,7 +18,7 @@ QUESTIONS: dict[str, list[tuple[str, int | None]]] = {
     "Please confirm your postcode.": [("zip", None)],
     "I need two pieces of information:\n- your email\n- your phone number\nCould you give me these?": [("email", None), ("phone", None)],
     "Before I can help, could you give me the following:\n- your email\n- your phone number\nIs that fine?": [
-        *(("email", None), ("phone", None), ("confirmation", None)),
+        *(("email", None), ("phone", None)),
     ],
     "I can cancel order O-12345 for you. Would you like me to proceed?": [("confirmation", None)],
     "Would you like me to cancel order O-12345?": [("confirmation", None)],
@@ -40,6 +40,17 @@ QUESTIONS: dict[str, list[tuple[str, int | None]]] = {
     "Which planter do you mean, the red or the blue one?": [(WHICH_ONE, None)],
     "Which one do you mean?": [(WHICH_ONE, None)],
     "Could you tell me the order number?": [("order", None)],
+    "Do you mean order O-1 or order O-2?": [("order", None)],
+    "When did you place that order?": [("order", None)],
+    "Could you specify the order date?": [("order", None)],
+    "Is it the first or the second?": [(WHICH_ONE, None)],
+    "Is it the blue one or the red one?": [(WHICH_ONE, None)],
+    "What colour is it?": [(WHICH_ONE, None)],
+    "You want me to cancel O-1, correct?": [("confirmation", None)],
+    "Where should we ship it?": [("address", None)],
+    "Shall I look up your parcel?": [(OFFER, None)],
+    "Shall I look up your parcel? What is your email?": [("email", None)],
+    "May I have your phone number so I can proceed?": [("phone", None)],
     "Which card should I use?": [("card", None)],
     "Is there anything else I can help you with?": [("anything_else", None)],
     "Your order is cancelled. Let me know if you need anything else.": [("anything_else", None)],
