@@ -56,7 +56,7 @@ _BY_STANCE: Mapping[str, frozenset[str]] = {
         "about actually changed don't forget leave longer mind need never no on order rather scratch simply want instead"
     ),
     "found_cheaper": _words(
-        "another at better cheaper cost costs elsewhere else found less lower online other price shop somewhere store was"
+        "another at better cheaper cost costs elsewhere else found has less lower offers online other price sells shop somewhere store was"
     ),
     "by_mistake": _words("accident accidentally by didn't error mean mistake mistakenly order ordered placed simply was"),
     "too_late": _words("arrive arrives arriving because come comes delivered delivery get late long not take takes time too will won't"),
