@@ -87,13 +87,13 @@ def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(vllm_p
         try:
             before = await chat.complete(ASK, (TOOL,), sampling)
             running = processes_of(model)
-            os.kill(running[-1], signal.SIGKILL)  # the server; the one before it is the worker that watches it
+            os.kill(running[1], signal.SIGKILL)  # the server: after the worker that watches it, before the processes that it has forked
             return before, await chat.complete(ASK, (TOOL,), sampling), running
         finally:
             await chat.close()
 
     before, after, running = asyncio.run(scene())
-    assert len(running) == 2
+    assert len(running) >= 2
     assert before.completion_token_ids == after.completion_token_ids
     assert before.completion_token_ids is not None
     assert len(before.completion_token_ids) == 16
