@@ -123,6 +123,7 @@ def on(server: ChatServer, **changes: Any) -> Flow:
     return flow(models={"explorer": model}, stages=[{"rollout": {"trials": 1, "live": 2}}], **changes)
 
 
+@pytest.mark.slow
 def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_path: Path) -> None:
     with ChatServer(mishearing) as server:
         run, whole, _ = run_flow(on(server), str(tmp_path / "whole"))

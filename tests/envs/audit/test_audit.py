@@ -43,6 +43,7 @@ def test_a_planted_hole_is_named(name):
     assert question in report.verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ignored_write", "leak", "traceback", "bad_snapshot"])
 def test_a_hole_is_found_under_its_own_question_only(name):
     question, _, of = HOLES[name]

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import pytest
+
 from envs.conformance.transcript import perform
 from envs.storefront import WORLD
 from envs.storefront.alternatives import REWRITES, alternatives
@@ -46,6 +48,7 @@ def passes(task: Task, turns: Sequence[AgentTurn]) -> bool:
     return at_once(perform(opened(), task, turns)).verdict.passed
 
 
+@pytest.mark.slow
 def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hundred_tasks() -> None:
     made: Counter[str] = Counter()
     alive: Counter[str] = Counter()

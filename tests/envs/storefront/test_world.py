@@ -72,6 +72,7 @@ def test_episodes_of_one_task_share_one_world_even_when_many_others_were_opened_
     assert all(one is other for one, other in zip(first, again, strict=True))
 
 
+@pytest.mark.slow
 def test_worlds_in_which_nobody_plays_are_let_go() -> None:
     def alive() -> int:
         gc.collect()

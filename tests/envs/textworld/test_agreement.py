@@ -15,6 +15,7 @@ PARAMETERS = {tool["function"]["name"]: tool["function"]["parameters"]["required
 SLOW = [pytest.param(settings, marks=pytest.mark.slow) for settings in ({"objects": 14, "quests": 2}, {"quest_breadth": 2})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, *SLOW], ids=str)
 def test_any_command_with_any_names_is_possible_for_both_or_for_neither(settings: dict[str, int]) -> None:
     for task in tasks(2, **settings):

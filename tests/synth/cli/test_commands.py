@@ -13,6 +13,7 @@ import yaml
 from synth.ledger import Ledger
 from tests.flow_files import SYNTH, echo_flow, run_flow
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -24,6 +24,7 @@ def drive(server: ChatServer, calls: int, **more: Any) -> list[Completion]:
     return asyncio.run(scene())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["openai", "vllm"])
 def test_a_server_that_turns_calls_away_loses_none_however_few_the_retries(engine: str) -> None:
     with ChatServer(slots=4, queue=False, latency_s=0.02) as server:
