@@ -6,6 +6,7 @@ Run: `python -m benchmarks.fixed_latency_server --latency-ms 300 [--slow-share 1
 import argparse
 import asyncio
 import signal
+from collections.abc import Callable
 from zlib import crc32
 
 import msgspec
@@ -103,11 +104,12 @@ class _Connection(asyncio.Protocol):
         )
 
 
-async def _serve(options: argparse.Namespace) -> None:
+async def serve(connection: Callable[[], asyncio.Protocol]) -> None:
+    """Serves on a free port of loopback, whose base URL it prints, until it is terminated."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    server = await loop.create_server(lambda: _Connection(options), "127.0.0.1", 0, backlog=4096)
+    server = await loop.create_server(connection, "127.0.0.1", 0, backlog=4096)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     await stopped.wait()
 
@@ -118,7 +120,8 @@ def main() -> None:
     parser.add_argument("--latency-ms", type=float, required=True)
     parser.add_argument("--slow-share", type=int, default=0, help="one reply in so many takes ten times as long")
     parser.add_argument("--error-every", type=int, default=0, help="every so many requests one ends in HTTP 500, somewhere on its way")
-    asyncio.run(_serve(parser.parse_args()))
+    options = parser.parse_args()
+    asyncio.run(serve(lambda: _Connection(options)))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,11 @@ Run: `python -m benchmarks.peers.observed_server --latency-ms 300`; its first li
 
 import argparse
 import asyncio
-import signal
 import time
 
 import msgspec
 
-from benchmarks.fixed_latency_server import MODEL, _Connection, reply
+from benchmarks.fixed_latency_server import MODEL, _Connection, reply, serve
 
 
 class Observed(msgspec.Struct):
@@ -82,20 +81,12 @@ class _ObservedConnection(_Connection):
         self.seen.last_reply_s = time.monotonic()
 
 
-async def _serve(options: argparse.Namespace) -> None:
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    server = await loop.create_server(lambda: _ObservedConnection(options), "127.0.0.1", 0, backlog=4096)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
-    await stopped.wait()
-
-
 def main() -> None:
     """Serves until it is terminated."""
     parser = argparse.ArgumentParser(description="A chat server of known latency that counts; its first line on stdout is its base URL.")
     parser.add_argument("--latency-ms", type=float, required=True)
-    asyncio.run(_serve(parser.parse_args()))
+    options = parser.parse_args()
+    asyncio.run(serve(lambda: _ObservedConnection(options)))
 
 
 if __name__ == "__main__":
