@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import os
+import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +28,6 @@ RESTARTS = 3
 STARTS_WITHIN_S = 1800.0
 """A first start downloads and compiles; a process that has died is noticed at once."""
 SAID_EVERY_S = 30.0
-ENDS_WITHIN_S = 10.0
 QUIET = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "VLLM_HOST_IP": "127.0.0.1", "PYTHONSAFEPATH": "1"}
 """Where the user has set nothing else: no statistics sent, processes that talk over loopback, no modules from the current folder."""
 _LOG = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ class LocalServer:
                     stdout=log,
                     stderr=log,
                     env=QUIET | os.environ,
-                    start_new_session=True,  # an interrupt at the terminal is the run's to handle
+                    start_new_session=True,  # a group of its own; an interrupt at the terminal is the run's to handle
                 )
             try:
                 await self._started(worker)
@@ -147,16 +148,10 @@ def shared_server(settings: ModelSettings, flags: Sequence[str]) -> LocalServer:
 
 
 async def _ended(worker: asyncio.subprocess.Process) -> None:
-    """Asks the worker to end, which kills the server."""
-    if worker.returncode is not None:
-        return
-    worker.terminate()
-    try:
-        async with asyncio.timeout(ENDS_WITHIN_S):
-            await worker.wait()
-    except TimeoutError:
-        worker.kill()
-        await worker.wait()
+    """Kills what is left of the worker's group: the server and the processes that it has started, whoever died first."""
+    with suppress(ProcessLookupError):
+        os.killpg(worker.pid, signal.SIGKILL)
+    await worker.wait()
 
 
 def _last_line(log: Path) -> str:

@@ -67,37 +67,49 @@ def cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
-def processes_of(model: Path) -> list[int]:
-    """The processes whose command line names the model."""
-    found = []
+def processes_of(model: Path) -> dict[int, bytes]:
+    """The command lines of the processes whose command line names the model, by process id."""
+    found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if f"--model={model}".encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
+            command = (folder / "cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
-    return sorted(found)
+        if f"--model={model}".encode() in command:
+            found[int(folder.name)] = command
+    return found
+
+
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def kill_worker_or_server(model: Path, who: str) -> None:
+    worker = next(process for process, command in processes_of(model).items() if b"vllm_local_worker" in command)
+    server = next(process for process in processes_of(model) if process != worker and parent_of(process) == worker)
+    os.kill({"worker": worker, "server": server}[who], signal.SIGKILL)
 
 
 @pytest.mark.usefixtures("cpu")
 def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(vllm_python: Path, model: Path) -> None:
-    async def scene() -> tuple[Completion, Completion, list[int]]:
+    async def scene() -> list[Completion]:
         chat = open_model(settings(vllm_python, model))
         sampling = Sampling(temperature=1.0, max_tokens=16, seed=5)
         try:
-            before = await chat.complete(ASK, (TOOL,), sampling)
-            running = processes_of(model)
-            os.kill(running[1], signal.SIGKILL)  # the server: after the worker that watches it, before the processes that it has forked
-            return before, await chat.complete(ASK, (TOOL,), sampling), running
+            replies = [await chat.complete(ASK, (TOOL,), sampling)]
+            for who in ("server", "worker"):
+                kill_worker_or_server(model, who)
+                replies.append(await chat.complete(ASK, (TOOL,), sampling))
+            return replies
         finally:
             await chat.close()
 
-    before, after, running = asyncio.run(scene())
-    assert len(running) >= 2
-    assert before.completion_token_ids == after.completion_token_ids
-    assert before.completion_token_ids is not None
-    assert len(before.completion_token_ids) == 16
-    assert before.weights_id == after.weights_id == str(model)
+    replies = asyncio.run(scene())
+    first = replies[0].completion_token_ids
+    assert first is not None
+    assert len(first) == 16
+    assert [reply.completion_token_ids for reply in replies] == [first] * 3
+    assert [reply.weights_id for reply in replies] == [str(model)] * 3
     deadline = time.monotonic() + 10
     while processes_of(model):
         assert time.monotonic() < deadline
