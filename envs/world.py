@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from schemas.environment import Env, EnvSpec
+from schemas.reverse import WriteGoal
 from schemas.task import Task
 from schemas.user import UserScript
 
@@ -16,7 +17,7 @@ class World:
     """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time.
 
     `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
-    `user` lets a model play the world's user, in place of its own rules.
+    `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a window of an exploration achieves.
     """
 
     spec: EnvSpec
@@ -25,3 +26,4 @@ class World:
     config: type[BaseModel]
     level: str | None = None
     user: UserScript | None = None
+    write_goal: WriteGoal | None = None

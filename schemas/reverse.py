@@ -1,0 +1,76 @@
+"""What exploring a world without a task found, and what is derived from it: a window of operations, and the task that it turns into."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from schemas.check import Facts, Refusal, Scalar, ToldFact
+from schemas.environment import AgentTurn, Opening
+from schemas.trajectory import Turn
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A fact before and after; None where the path did not exist."""
+
+    before: Scalar
+    after: Scalar
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One turn of an exploration that changed the world's logical state, or that the world refused.
+
+    `at` is its turn in the walk; `changed` are the paths whose facts differ, volatile ones left out; `denied` says by which rule the
+    world refused it: then nothing has changed.
+    """
+
+    at: int
+    turn: AgentTurn
+    changed: Mapping[str, Change]
+    denied: str | None = None
+
+
+class Window(msgspec.Struct, frozen=True):
+    """Operations of one walk that belong together, as they go when played from the start of the world, with nothing else between.
+
+    `walk` holds all turns of the exploration with what was observed; `start` and `end` are the world's facts before and after the
+    window's operations alone.
+    """
+
+    env: str
+    env_config: Mapping[str, Any]
+    seed: int
+    opening: Opening
+    walk: tuple[Turn, ...]
+    operations: tuple[Operation, ...]
+    start: Facts
+    end: Facts
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A goal for a window in words: what the agent is told, what the world's user knows, what must be said beside the state's change.
+
+    `low_level` has one instruction per operation; `structure` is the goal with its entities masked, by which distinct goals are
+    counted; `free` are path patterns that a right solution may change beside those that the world declares free.
+    """
+
+    goal: str
+    low_level: tuple[str, ...]
+    structure: str
+    script: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    env_config: Mapping[str, Any] | None = None
+    told: tuple[ToldFact, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    process: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    seed: int | None = None
+
+
+class NoGoal(msgspec.Struct, frozen=True):
+    """Why a window cannot be made a task; a short stable reason that becomes a counter."""
+
+    reason: str
+
+
+WriteGoal = Callable[[Window], Draft | NoGoal]
+"""A world's own rules for saying what a window achieves."""
