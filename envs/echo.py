@@ -15,6 +15,7 @@ from envs.world import World
 from schemas.canonical import content_hash, valid_text
 from schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar
 from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from schemas.profile import spared
 from schemas.task import Task
 from schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory
 
@@ -157,7 +158,9 @@ class EchoEnv:
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next word asked for, else finish; `mixed` draws one profile from the seed."""
-        chosen = Random(seed).choice(("correct", *SPEC.profiles)) if profile == "mixed" else profile or "correct"
+        name, rid = spared(profile)
+        chosen = Random(seed).choice(("correct", *SPEC.profiles)) if name == "mixed" else name
+        chosen = "correct" if chosen in rid else chosen
         if chosen not in ("correct", *SPEC.profiles):
             raise ValueError(f"echo has no expert profile {chosen!r}; it has correct, mixed, {', '.join(SPEC.profiles)}")
         words = self._words()

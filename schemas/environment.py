@@ -15,7 +15,8 @@ class EnvSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     `capabilities`: affordances, facts, snapshot, expert, recheck, tasks. `deterministic`: same seed and actions give the same
     normalised observations. `blocking`: its methods compute for long and are stepped on threads. `facts`: path pattern ->
-    required | free | protected | generated. `profiles`: names of misconceptions that its expert can be given.
+    required | free | protected | generated. `profiles`: names of misconceptions that its expert can be given (read them with
+    `schemas.profile.spared`: guidance may rid it of some).
     """
 
     name: str

@@ -13,6 +13,7 @@ import msgspec
 from schemas.canonical import valid_text
 from schemas.environment import Opening
 from schemas.model import Message
+from schemas.policy import Guidance
 from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 
 ENVIRONMENT_NAME = "environment"
@@ -31,20 +32,29 @@ class Conversation(msgspec.Struct, frozen=True):
     unresolved: int = 0
 
 
-def view_messages(opening: Opening, turns: Sequence[Turn], *, thoughts: bool = False) -> list[Message]:
+def view_messages(opening: Opening, turns: Sequence[Turn], *, thoughts: bool = False, guidance: Guidance | None = None) -> list[Message]:
     """What the model sees next; past thoughts only where `thoughts` is set.
 
     A greeting comes before the opening's observations. Where the turns begin with the recorded greeting (`greeting_turn`), that turn
-    stands for the greeting and those observations.
+    stands for the greeting and those observations. Guidance for the first turn goes into the system prompt, for a later one it is a
+    system message of its own before it (R3L, arXiv 2601.03715).
     """
+    at = None if guidance is None else guidance.turn
+    if guidance is not None and all(turn.sampled_by is SampledBy.CANNED for turn in turns[: guidance.turn]):
+        opening = msgspec.structs.replace(opening, system_prompt="\n\n".join(filter(None, (opening.system_prompt, guidance.text))))
+        at = None
     messages = _system_message(opening.system_prompt)
     greeted = greeting_turn(opening)
     if greeted is None:
         messages.extend(observation_message(o) for o in opening.observations)
     elif not (turns and turns[0].sampled_by is SampledBy.CANNED):
         messages.extend(turn_messages(greeted))
-    for turn in turns:
+    for index, turn in enumerate(turns):
+        if guidance is not None and index == at:
+            messages.append({"role": "system", "content": guidance.text})
         messages.extend(turn_messages(turn, thoughts=thoughts))
+    if guidance is not None and at is not None and at >= len(turns):
+        messages.append({"role": "system", "content": guidance.text})
     return messages
 
 

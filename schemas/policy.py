@@ -10,11 +10,19 @@ from schemas.model import ChatModel
 from schemas.trajectory import Authorship, SampledBy, TokenId, Turn, Usage
 
 
+class Guidance(msgspec.Struct, frozen=True):
+    """What a reflection on an earlier attempt advises, whispered before turn `turn`; no transcript holds it."""
+
+    text: str
+    turn: int
+
+
 class View(msgspec.Struct, frozen=True):
-    """All that the agent may see: the opening and its turns so far."""
+    """All that the agent may see: the opening, its turns so far, and guidance where a retry is guided."""
 
     opening: Opening
     turns: tuple[Turn, ...]
+    guidance: Guidance | None = None
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +48,16 @@ class Policy(Protocol):
 
 
 class Episode(msgspec.Struct, frozen=True):
-    """What a policy may know about the episode it is opened for; `env` serves planners and affordances, never gold."""
+    """What a policy may know about the episode it is opened for; `env` serves planners and affordances, never gold.
+
+    `draw` numbers continuations of one trial from one state: each has draws of its own, and the trial's persistent misconception.
+    """
 
     env: Env
     model: ChatModel | None
     trial: int
     seed: int
+    draw: int = 0
 
 
 class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -134,8 +134,15 @@ class Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     weights_id: str | None = None
 
 
+class Planted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the world had answered where a fault was planted in its place."""
+
+    content: str
+    error: bool = False
+
+
 class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the world answered; `error` marks answers that a tool gave as errors. `wording` is never shown to an agent."""
+    """What the world answered; `error` marks answers that a tool gave as errors. `wording` and `planted` are never shown to an agent."""
 
     content: str
     source: Source = Source.TOOL
@@ -143,10 +150,14 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     name: str | None = None
     error: bool = False
     wording: Wording | None = None
+    planted: Planted | None = None
 
     def as_given(self) -> "Observation":
-        """As the world gave it: its scripted words where a model has worded them."""
-        return self if self.wording is None else msgspec.structs.replace(self, content=self.wording.scripted, wording=None)
+        """As the world gave it: before a fault was planted, and in its scripted words where a model has worded them."""
+        given = self
+        if given.planted is not None:
+            given = msgspec.structs.replace(given, content=given.planted.content, error=given.planted.error, planted=None)
+        return given if given.wording is None else msgspec.structs.replace(given, content=given.wording.scripted, wording=None)
 
 
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -204,6 +215,8 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     check_result: CheckResult | None = None
     authorship: Authorship = Authorship.MODEL
     gold_informed: bool = False
+    guidance: str | None = None
+    """What was whispered from the pivot on; in no message of the transcript, and never exported."""
     totals: Usage = Usage()
     user_model: str | None = None
     """That played the user; what it used, `user_totals`, is no part of the agent's own."""

@@ -6,6 +6,7 @@ from functools import lru_cache
 from random import Random
 
 from schemas.errors import ConfigError
+from schemas.profile import spared
 
 MISCONCEPTIONS: Mapping[str, str] = {
     "first_match": "takes the first account or order that fits an ambiguous description, without asking",
@@ -52,14 +53,15 @@ class Strategy:
 @lru_cache(maxsize=4096)
 def misconceptions(profile: str | None, seed: int) -> frozenset[str]:
     """What a profile holds; for `mixed` it is drawn from the seed alone. Raises `ConfigError` for an unknown profile."""
-    if profile in (None, CORRECT):
+    name, rid = spared(profile)
+    if name == CORRECT:
         return frozenset()
-    if profile in MISCONCEPTIONS:
-        return frozenset({str(profile)})
-    if profile != MIXED:
+    if name in MISCONCEPTIONS:
+        return frozenset({name}) - rid
+    if name != MIXED:
         raise ConfigError(f"profile {profile!r} is not one of storefront's; allowed: {', '.join(PROFILES)}")
     rng = Random(f"storefront/profile/{seed}")
-    return frozenset(rng.sample(list(MISCONCEPTIONS), rng.choice(HELD_IN_MIXED)))
+    return frozenset(rng.sample(list(MISCONCEPTIONS), rng.choice(HELD_IN_MIXED))) - rid
 
 
 @lru_cache(maxsize=4096)

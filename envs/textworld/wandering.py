@@ -5,6 +5,7 @@ from random import Random
 from envs.textworld.commands import Command
 from envs.textworld.logic import Logic
 from schemas.errors import ConfigError
+from schemas.profile import spared
 
 PROFILES = ("correct", "mixed", "wanders")
 SHARE = 0.25
@@ -15,7 +16,9 @@ def wanders_off(profile: str | None, seed: int, turn: int, logic: Logic) -> Comm
 
     Food is not eaten: that cannot be mended. `mixed` is one of the others, by the seed.
     """
-    chosen = Random(seed).choice(("correct", "wanders")) if profile == "mixed" else profile or "correct"
+    name, rid = spared(profile)
+    chosen = Random(seed).choice(("correct", "wanders")) if name == "mixed" else name
+    chosen = "correct" if chosen in rid else chosen
     if chosen not in PROFILES:
         raise ConfigError(f"textworld has no expert profile {chosen!r}; it has {', '.join(PROFILES)}")
     draw = Random(f"{seed} {turn}")

@@ -8,7 +8,7 @@ its commit. The file is locked (flock) while its shard is worked on; the lock di
 import fcntl
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -109,9 +109,14 @@ def _locked(path: Path) -> int:
 
 def recorded(folder: Path, slots: set[str] | None = None) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
     """All events under a folder by (slot, attempt), of the given slots or of all; and one line per damaged file."""
+    return recorded_in(sorted(folder.glob("*.jsonl")), slots)
+
+
+def recorded_in(paths: Sequence[Path], slots: set[str] | None = None) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
+    """All events of some journals by (slot, attempt), of the given slots or of all; and one line per damaged file."""
     events: dict[tuple[str, int], list[Event]] = {}
     damage: list[str] = []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in paths:
         try:
             blob = path.read_bytes()
         except FileNotFoundError:  # committed and removed by another process meanwhile

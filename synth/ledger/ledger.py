@@ -19,6 +19,7 @@ from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
 from synth.ledger.journal import state_folder
 from synth.ledger.manifest import DoneLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.role_reply import RoleReply
 from synth.ledger.shard_files import ShardFiles
 from synth.ledger.state import LedgerState
 from synth.ledger.storable import storable_shard
@@ -121,6 +122,7 @@ class Ledger:
         tasks: Sequence[Task] = (),
         decisions: Sequence[Decision] = (),
         scores: Sequence[Score] = (),
+        replies: Sequence[RoleReply] = (),
         name: str = "",
     ) -> list[Trajectory]:
         """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts.
@@ -130,7 +132,7 @@ class Ledger:
         """
         while True:
             self.refresh()
-            line, kept, ended = self.write_shard(ref, trajectories, tasks, decisions=decisions, scores=scores, name=name)
+            line, kept, ended = self.write_shard(ref, trajectories, tasks, decisions=decisions, scores=scores, replies=replies, name=name)
             while not manifest.append(self.storage, self.state.lines, line):
                 self._after_another()
                 if kept != self._renumbered(kept) or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded):
@@ -149,13 +151,15 @@ class Ledger:
         *,
         decisions: Sequence[Decision] = (),
         scores: Sequence[Score] = (),
+        replies: Sequence[RoleReply] = (),
         name: str = "",
     ) -> tuple[ShardLine, Sequence[Trajectory], list[Trajectory]]:
         """Writes a shard's files without committing them: until a line of the manifest names them they are part of nothing.
 
         Also returns the trajectories as they were written, and those of them that became invalid for it.
         """
-        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, self._renumbered(trajectories), tasks, decisions, scores)
+        given = self._renumbered(trajectories)
+        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, given, tasks, decisions, scores, replies)
         line = ShardLine(
             stage=ref.stage,
             stage_key=ref.stage_key,

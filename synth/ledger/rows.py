@@ -44,7 +44,7 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
     ts = trajectories
     same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
     same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
-    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash", "split", "role", "user_model"]
+    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash", "split", "role", "user_model", "guidance"]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
     columns |= {
         "n_turns": [len(t.turns) for t in ts],
@@ -105,7 +105,7 @@ def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
 
 
 def record_table(name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str) -> pa.Table:
-    """Scores or decisions, one row each; their `detail` as JSON."""
+    """Scores, decisions or replies, one row each; their `detail` as JSON."""
     columns = {
         field.name: [getattr(record, field.name) for record in records]
         for field in TABLES[name]
@@ -122,6 +122,7 @@ def shard_tables(
     tasks: Sequence[Task],
     decisions: Sequence[msgspec.Struct],
     scores: Sequence[msgspec.Struct],
+    replies: Sequence[msgspec.Struct] = (),
 ) -> dict[str, pa.Table]:
     """The tables of one shard; those without rows are left out."""
     tables: dict[str, pa.Table] = {}
@@ -130,7 +131,7 @@ def shard_tables(
         tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
     if tasks:
         tables["tasks"] = task_table(tasks, stage, stage_key)
-    for name, records in (("decisions", decisions), ("scores", scores)):
+    for name, records in (("decisions", decisions), ("scores", scores), ("replies", replies)):
         if records:
             tables[name] = record_table(name, records, stage, stage_key)
     return tables
@@ -168,6 +169,7 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         split=row.get("split"),
         role=row.get("role"),
         user_model=row.get("user_model"),
+        guidance=row.get("guidance"),
         user_totals=_user_totals(row),
         outcome=Outcome(row["outcome"]),
         termination=Termination(row["termination"]),

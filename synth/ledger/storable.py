@@ -40,22 +40,23 @@ def storable_shard(
     tasks: Sequence[Task],
     decisions: Sequence[msgspec.Struct],
     scores: Sequence[msgspec.Struct],
+    replies: Sequence[msgspec.Struct] = (),
 ) -> tuple[Sequence[Trajectory], dict[str, pa.Table], list[Trajectory]]:
     """The trajectories as they can be held, the shard's tables, and those of the trajectories that had to become invalid for it.
 
     Raises `SynthError` for any other record that cannot be held.
     """
     try:
-        return trajectories, _readable_tables(stage, stage_key, trajectories, tasks, decisions, scores), []
+        return trajectories, _readable_tables(stage, stage_key, trajectories, tasks, decisions, scores, replies), []
     except UNSTORABLE:
         kept = [storable(trajectory) for trajectory in trajectories]
-    for table, records in (("trajectories", kept), ("tasks", tasks), ("decisions", decisions), ("scores", scores)):
+    for table, records in (("trajectories", kept), ("tasks", tasks), ("decisions", decisions), ("scores", scores), ("replies", replies)):
         for record in records:
             problem = _problem({table: [record]})
             if problem is not None:
                 raise SynthError(f"stage {stage}: a row of {table} cannot be stored ({problem}): {record!r}"[:600])
     ended = [new for old, new in zip(trajectories, kept, strict=True) if new is not old]
-    return kept, _readable_tables(stage, stage_key, kept, tasks, decisions, scores), ended
+    return kept, _readable_tables(stage, stage_key, kept, tasks, decisions, scores, replies), ended
 
 
 def ended_line(trajectory: Trajectory) -> str:
@@ -104,7 +105,7 @@ def storable(trajectory: Trajectory) -> Trajectory:
 
 def _problem(records: Mapping[str, Sequence[Any]]) -> str | None:
     """Why these records fit no table, or None."""
-    order = ("trajectories", "tasks", "decisions", "scores")
+    order = ("trajectories", "tasks", "decisions", "scores", "replies")
     try:
         _readable_tables("", "", *(records.get(table, ()) for table in order))
     except UNSTORABLE as error:

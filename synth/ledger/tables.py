@@ -24,7 +24,7 @@ TABLES: dict[str, pa.Schema] = {
         ("created_at", _S), ("fault_detail", _S), ("benchmark", _S), ("sampling", _S), ("system_prompt", _S), ("tools", _S),
         ("opening", _S), ("opening_state_key", _S), ("check_result", _S), ("model_calls", _I), ("content_hash", _S),
         ("split", _S), ("role", _S), ("user_model", _S), ("user_calls", _I), ("user_prompt_tokens", _I), ("user_completion_tokens", _I),
-        ("user_cached_tokens", _I), ("user_cost_usd", _F), ("unpriced_calls", _I), ("user_unpriced_calls", _I),
+        ("user_cached_tokens", _I), ("user_cost_usd", _F), ("unpriced_calls", _I), ("user_unpriced_calls", _I), ("guidance", _S),
     ),
     "turns": _schema(
         ("trajectory_id", _S), ("turn", _I), ("agent", _S), ("thought", _S), ("content", _S), ("tool_calls", _S), ("observations", _S),
@@ -34,11 +34,16 @@ TABLES: dict[str, pa.Schema] = {
     ),
     "scores": _schema(("subject_id", _S), ("turn", _I), ("metric", _S), ("value", _F), ("detail", _S)),
     "decisions": _schema(("trajectory_id", _S), ("filter", _S), ("keep", _B), ("reason", _S), ("score", _F), ("detail", _S)),
+    "replies": _schema(
+        ("question_id", _S), ("ordinal", _I), ("subject_id", _S), ("task_id", _S), ("role", _S), ("purpose", _S), ("model", _S),
+        ("weights_id", _S), ("content", _S), ("thought", _S), ("unreadable", _S), ("model_calls", _I), ("prompt_tokens", _I),
+        ("completion_tokens", _I), ("cached_tokens", _I), ("cost_usd", _F),
+    ),
     "nodes": _schema(("task_id", _S), ("node", _S)),
     "edges": _schema(("task_id", _S), ("source_node", _S), ("target_node", _S)),
 }
 # fmt: on
 """Arrow schema by table; JSON at rest is a string column, never an inferred struct (its keys would be null-filled)."""
 
-COMMIT_ORDER = ("tasks", "turns", "scores", "decisions", "nodes", "edges", "trajectories")
+COMMIT_ORDER = ("tasks", "turns", "scores", "decisions", "replies", "nodes", "edges", "trajectories")
 """`trajectories` last: a shard whose trajectories file exists is whole."""

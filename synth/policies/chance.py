@@ -13,6 +13,7 @@ def trial_seed(episode: Episode) -> int:
 
 
 def turn_draws(episode: Episode, view: View) -> Random:
-    """Draws for one turn, from (flow seed, trial, opening, turn number): tasks and trials draw independently."""
+    """Draws for one turn, from (flow seed, trial, continuation, opening, turn number): tasks and trials draw independently."""
     opening = content_hash([view.opening.system_prompt, view.opening.observations])
-    return Random(f"turn {episode.seed} {episode.trial} {opening} {len(view.turns)}")
+    draw = f" {episode.draw}" if episode.draw else ""
+    return Random(f"turn {episode.seed} {episode.trial} {opening} {len(view.turns)}{draw}")

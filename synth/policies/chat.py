@@ -34,7 +34,7 @@ class ChatPolicy:
 
     async def act(self, view: View) -> Act:
         """The model's next turn. Raises `ModelError`."""
-        messages = view_messages(view.opening, view.turns, thoughts=self._config.send_thoughts)
+        messages = view_messages(view.opening, view.turns, thoughts=self._config.send_thoughts, guidance=view.guidance)
         completion = await self._model.complete(messages, view.opening.tools, self._sampling)
         return Act(
             turn=AgentTurn(completion.content, completion.tool_calls, completion.thought),
@@ -78,5 +78,6 @@ def episode_sampling(sampling: Sampling, episode: Episode) -> Sampling:
     """The sampling with a seed of the trial's own (31 bits: all that some servers take), or as it is where it has none."""
     if sampling.seed is None:
         return sampling
-    mixed = int(content_hash([sampling.seed, trial_seed(episode)], size=4), 16) & 0x7FFFFFFF
+    drawn = [sampling.seed, trial_seed(episode), *([episode.draw] if episode.draw else [])]
+    mixed = int(content_hash(drawn, size=4), 16) & 0x7FFFFFFF
     return msgspec.structs.replace(sampling, seed=mixed)

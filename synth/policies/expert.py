@@ -1,6 +1,7 @@
 """The world's own planner as a policy: it knows only what was observed, and errs by a persistent misconception."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -8,7 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import ConfigError
 from schemas.outcome import Fault
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.policy import Act, Episode, Guidance, Policy, PolicySpec, View
+from schemas.profile import without
 from schemas.trajectory import Authorship
 from synth.boundary import crossing
 from synth.policies.capability import require
@@ -23,6 +25,13 @@ class ExpertConfig(BaseModel):
     profiles: str = "correct"
 
 
+def heeded(profile: str, guidance: Guidance | None, known: Sequence[str]) -> str:
+    """The profile that is left: the planner understands of guidance only the misconceptions that it names, and is rid of them."""
+    if guidance is None:
+        return profile
+    return without(profile, frozenset(re.findall(r"\w+", guidance.text)) & frozenset(known))
+
+
 class _Expert:
     def __init__(self, episode: Episode, config: ExpertConfig) -> None:
         self._env = episode.env
@@ -31,7 +40,8 @@ class _Expert:
 
     async def act(self, view: View) -> Act:
         """What the planner does next; its thoughts, if any, are not the agent's."""
-        turn = await crossing(Fault.ENVIRONMENT, "expert", lambda: self._env.expert(self._profile, self._seed), None)
+        profile = heeded(self._profile, view.guidance, self._env.spec.profiles)
+        turn = await crossing(Fault.ENVIRONMENT, "expert", lambda: self._env.expert(profile, self._seed), None)
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 
 

@@ -1,38 +1,43 @@
 """One attempt: a policy acts in a world until the world or the agent ends it, a limit is reached, or the machinery breaks."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
-from schemas.canonical import valid_text
 from schemas.check import CheckResult
 from schemas.environment import Env, Opening, Response
 from schemas.identity import trajectory_id
 from schemas.messages import greeting_turn
 from schemas.model import ChatModel
 from schemas.outcome import Fault, Termination, settle
-from schemas.policy import Act, Episode, PolicySpec, View
+from schemas.policy import Act, Episode, Guidance, PolicySpec, View
 from schemas.task import Task
 from schemas.trajectory import Trajectory, Turn, Usage
 from schemas.user import User
 from synth.boundary import FaultError, crossing
+from synth.branching import DriftError, branch
 from synth.rollout.answers import checked, decided, opened, stepped
 from synth.rollout.limits import Limits, reached
+from synth.rollout.recorded_turn import placed_turn, recorded_turn, unwhispered
 from synth.rollout.resumption import JournaledModel, Resumption
+from synth.rollout.start import Start
 from synth.rollout.user_lines import Spoke, UserLines
 
 T = TypeVar("T")
-S = TypeVar("S", bound=msgspec.Struct)
 Turned = Callable[[Usage | None], None]
 """Told what each turn has used, when the agent has decided it."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """One slot to fill: a task, a policy, a trial; `first_attempt` counts the tries that the ledger already holds."""
+    """One slot to fill: a task, a policy, a trial; `first_attempt` counts the tries that the ledger already holds.
+
+    With a `start` it continues a recorded trajectory, as the continuation number `draw` of its trial; `guidance` is whispered from there
+    on. `gold_informed`: whoever made the work looked at gold.
+    """
 
     slot_id: str
     task: Task
@@ -44,8 +49,10 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     role: str | None = None
     user: User | None = None
     first_attempt: int = 0
-    parent_id: str | None = None
-    pivot_turn: int | None = None
+    start: Start | None = None
+    draw: int = 0
+    guidance: str | None = None
+    gold_informed: bool = False
 
 
 class _Record:
@@ -102,10 +109,16 @@ async def _episode(
 ) -> Termination:
     limits = work.limits
     resumption.refault(0, "reset")
-    opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: opened(env.reset(work.task)), limits.step_timeout_s)
+    if work.start is None:
+        opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: opened(env.reset(work.task)), limits.step_timeout_s)
+        record.opening = _without_greeting(opening, record.turns)
+    else:
+        opening = record.opening = await _branched(work, work.start, env)
+        record.turns += work.start.prefix()
     resumption.observed(-1, opening.observations, opening.state_key)
-    record.opening = _without_greeting(opening, record.turns)
-    episode = Episode(env, model, work.trial, work.seed)
+    guidance = None if work.guidance is None else Guidance(work.guidance, len(record.turns))
+    put = iter(work.start.put if work.start is not None else ())
+    episode = Episode(env, model, work.trial, work.seed, work.draw)
     policy = await crossing(Fault.MODEL, "opening the policy", lambda: _ran(lambda: work.policy.open(episode)), limits.step_timeout_s)
     if work.user is not None:
         record.user = UserLines(work.user, episode, work.task, resumption, spoke)
@@ -114,9 +127,10 @@ async def _episode(
         index, record.phase = len(record.turns), "act"
         resumption.refault(index, "act")
         began = time.monotonic()
-        view = View(record.opening, tuple(record.turns))
+        placed = next(put, None)
+        view = View(record.opening, tuple(record.turns), guidance)
         try:
-            act = await crossing(Fault.MODEL, "policy", partial(decided, policy, view), patience)
+            act = placed.act if placed is not None else await crossing(Fault.MODEL, "policy", partial(decided, policy, view), patience)
         except FaultError as error:
             if not error.context_overflow:
                 raise
@@ -128,7 +142,9 @@ async def _episode(
         response = await _stepped(work, env, resumption, record, index, act)
         if record.user is not None and not response.done:
             response = await _worded(record.user, record, index, act, response)
-        record.turns.append(_turn(index, act, response))
+        record.turns.append(
+            recorded_turn(index, unwhispered(act, guidance), response) if placed is None else placed_turn(index, placed, response)
+        )
         record.reward = response.reward if response.reward is not None else record.reward
         if response.done:
             return await _checked(work, env, resumption, record, Termination.DONE)
@@ -149,7 +165,7 @@ async def _stepped(work: Work, env: Env, resumption: Resumption, record: _Record
         )
         resumption.observed(index, response.observations, response.state_key)
     except FaultError:
-        record.unanswered = msgspec.structs.replace(_turn(index, act, Response(())), mask="fault")
+        record.unanswered = msgspec.structs.replace(recorded_turn(index, act, Response(())), mask="fault")
         raise
     return response
 
@@ -157,7 +173,7 @@ async def _stepped(work: Work, env: Env, resumption: Resumption, record: _Record
 async def _worded(user: UserLines, record: _Record, index: int, act: Act, response: Response) -> Response:
     """The response in the words of the user's model; not the last one of an episode, which no agent reads."""
     record.phase = "user"
-    turn = _turn(index, act, response)
+    turn = recorded_turn(index, act, response)
     try:
         return msgspec.structs.replace(response, observations=await user.worded(record.turns, turn))
     except FaultError:
@@ -187,6 +203,21 @@ async def _close(env: Env, timeout_s: float) -> None:
         return
 
 
+async def _branched(work: Work, start: Start, env: Env) -> Opening:
+    """The world put before the turn that the work starts at. Raises `FaultError` (drift) where it answers otherwise than recorded."""
+
+    async def branched() -> Opening | DriftError:
+        try:
+            return await branch(env, work.task, start.trajectory, start.turn)
+        except DriftError as error:
+            return error
+
+    found = await crossing(Fault.ENVIRONMENT, "branch", branched, work.limits.step_timeout_s * (start.turn + 1))
+    if isinstance(found, DriftError):
+        raise FaultError(Fault.DRIFT, f"branch from {start.trajectory.trajectory_id}: {found}")
+    return found
+
+
 def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
     """A canned greeting becomes turn 0, answered by the opening observations; nobody sampled it, nothing is trained on it."""
     greeting = greeting_turn(opening)
@@ -194,40 +225,6 @@ def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
         return opening
     turns.append(greeting)
     return msgspec.structs.replace(opening, greeting=None, observations=())
-
-
-def _turn(index: int, act: Act, response: Response) -> Turn:
-    turn = _storable(act.turn, ("content", "thought"))
-    calls = tuple(_storable(call, ("call_id", "name", "arguments", "parse_error")) for call in turn.tool_calls)
-    mask = None
-    if any(call.parse_error is not None for call in turn.tool_calls):
-        mask = "parse_error"
-    elif act.finish_reason == "length":
-        mask = "cut_off"
-    return Turn(
-        index,
-        turn.content,
-        calls,
-        response.observations,
-        turn.thought,
-        state_key=response.state_key,
-        reward=response.reward,
-        sampled_by=act.sampled_by,
-        mask=mask,
-        usage=act.usage,
-        latency_ms=act.latency_ms,
-        prompt_token_ids=act.prompt_token_ids,
-        completion_token_ids=act.completion_token_ids,
-        logprobs=act.logprobs,
-        repairs=act.repairs,
-        raw=valid_text(act.raw) if act.raw is not None else None,
-    )
-
-
-def _storable(record: S, names: Sequence[str]) -> S:
-    """A struct whose texts can be written as UTF-8: lone surrogates, which JSON escapes can smuggle in, are replaced."""
-    texts = {name: text for name in names if (text := getattr(record, name)) is not None and not text.isascii()}
-    return msgspec.structs.replace(record, **{name: valid_text(text) for name, text in texts.items()}) if texts else record
 
 
 def _trajectory(work: Work, attempt: int, record: _Record, termination: Termination, error: FaultError | None) -> Trajectory:
@@ -249,8 +246,10 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
         role=work.role,
         outcome=settle(termination, passed, fault),
         termination=termination,
-        parent_id=work.parent_id,
-        pivot_turn=work.pivot_turn,
+        parent_id=work.start.trajectory.trajectory_id if work.start is not None else None,
+        pivot_turn=work.start.turn if work.start is not None else None,
+        gold_informed=work.gold_informed,
+        guidance=work.guidance,
         model=work.policy.model,
         weights_id=record.weights.pop() if len(record.weights) == 1 else ("mixed" if record.weights else None),
         sampling=work.policy.sampling,

@@ -88,6 +88,12 @@ class Run:
         self.budget.add(usage)
         self.progress.spoke(usage)
 
+    def asked(self, usage: Usage) -> None:
+        """Counts a reply of a role that plays no episode."""
+        self.breaker.answered()
+        self.budget.add(usage)
+        self.progress.spoke(usage)
+
     def faulted(self, error: FaultError) -> None:
         """Counts an attempt that a fault ended, for the model at whose boundary it did; the first of each kind is told at once."""
         (self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker).failed(error)

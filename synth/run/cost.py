@@ -18,7 +18,7 @@ from synth.run.numbers import counted_noun, short_count
 Row = dict[str, Any]
 DEAREST = 5
 _COUNTS = ("attempts", "model_calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-_SUMS = """greatest(count(*) FILTER (policy IS NOT NULL), count(*) FILTER (policy IS NULL)) AS attempts,
+_SUMS = """greatest(count(*) FILTER (policy IS NOT NULL), count(*) FILTER (policy IS NULL AND trajectory_id IS NOT NULL)) AS attempts,
   coalesce(sum(model_calls), 0) AS model_calls,
   coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(cached_tokens), 0) AS cached_tokens,
   coalesce(sum(completion_tokens), 0) AS completion_tokens,

@@ -71,7 +71,22 @@ def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
     yield FunnelRow(name, "episodes", report["episodes"] + report["faults"], report["episodes"], "; ".join(reasons))
 
 
-_ROWS = {"calibration": _calibration, "tasks": _tasks, "imported": _episodes, "episodes": _episodes, "filter": _filter, "export": _export}
+def _method(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    """What a method attempted, what stood up to its tests, and why the rest did not; `also` says in words what else is worth knowing."""
+    reasons = [f"rejected: {counted(report['rejected'])}"] if report["rejected"] else []
+    reasons += [str(line) for line in report.get("also", ())]
+    yield FunnelRow(name, report["unit"], report["attempted"], report["verified"], "; ".join(reasons))
+
+
+_ROWS = {
+    "method": _method,
+    "calibration": _calibration,
+    "tasks": _tasks,
+    "imported": _episodes,
+    "episodes": _episodes,
+    "filter": _filter,
+    "export": _export,
+}
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -91,7 +92,9 @@ def kill_worker_or_server(model: Path, who: str) -> None:
 
 
 @pytest.mark.usefixtures("cpu")
-def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(vllm_python: Path, model: Path) -> None:
+def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(vllm_python: Path, model: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(model, tmp_path / "model")  # a path that no other server's command line names
+
     async def scene() -> list[Completion]:
         chat = open_model(settings(vllm_python, model))
         sampling = Sampling(temperature=1.0, max_tokens=16, seed=5)
