@@ -53,9 +53,13 @@ def readable(trajectory: Trajectory) -> Iterator[str]:
     yield click.style(f"trajectory {t.trajectory_id}", bold=True)
     by = f"{t.synthesizer} by {t.policy}" + (f" ({t.model})" if t.model else "")
     yield printable(f"task {t.task_id}  env {t.env}  trial {t.trial}  attempt {t.attempt}  {by}")
+    if t.parent_id is not None:
+        yield printable(f"continues {t.parent_id} from turn {t.pivot_turn}" + (", by somebody who saw gold" if t.gold_informed else ""))
     for observation in t.opening:
         yield from _observation(observation)
     for turn in t.turns:
+        if t.guidance is not None and turn.index == (t.pivot_turn or 0):
+            yield click.style("\n" + _indented("guided", f"{t.guidance}\n(whispered from here on; in no transcript)"), dim=True)
         yield from turn_lines(turn)
     yield ""
     verdict = f"{t.outcome}, ended by {t.termination}" + (f", reward {t.reward:g}" if t.reward is not None else "")
@@ -70,11 +74,9 @@ def readable(trajectory: Trajectory) -> Iterator[str]:
 
 def turn_lines(turn: Turn) -> Iterator[str]:
     """One turn: the agent's part, then what the world answered."""
-    notes = [
-        note
-        for note in (turn.agent, turn.sampled_by if turn.sampled_by != "policy" else None, f"masked: {turn.mask}" if turn.mask else None)
-        if note
-    ]
+    who = turn.sampled_by if turn.sampled_by != "policy" else None
+    what = f"put here: {turn.injected}" if turn.injected is not None else None
+    notes = [note for note in (turn.agent, who, what, f"masked: {turn.mask}" if turn.mask else None) if note]
     yield ""
     yield click.style(f"[{turn.index}]", bold=True) + (f" ({printable(', '.join(notes))})" if notes else "")
     if turn.thought:
@@ -90,6 +92,8 @@ def turn_lines(turn: Turn) -> Iterator[str]:
 def _observation(observation: Observation) -> Iterator[str]:
     label = {"tool": "tool", "user": "user", "environment": "world"}[observation.source]
     yield click.style(_indented(label, observation.content), fg="red" if observation.error else "cyan" if label == "user" else None)
+    if observation.planted is not None:
+        yield click.style(_indented("", f"(planted; the world had answered: {observation.planted.content})"), dim=True)
     if observation.wording is not None:
         yield click.style(_indented("", _worded(observation.wording)), dim=True)
 

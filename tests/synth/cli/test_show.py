@@ -4,14 +4,16 @@ import json
 import re
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
 from schemas.check import CheckResult, SubVerdict
-from schemas.trajectory import Deviation, Observation, ToolCall, TurnedDown, Wording
+from schemas.outcome import Outcome, Termination
+from schemas.trajectory import Deviation, Observation, Planted, SampledBy, ToolCall, Trajectory, Turn, TurnedDown, Wording
 from synth.cli.diff import diff
-from synth.cli.show import show
+from synth.cli.show import readable, show
 from synth.ledger import Ledger, StageRef
 from tests.trajectories import TOOLS, make_trajectory, make_turn
 
@@ -72,3 +74,20 @@ def test_attempts_at_different_tasks_are_compared_with_a_warning_in_one_line(run
     assert compared.exit_code == 0
     assert compared.stderr == "attempts at different tasks, task and other: what differs says little about the agents\n"
     assert CliRunner().invoke(diff, [run_dir, identity("a"), identity("c")]).stderr == ""
+
+
+def test_a_continuation_shows_whence_it_came_what_was_whispered_put_there_and_planted() -> None:
+    planted = Observation("503", error=True, planted=Planted("it is sent"))
+    trajectory = Trajectory(
+        trajectory_id="b", slot_id="s", attempt=0, task_id="t", env="e", trial=0, synthesizer="failure_injection", policy="chat",
+        outcome=Outcome.FAILURE, termination=Termination.AGENT_STOP, parent_id="a", pivot_turn=1, guidance="Look twice.",
+        turns=(
+            Turn(0, "Hello."),
+            Turn(1, "I do not look.", observations=(planted,), sampled_by=SampledBy.INJECTED, mask="injected", injected="FM-3.2"),
+        ),
+    )  # fmt: skip
+    shown = click.unstyle("\n".join(readable(trajectory)))
+    assert "continues a from turn 1" in shown
+    assert shown.index("[0]") < shown.index("Look twice.") < shown.index("[1]")
+    assert "(injected, put here: FM-3.2, masked: injected)" in shown
+    assert "(planted; the world had answered: it is sent)" in shown
