@@ -1,0 +1,124 @@
+"""When two turns of different trials are the same: canonical keys of actions, observations and states (methods: our definition).
+
+`action_key`: tool and canonical arguments, reasoning left out; `observation_key`: the answer without its volatile spans; `state_key`: the
+world's own logical key where it gives one, else the observation and the last `history` turn keys; `turn_key`: action and observation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from schemas.canonical import content_hash
+from schemas.trajectory import SampledBy, ToolCall, ToolSchema, Trajectory, Turn
+from synth.topology.volatile import Masking, Volatile
+
+CANON_VERSION = "1"
+Level = Literal["exact", "state"]
+"""How turns are merged: by action and observation, or by the tools called and the world's logical state after them."""
+
+
+class TurnKeys(msgspec.Struct, frozen=True):
+    """The keys of one turn; `parts` are what they were made of, so that any merge can be explained."""
+
+    action: str
+    observation: str
+    state: str
+    turn: str
+    tools: tuple[str, ...]
+    parts: tuple[str, str]
+
+    def node(self, level: Level) -> str:
+        """The node of the turn graph that the turn belongs to."""
+        return self.turn if level == "exact" else content_hash([self.tools, self.state])
+
+
+def trajectory_keys(trajectory: Trajectory, volatile: Volatile | None = None, history: int = 1) -> list[TurnKeys]:
+    """One per turn that an agent took: canned turns are none.
+
+    `history` turns enter the state key where the world gives no logical key: 0 where an observation shows the whole state.
+    """
+    masking = Masking(volatile or Volatile())
+    schemas = {tool["function"]["name"]: tool["function"].get("parameters", {}) for tool in trajectory.tools if "function" in tool}
+    for observation in trajectory.opening:
+        masking.text(observation.as_given().content)  # identifiers that it shows are numbered first
+    keys: list[TurnKeys] = []
+    for turn in trajectory.turns:
+        if turn.sampled_by is SampledBy.CANNED:
+            continue
+        keys.append(_turn_keys(turn, schemas, masking, keys, history))
+    return keys
+
+
+def _turn_keys(turn: Turn, schemas: Mapping[str, Any], masking: Masking, before: Sequence[TurnKeys], history: int) -> TurnKeys:
+    action = _action(turn, schemas, masking)
+    observation = [[o.source, o.error, _canonical_text(o.as_given().content, masking)] for o in turn.observations]
+    action_key, observation_key = content_hash(action), content_hash(observation)
+    turn_key = content_hash([action_key, observation_key])
+    past = [keys.turn for keys in before[len(before) - history :]] if history else []
+    state_key = turn.state_key if turn.state_key is not None else content_hash([observation_key, past])
+    tools = tuple(call.name for call in turn.tool_calls) or ("says",)
+    parts = (msgspec.json.encode(action).decode(), msgspec.json.encode(observation).decode())
+    return TurnKeys(action_key, observation_key, state_key, turn_key, tools, parts)
+
+
+def _action(turn: Turn, schemas: Mapping[str, Any], masking: Masking) -> list[Any]:
+    """The calls; where there are none, what was said, letter case and white space aside."""
+    if not turn.tool_calls:
+        return ["says", masking.text(turn.content or "").casefold()]
+    return [[call.name, canonical_arguments(call, schemas.get(call.name, {}))] for call in turn.tool_calls]
+
+
+def canonical_arguments(call: ToolCall, parameters: ToolSchema) -> Any:
+    """The arguments with the schema's defaults filled in, numbers in one form, strings without stray white space, sets in one order.
+
+    A list is a set where its schema says `uniqueItems`. Arguments that are no JSON object are their own text.
+    """
+    if call.parse_error is not None:
+        return call.arguments
+    given = call.parsed()
+    properties = parameters.get("properties", {}) if isinstance(parameters.get("properties", {}), dict) else {}
+    filled = {name: schema["default"] for name, schema in properties.items() if isinstance(schema, dict) and "default" in schema}
+    return {name: _canonical(value, properties.get(name, {})) for name, value in sorted({**filled, **given}.items())}
+
+
+def _canonical(value: Any, schema: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        inner = schema.get("properties", {}) if isinstance(schema, dict) else {}
+        return {key: _canonical(item, inner.get(key, {})) for key, item in sorted(value.items())}
+    if isinstance(value, list):
+        items = schema.get("items", {}) if isinstance(schema, dict) else {}
+        found = [_canonical(item, items) for item in value]
+        unordered = isinstance(schema, dict) and schema.get("uniqueItems") is True
+        return sorted(found, key=lambda item: msgspec.json.encode(item, order="deterministic")) if unordered else found
+    return value
+
+
+def _canonical_text(text: str, masking: Masking) -> str:
+    """An observation; JSON with its keys sorted, volatile spans masked either way."""
+    if text[:1] in ("{", "["):
+        try:
+            text = msgspec.json.encode(msgspec.json.decode(text), order="deterministic").decode()
+        except (msgspec.DecodeError, RecursionError):
+            return masking.text(text)
+    return masking.text(text)
+
+
+def explained(one: TurnKeys, other: TurnKeys) -> Iterator[str]:
+    """Why two turns are, or are not, the same: a line for each key, with the parts where they differ."""
+    for what, equal in (
+        ("action", one.action == other.action),
+        ("observation", one.observation == other.observation),
+        ("state", one.state == other.state),
+    ):
+        if equal:
+            yield f"{what}: equal"
+        elif what == "state":
+            yield f"state: {one.state} | {other.state}"
+        else:
+            at = ("action", "observation").index(what)
+            yield f"{what}: {one.parts[at]} | {other.parts[at]}"

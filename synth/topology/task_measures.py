@@ -1,0 +1,54 @@
+"""What the graph says about a task: how its branches fail, how many ways lead to success, what it is worth for RL."""
+
+from collections.abc import Hashable, Sequence
+from math import prod
+
+from synth.topology.graph import FAILURE, START, SUCCESS, TaskGraph
+
+PRIOR = (1.0, 1.0)
+"""Of a pass rate, as a Beta distribution."""
+CROWD = 8
+"""From so many trials on, a child counts only where two of them came by."""
+
+
+def error_branch_ratio(graph: TaskGraph) -> float | None:
+    """Edges out of branching nodes into children that never succeed, while a sibling does, over all edges out of branching nodes.
+
+    None without a branching node, and without both outcomes.
+    """
+    if not graph.mixed:
+        return None
+    least = 2 if len(graph.trials) >= CROWD else 1
+    wrong = total = 0
+    for successors in graph.successors().values():
+        children = [graph.nodes[node] for node in successors if node not in (SUCCESS, FAILURE)]
+        children = [count for count in children if count.n >= least]
+        if len(children) < 2:
+            continue
+        total += len(children)
+        if any(count.n_success for count in children):
+            wrong += sum(not count.n_success for count in children)
+    return wrong / total if total else None
+
+
+def strategic_heterogeneity(strategies: Sequence[Hashable]) -> float | None:
+    """Distinct strategies among the successes, over the successes; None for fewer than three."""
+    return len(set(strategies)) / len(strategies) if len(strategies) >= 3 else None
+
+
+def mixed_group_probability(successes: int, trials: int, group: int, prior: tuple[float, float] = PRIOR) -> float:
+    """E[1 - p^G - (1-p)^G] under the Beta posterior of the pass rate p: the chance that G trials have both outcomes.
+
+    Exact: E[p^G] = prod_{i<G} (a + i) / (a + b + i). Raises `ValueError` for counts that cannot be.
+    """
+    if not 0 <= successes <= trials or group < 1:
+        raise ValueError(f"{successes} successes of {trials} trials, group {group}")
+    a, b = prior[0] + successes, prior[1] + trials - successes
+    all_pass = prod((a + i) / (a + b + i) for i in range(group))
+    all_fail = prod((b + i) / (a + b + i) for i in range(group))
+    return 1.0 - all_pass - all_fail
+
+
+def inner_nodes(graph: TaskGraph) -> int:
+    """Nodes that stand for turns."""
+    return len(graph.nodes.keys() - {START, SUCCESS, FAILURE})

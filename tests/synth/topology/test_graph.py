@@ -1,0 +1,124 @@
+"""Trials of a task as one graph: who is counted, what is merged, what the counts are."""
+
+from typing import Any
+
+import pytest
+
+from schemas.outcome import Outcome, Termination
+from schemas.trajectory import Observation, Turn
+from synth.topology.graph import FAILURE, START, SUCCESS, Count, TaskGraph, as_networkx, is_donor, task_graph
+from synth.topology.keys import explained, trajectory_keys
+from tests.synth.topology.trials import trial, turn
+
+
+def graph(*trials: Any, level: Any = "exact") -> TaskGraph:
+    return task_graph("t", [(one, trajectory_keys(one)) for one in trials], level)
+
+
+def names(found: TaskGraph) -> dict[str, str]:
+    """Node -> the letter that it stands for, by the first trial's path."""
+    return {
+        node: letter
+        for trial_, path in zip(found.trials, ("abc", "abd", "aab"), strict=False)
+        for node, letter in zip(trial_.nodes, path, strict=True)
+    }
+
+
+def test_equal_turns_are_one_node_and_loops_are_counted_once_per_trial() -> None:
+    found = graph(trial("1", "abc", True), trial("2", "abd", False), trial("3", "aab", True))
+    by_letter = {names(found)[node]: (count.n, count.n_success) for node, count in found.nodes.items() if node in names(found)}
+    assert by_letter == {"a": (3, 2), "b": (3, 2), "c": (1, 1), "d": (1, 0)}
+    assert (found.nodes[START].n, found.nodes[SUCCESS].n, found.nodes[FAILURE].n) == (3, 2, 1)
+    letters = {**names(found), START: START, SUCCESS: SUCCESS, FAILURE: FAILURE}
+    edges = {letters[one] + ">" + letters[other]: (count.n, count.n_success) for (one, other), count in found.edges.items()}
+    assert edges == {
+        "START>a": (3, 2), "a>b": (3, 2), "b>c": (1, 1), "b>d": (1, 0), "c>SUCCESS": (1, 1), "d>FAILURE": (1, 0),
+        "a>a": (1, 1), "b>SUCCESS": (1, 1),
+    }  # fmt: skip
+    assert found.singletons() == 0.5
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"synthesizer": "reflect_retry"},
+        {"synthesizer": "critical_step"},
+        {"parent_id": "p", "pivot_turn": 1},
+        {"guidance": "look"},
+        {"outcome": Outcome.UNKNOWN, "termination": Termination.UNREPORTED},
+    ],
+)
+def test_interventions_and_what_has_no_verdict_never_enter(changes: dict[str, Any]) -> None:
+    other = trial("2", "ab", True, **changes)
+    assert not is_donor(other)
+    with pytest.raises(ValueError, match="is no trial"):
+        graph(trial("1", "ab", True), other)
+
+
+def test_trials_of_two_policies_make_no_one_graph() -> None:
+    with pytest.raises(ValueError, match="of 2 policies"):
+        graph(trial("1", "ab", True), trial("2", "ab", True, sampling={"temperature": 1.0}))
+
+
+def test_arguments_are_compared_by_value_and_observations_without_volatile_spans() -> None:
+    stamp = "done at 2026-01-05T10:00:0{} by job 1f0e8a6c-0000-4000-8000-00000000000{}"
+    one = trial("1", [turn(0, "get", stamp.format(1, 1), id=" A  1 ", amount=2.0)], True)
+    other = trial("2", [turn(0, "get", stamp.format(2, 2), amount=2, id="A 1")], True)
+    (first,), (second,) = trajectory_keys(one), trajectory_keys(other)
+    assert first.turn == second.turn
+    assert list(explained(first, second)) == ["action: equal", "observation: equal", "state: equal"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"), [("total 12.50", "total 12.05"), ("order O-7731", "order O-7732"), ("2026-01-05", "2026-01-06")]
+)
+def test_what_a_task_may_ask_for_is_never_masked(answer: str, again: str) -> None:
+    (first,), (second,) = (
+        trajectory_keys(trial("1", [turn(0, "get", answer)], True)),
+        trajectory_keys(trial("2", [turn(0, "get", again)], True)),
+    )
+    assert first.observation != second.observation
+    assert next(line for line in explained(first, second) if line.startswith("observation")).count(answer) == 1
+
+
+def test_at_the_level_of_states_wording_and_arguments_are_merged_where_the_world_is_the_same() -> None:
+    one = trial("1", [turn(0, "get", "A", "s0", id=1), turn(1, "set", "ok", "s1", to=1)], True)
+    other = trial("2", [turn(0, "get", "B", "s0", id=2), turn(1, "set", "done", "s1", to=1)], False)
+    assert len(graph(one, other, level="state").nodes) == 3 + 2
+    assert len(graph(one, other).nodes) == 3 + 4
+
+
+def test_without_a_logical_state_the_history_of_turns_tells_states_apart() -> None:
+    one = trial("1", [turn(0, "a"), turn(1, "c")], True)
+    other = trial("2", [turn(0, "b"), turn(1, "c")], True)
+    assert trajectory_keys(one)[1].state != trajectory_keys(other)[1].state
+    assert trajectory_keys(one, history=0)[1].state == trajectory_keys(other, history=0)[1].state
+
+
+def test_schema_defaults_are_filled_in_and_sets_have_one_order() -> None:
+    parameters = {"properties": {"page": {"default": 1}, "ids": {"type": "array", "uniqueItems": True}, "path": {"type": "array"}}}
+    tools = ({"type": "function", "function": {"name": "list", "parameters": parameters}},)
+    one = trial("1", [turn(0, "list", ids=["b", "a"], path=[1, 2])], True, tools=tools)
+    same = trial("2", [turn(0, "list", ids=["a", "b"], page=1, path=[1, 2])], True, tools=tools)
+    other = trial("3", [turn(0, "list", ids=["a", "b"], page=1, path=[2, 1])], True, tools=tools)
+    keys = [trajectory_keys(t)[0].action for t in (one, same, other)]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_the_words_of_an_answer_count_without_case_and_white_space_and_reasoning_never() -> None:
+    one = trial("1", [Turn(0, content="It is  SENT.", thought="hm")], True)
+    other = trial("2", [Turn(0, content="it is sent.", thought="ah", observations=(Observation("ok"),))], True)
+    assert trajectory_keys(one)[0].action == trajectory_keys(other)[0].action
+
+
+def test_networkx_is_given_every_count() -> None:
+    found = as_networkx(graph(trial("1", "ab", True), trial("2", "ac", False)))
+    assert found.nodes[START] == {"n": 2, "n_success": 1}
+    assert sum(data["n"] for _, _, data in found.in_edges(SUCCESS, data=True)) == 1
+
+
+def test_counts_are_of_trials() -> None:
+    count = Count()
+    count.add(True)
+    count.add(False)
+    assert (count.n, count.n_success) == (2, 1)

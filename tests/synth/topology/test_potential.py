@@ -1,0 +1,75 @@
+"""The success potential: a hand-computed case, and that pure noise is ranked as noise."""
+
+from random import Random
+
+import pytest
+
+from synth.topology.graph import Trial, graph_of
+from synth.topology.potential import drops, potentials
+from synth.topology.ranking import concordance, within_tasks
+
+
+def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:
+    trials = [Trial("1", True, ("a", "b")), Trial("2", True, ("a", "b")), Trial("3", False, ("a", "c")), Trial("4", False, ("a", "d"))]
+    first, second, third, fourth = potentials(graph_of("t", trials))
+    # donors of 1: 2 (pass), 3, 4 (fail): rate 1/3. a: 3 came by, 1 passed: (1 + 2/3) / 5 - 1/3 = 0. b: trial 2 alone: (1 + 2/3) / 3 - 1/3
+    assert first.by_turn == pytest.approx((0.0, 5 / 9 - 1 / 3))
+    assert second.by_turn == pytest.approx(first.by_turn)
+    # donors of 3: 1, 2 pass, 4 fails: rate 2/3. a: (2 + 4/3) / 5 - 2/3 = 0; nobody else took c
+    assert third.by_turn == (pytest.approx(0.0), None)
+    assert (third.support, third.seen, third.donors) == ((3, 0), 0.5, 3)
+    assert fourth.mean() == pytest.approx(0.0)
+    assert first.mean() == pytest.approx((5 / 9 - 1 / 3) / 2)
+    assert first.mean(1) == pytest.approx(0.0)
+
+
+def test_a_trial_that_is_alone_or_mostly_on_ways_of_its_own_has_no_potential() -> None:
+    (alone,) = potentials(graph_of("t", [Trial("1", True, ("a",))]))
+    assert (alone.by_turn, alone.pass_rate, alone.mean()) == ((None,), None, None)
+    trials = [Trial("1", True, ("a", "x", "y", "z")), Trial("2", False, ("a",))]
+    assert potentials(graph_of("t", trials))[0].mean() is None  # a quarter of its turns is known
+
+
+def test_a_drop_is_told_where_enough_donors_came_by() -> None:
+    good = [Trial(str(n), True, ("a", "b")) for n in range(4)]
+    bad = [Trial(str(n + 4), False, ("a", "c")) for n in range(4)]
+    last = potentials(graph_of("t", [*good, *bad]))[-1]
+    # donors of the last: 4 pass, 3 fail: rate 4/7; at c 3 came by and none passed: (0 + 8/7) / 5 - 4/7 = -12/35
+    assert last.by_turn[1] == pytest.approx(-12 / 35)
+    assert drops(last) == [1]
+    assert drops(last, support=4) == []
+
+
+def test_outcomes_that_are_noise_are_ranked_as_noise() -> None:
+    rng = Random(20261121)
+    by_task = {}
+    for task in range(1000):
+        trials = [Trial(str(n), rng.random() < 0.5, tuple(f"{depth}{rng.randrange(4)}" for depth in range(8))) for n in range(8)]
+        found = potentials(graph_of(str(task), trials))
+        by_task[str(task)] = [
+            (mean, trial.success) for trial, potential in zip(trials, found, strict=True) if (mean := potential.mean()) is not None
+        ]
+    ranking = within_tasks(by_task, resamples=200)
+    assert ranking is not None
+    assert 0.45 <= ranking.auroc <= 0.55
+
+
+def test_turns_that_decide_are_ranked_above_noise() -> None:
+    rng = Random(7)
+    by_task = {}
+    for task in range(300):
+        trials = []
+        for n in range(8):
+            path = tuple(f"{depth}{rng.randrange(3)}" for depth in range(5))
+            trials.append(Trial(str(n), rng.random() < (0.9 if path[2] == "20" else 0.2), path))
+        found = potentials(graph_of(str(task), trials))
+        by_task[str(task)] = [(mean, t.success) for t, p in zip(trials, found, strict=True) if (mean := p.mean()) is not None]
+    ranking = within_tasks(by_task, resamples=500)
+    assert ranking is not None
+    assert ranking.low > 0.5
+
+
+def test_concordance_counts_pairs_and_halves_ties() -> None:
+    assert concordance([(1.0, True), (0.5, False), (1.0, False)]) == (0.75, 2)
+    assert concordance([(1.0, True)]) is None
+    assert within_tasks({"a": [(1.0, True)]}) is None
