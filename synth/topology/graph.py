@@ -76,8 +76,9 @@ def is_donor(trajectory: Trajectory) -> bool:
 
 
 def population(trajectory: Trajectory) -> str:
-    """Who played it and how it was sampled: trials of different populations are never counted together."""
-    return content_hash([trajectory.policy, trajectory.model, trajectory.role, trajectory.weights_id, dict(trajectory.sampling)])
+    """Who played it, how it was sampled and what it was shown first: trials of different populations are never counted together."""
+    who = [trajectory.policy, trajectory.model, trajectory.role, trajectory.weights_id, dict(trajectory.sampling)]
+    return content_hash([who, trajectory.system_prompt, trajectory.tools])
 
 
 def task_graph(task_id: str, paths: Iterable[tuple[Trajectory, Sequence[TurnKeys]]], level: Level = "exact") -> TaskGraph:

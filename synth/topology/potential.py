@@ -36,24 +36,41 @@ class Potential(msgspec.Struct, frozen=True):
 
 def potentials(graph: TaskGraph, kappa: float = KAPPA) -> list[Potential]:
     """One per trial, in their order."""
-    return [_potential(graph, trial, kappa) for trial in graph.trials]
+    return [_potential(graph, trial, kappa, (trial,)) for trial in graph.trials]
 
 
-def _potential(graph: TaskGraph, trial: Trial, kappa: float) -> Potential:
-    donors = len(graph.trials) - 1
-    successes = sum(other.success for other in graph.trials) - trial.success
-    if not donors:
+def _potential(graph: TaskGraph, trial: Trial, kappa: float, left_out: Sequence[Trial]) -> Potential:
+    donors = len(graph.trials) - len(left_out)
+    successes = sum(other.success for other in graph.trials) - sum(other.success for other in left_out)
+    if donors < 1:
         return Potential(trial.trajectory_id, 0, None, (None,) * len(trial.nodes), (0,) * len(trial.nodes), 0.0)
     rate = successes / donors
     values: list[float | None] = []
     support: list[int] = []
     for node in trial.nodes:
         count = graph.nodes[node]
-        n, s = count.n - 1, count.n_success - trial.success
+        there = [other for other in left_out if node in other.nodes]
+        n, s = count.n - len(there), count.n_success - sum(other.success for other in there)
         support.append(n)
         values.append((s + kappa * rate) / (n + kappa) - rate if n else None)
     seen = sum(value is not None for value in values) / len(values) if values else 0.0
     return Potential(trial.trajectory_id, donors, rate, tuple(values), tuple(support), seen)
+
+
+def pairwise(graph: TaskGraph, turns: int | None = None, kappa: float = KAPPA) -> list[tuple[float, float]]:
+    """For each success and failure of the task, both mean potentials by the same donors: all trials but those two.
+
+    Comparing trials by `potentials` favours failures where there are few trials, for each of the two is a donor of the other; with
+    both left out, noise ranks them at .5 whatever the number of trials (leave-pair-out, Airola et al. 2011). Pairs of which one has
+    no potential are left out.
+    """
+    found = []
+    for good in (trial for trial in graph.trials if trial.success):
+        for bad in (trial for trial in graph.trials if not trial.success):
+            means = [_potential(graph, trial, kappa, (good, bad)).mean(turns) for trial in (good, bad)]
+            if means[0] is not None and means[1] is not None:
+                found.append((means[0], means[1]))
+    return found
 
 
 def drops(potential: Potential, by: float = 0.25, support: int = 2) -> Sequence[int]:

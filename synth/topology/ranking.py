@@ -31,7 +31,18 @@ def concordance(trials: Scored) -> tuple[float, int] | None:
 
 def within_tasks(by_task: Mapping[str, Scored], *, resamples: int = 2000, seed: int = 0) -> Ranking | None:
     """None where no task has both outcomes."""
-    found = [value for trials in by_task.values() if (value := concordance(trials)) is not None]
+    return over_tasks([value for trials in by_task.values() if (value := concordance(trials)) is not None], resamples=resamples, seed=seed)
+
+
+def of_pairs(by_task: Mapping[str, Sequence[tuple[float, float]]], *, resamples: int = 2000, seed: int = 0) -> Ranking | None:
+    """The same from pairs (score of the success, score of the failure) that were each scored for the comparison with the other."""
+    gaps = {task: np.array([good - bad for good, bad in pairs]) for task, pairs in by_task.items() if pairs}
+    found = [(float(((gap > 0) + 0.5 * (gap == 0)).mean()), gap.size) for gap in gaps.values()]
+    return over_tasks(found, resamples=resamples, seed=seed)
+
+
+def over_tasks(found: Sequence[tuple[float, int]], *, resamples: int, seed: int) -> Ranking | None:
+    """The mean of the tasks' concordances with its interval; None without any."""
     if not found:
         return None
     values = np.array([value for value, _ in found])

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from synth.topology.graph import Trial, graph_of
-from synth.topology.potential import drops, potentials
-from synth.topology.ranking import concordance, within_tasks
+from synth.topology.graph import TaskGraph, Trial, graph_of
+from synth.topology.potential import drops, pairwise, potentials
+from synth.topology.ranking import Ranking, concordance, of_pairs, within_tasks
 
 
 def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:
@@ -40,33 +40,58 @@ def test_a_drop_is_told_where_enough_donors_came_by() -> None:
     assert drops(last, support=4) == []
 
 
-def test_outcomes_that_are_noise_are_ranked_as_noise() -> None:
+def noise(trials: int, tasks: int = 1000) -> list[TaskGraph]:
+    """Tasks whose outcomes are coin flips, whatever was done."""
     rng = Random(20261121)
-    by_task = {}
-    for task in range(1000):
-        trials = [Trial(str(n), rng.random() < 0.5, tuple(f"{depth}{rng.randrange(4)}" for depth in range(8))) for n in range(8)]
-        found = potentials(graph_of(str(task), trials))
-        by_task[str(task)] = [
-            (mean, trial.success) for trial, potential in zip(trials, found, strict=True) if (mean := potential.mean()) is not None
-        ]
-    ranking = within_tasks(by_task, resamples=200)
+    return [
+        graph_of(
+            str(task), [Trial(str(n), rng.random() < 0.5, tuple(f"{depth}{rng.randrange(4)}" for depth in range(8))) for n in range(trials)]
+        )
+        for task in range(tasks)
+    ]
+
+
+def one_by_one(graphs: list[TaskGraph]) -> Ranking:
+    by_task = {
+        graph.task_id: [(mean, t.success) for t, p in zip(graph.trials, potentials(graph), strict=True) if (mean := p.mean()) is not None]
+        for graph in graphs
+    }
+    ranking = within_tasks(by_task, resamples=500)
     assert ranking is not None
-    assert 0.45 <= ranking.auroc <= 0.55
+    return ranking
+
+
+def in_pairs(graphs: list[TaskGraph]) -> Ranking:
+    ranking = of_pairs({graph.task_id: pairwise(graph) for graph in graphs}, resamples=500)
+    assert ranking is not None
+    return ranking
+
+
+def test_with_eight_trials_outcomes_that_are_noise_are_ranked_as_noise() -> None:
+    assert 0.45 <= one_by_one(noise(8)).auroc <= 0.55
+
+
+def test_with_four_trials_only_pairs_scored_by_the_same_donors_rank_noise_as_noise() -> None:
+    graphs = noise(4)
+    assert 0.45 <= in_pairs(graphs).auroc <= 0.55
+    assert one_by_one(graphs).high < 0.5  # each is a donor of the other: not to be used for comparing trials of small groups
+
+
+def test_a_pair_is_scored_by_the_trials_beside_it() -> None:
+    trials = [Trial("1", True, ("a",)), Trial("2", True, ("a",)), Trial("3", False, ("a",)), Trial("4", False, ("b",))]
+    found = pairwise(graph_of("t", trials))
+    # 1 against 3: donors 2 (pass, a) and 4 (fail, b), rate 1/2; both were at a: (1 + 1) / 3 - 1/2 = 1/6. 1 against 4: nobody else was at b
+    assert found == [(pytest.approx(1 / 6), pytest.approx(1 / 6))] * 2
 
 
 def test_turns_that_decide_are_ranked_above_noise() -> None:
     rng = Random(7)
-    by_task = {}
+    graphs = []
     for task in range(300):
-        trials = []
-        for n in range(8):
-            path = tuple(f"{depth}{rng.randrange(3)}" for depth in range(5))
-            trials.append(Trial(str(n), rng.random() < (0.9 if path[2] == "20" else 0.2), path))
-        found = potentials(graph_of(str(task), trials))
-        by_task[str(task)] = [(mean, t.success) for t, p in zip(trials, found, strict=True) if (mean := p.mean()) is not None]
-    ranking = within_tasks(by_task, resamples=500)
-    assert ranking is not None
-    assert ranking.low > 0.5
+        paths = [tuple(f"{depth}{rng.randrange(3)}" for depth in range(5)) for _ in range(8)]
+        graphs.append(graph_of(str(task), [Trial(str(n), rng.random() < (0.9 if p[2] == "20" else 0.2), p) for n, p in enumerate(paths)]))
+    assert one_by_one(graphs).low > 0.5
+    assert in_pairs(graphs).low > 0.5
 
 
 def test_concordance_counts_pairs_and_halves_ties() -> None:
