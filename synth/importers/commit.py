@@ -158,7 +158,7 @@ class Import:
             return []
         ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories]))
         self._wrote = True
-        line, kept, ended = self._ledger.write_shard(ref, rows.trajectories, list(rows.tasks.values()), scores=rows.scores)
+        line, kept, ended = self._ledger.write_shard(ref, rows.trajectories, list(rows.tasks.values()), {"scores": rows.scores})
         for before, now in zip(rows.trajectories, kept, strict=True):
             if any(now is other for other in ended):
                 tally.end(before, now)

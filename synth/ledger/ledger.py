@@ -17,6 +17,7 @@ from schemas.outcome import Outcome
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
+from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.manifest import DoneLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
 from synth.ledger.role_reply import RoleReply
@@ -123,6 +124,8 @@ class Ledger:
         decisions: Sequence[Decision] = (),
         scores: Sequence[Score] = (),
         replies: Sequence[RoleReply] = (),
+        nodes: Sequence[Node] = (),
+        edges: Sequence[Edge] = (),
         name: str = "",
     ) -> list[Trajectory]:
         """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts.
@@ -130,9 +133,11 @@ class Ledger:
         A trajectory with a value that cannot be held is committed as an invalid attempt; those are returned (see `ended_line`).
         `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other record that cannot be held.
         """
+        records: dict[str, Sequence[msgspec.Struct]] = {"decisions": decisions, "scores": scores, "replies": replies}
+        records |= {"nodes": nodes, "edges": edges}
         while True:
             self.refresh()
-            line, kept, ended = self.write_shard(ref, trajectories, tasks, decisions=decisions, scores=scores, replies=replies, name=name)
+            line, kept, ended = self.write_shard(ref, trajectories, tasks, records, name)
             while not manifest.append(self.storage, self.state.lines, line):
                 self._after_another()
                 if kept != self._renumbered(kept) or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded):
@@ -148,18 +153,15 @@ class Ledger:
         ref: StageRef,
         trajectories: Sequence[Trajectory],
         tasks: Sequence[Task],
-        *,
-        decisions: Sequence[Decision] = (),
-        scores: Sequence[Score] = (),
-        replies: Sequence[RoleReply] = (),
+        records: Mapping[str, Sequence[msgspec.Struct]],
         name: str = "",
     ) -> tuple[ShardLine, Sequence[Trajectory], list[Trajectory]]:
-        """Writes a shard's files without committing them: until a line of the manifest names them they are part of nothing.
+        """Writes a shard's files, `records` by table, uncommitted: until a line of the manifest names them they are part of nothing.
 
         Also returns the trajectories as they were written, and those of them that became invalid for it.
         """
         given = self._renumbered(trajectories)
-        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, given, tasks, decisions, scores, replies)
+        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, given, tasks, records)
         line = ShardLine(
             stage=ref.stage,
             stage_key=ref.stage_key,

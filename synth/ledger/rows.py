@@ -105,7 +105,7 @@ def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
 
 
 def record_table(name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str) -> pa.Table:
-    """Scores, decisions or replies, one row each; their `detail` as JSON."""
+    """Scores, decisions and the like, one row each; their `detail` as JSON."""
     columns = {
         field.name: [getattr(record, field.name) for record in records]
         for field in TABLES[name]
@@ -120,20 +120,16 @@ def shard_tables(
     stage_key: str,
     trajectories: Sequence[Trajectory],
     tasks: Sequence[Task],
-    decisions: Sequence[msgspec.Struct],
-    scores: Sequence[msgspec.Struct],
-    replies: Sequence[msgspec.Struct] = (),
+    records: Mapping[str, Sequence[msgspec.Struct]],
 ) -> dict[str, pa.Table]:
-    """The tables of one shard; those without rows are left out."""
+    """The tables of one shard, `records` by table; those without rows are left out."""
     tables: dict[str, pa.Table] = {}
     if trajectories:
         tables["turns"] = turn_table(trajectories, stage, stage_key)
         tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
     if tasks:
         tables["tasks"] = task_table(tasks, stage, stage_key)
-    for name, records in (("decisions", decisions), ("scores", scores), ("replies", replies)):
-        if records:
-            tables[name] = record_table(name, records, stage, stage_key)
+    tables |= {name: record_table(name, found, stage, stage_key) for name, found in records.items() if found}
     return tables
 
 

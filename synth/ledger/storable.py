@@ -38,25 +38,23 @@ def storable_shard(
     stage_key: str,
     trajectories: Sequence[Trajectory],
     tasks: Sequence[Task],
-    decisions: Sequence[msgspec.Struct],
-    scores: Sequence[msgspec.Struct],
-    replies: Sequence[msgspec.Struct] = (),
+    records: Mapping[str, Sequence[msgspec.Struct]],
 ) -> tuple[Sequence[Trajectory], dict[str, pa.Table], list[Trajectory]]:
     """The trajectories as they can be held, the shard's tables, and those of the trajectories that had to become invalid for it.
 
     Raises `SynthError` for any other record that cannot be held.
     """
     try:
-        return trajectories, _readable_tables(stage, stage_key, trajectories, tasks, decisions, scores, replies), []
+        return trajectories, _readable_tables(stage, stage_key, trajectories, tasks, records), []
     except UNSTORABLE:
         kept = [storable(trajectory) for trajectory in trajectories]
-    for table, records in (("trajectories", kept), ("tasks", tasks), ("decisions", decisions), ("scores", scores), ("replies", replies)):
-        for record in records:
-            problem = _problem({table: [record]})
+    for table, rows in (("trajectories", kept), ("tasks", tasks), *records.items()):
+        for record in rows:
+            problem = _problem(table, record)
             if problem is not None:
                 raise SynthError(f"stage {stage}: a row of {table} cannot be stored ({problem}): {record!r}"[:600])
     ended = [new for old, new in zip(trajectories, kept, strict=True) if new is not old]
-    return kept, _readable_tables(stage, stage_key, kept, tasks, decisions, scores, replies), ended
+    return kept, _readable_tables(stage, stage_key, kept, tasks, records), ended
 
 
 def ended_line(trajectory: Trajectory) -> str:
@@ -74,7 +72,7 @@ def _readable_tables(stage: str, stage_key: str, trajectories: Sequence[Trajecto
 
 def storable(trajectory: Trajectory) -> Trajectory:
     """The trajectory itself; or, where a value cannot be held, an invalid attempt that ends before it and names the field."""
-    if _problem({"trajectories": [trajectory]}) is None:
+    if _problem("trajectories", trajectory) is None:
         return trajectory
     bare = msgspec.structs.replace(trajectory, turns=())
     cut, problems = len(trajectory.turns), dict[str, str]()
@@ -103,11 +101,11 @@ def storable(trajectory: Trajectory) -> Trajectory:
     return msgspec.structs.replace(trajectory, **changes)
 
 
-def _problem(records: Mapping[str, Sequence[Any]]) -> str | None:
-    """Why these records fit no table, or None."""
-    order = ("trajectories", "tasks", "decisions", "scores", "replies")
+def _problem(table: str, record: Any) -> str | None:
+    """Why a record does not fit its table, or None."""
+    rows = {table: [record]}
     try:
-        _readable_tables("", "", *(records.get(table, ()) for table in order))
+        _readable_tables("", "", rows.pop("trajectories", ()), rows.pop("tasks", ()), rows)
     except UNSTORABLE as error:
         return " ".join(str(error).split())[:200]
     return None
@@ -120,7 +118,7 @@ def _unstorable(record: S, as_trajectory: Callable[[S], Trajectory]) -> dict[str
     found = {}
     for field in fields:
         alone = msgspec.structs.replace(bare, **{field.name: getattr(record, field.name)})
-        problem = _problem({"trajectories": [as_trajectory(alone)]})
+        problem = _problem("trajectories", as_trajectory(alone))
         if problem is not None:
             found[field.name] = problem
     return found

@@ -39,8 +39,13 @@ TABLES: dict[str, pa.Schema] = {
         ("weights_id", _S), ("content", _S), ("thought", _S), ("unreadable", _S), ("model_calls", _I), ("prompt_tokens", _I),
         ("completion_tokens", _I), ("cached_tokens", _I), ("cost_usd", _F),
     ),
-    "nodes": _schema(("task_id", _S), ("node", _S)),
-    "edges": _schema(("task_id", _S), ("source_node", _S), ("target_node", _S)),
+    "nodes": _schema(
+        ("task_id", _S), ("node", _S), ("population", _S), ("level", _S), ("n", _I), ("n_success", _I), ("tools", pa.list_(_S)),
+        ("trajectory_id", _S), ("turn", _I),
+    ),
+    "edges": _schema(
+        ("task_id", _S), ("source_node", _S), ("target_node", _S), ("population", _S), ("level", _S), ("n", _I), ("n_success", _I),
+    ),
 }
 # fmt: on
 """Arrow schema by table; JSON at rest is a string column, never an inferred struct (its keys would be null-filled)."""

@@ -12,6 +12,7 @@ from schemas.outcome import Fault, Outcome
 from synth.ledger import Ledger
 from synth.ledger.views import query
 from synth.rollout.episode import canonical_content
+from tests.echo_fault import planned_fault
 from tests.flow_files import echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -127,7 +128,7 @@ def test_faults_of_the_world_are_not_tried_again_by_a_rerun(tmp_path: Path) -> N
     )
     _, reports, _ = run_flow(flow, url)
     assert (reports["rollout"]["outcomes"], reports["rollout"]["faults"]) == ({"invalid": 4}, {"environment": 4})
-    assert reports["rollout"]["details"] == {"step: RuntimeError: planned: echo fails at turn 1 (echo.py:110 in step)": 4}
+    assert reports["rollout"]["details"] == {planned_fault(1): 4}
     assert reports["filter"]["total"] == 0
     _, _, said = run_flow(flow, url)
     assert "rollout: nothing to do" in said

@@ -10,6 +10,7 @@ from schemas.trajectory import Usage
 from synth.ledger import Ledger
 from synth.run.budget import Budget
 from synth.run.closing import closing_lines, failure
+from tests.echo_fault import planned_fault
 from tests.flow_files import echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -120,14 +121,11 @@ def test_a_world_that_broke_is_named_with_what_to_do_and_a_new_version_runs_agai
     flow = echo_flow(env={"name": "echo", "tasks": 3, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}])
     run, reports, _ = run_flow(flow, url)
     lines = list(closing_lines(run, reports, lambda identity: f"synth show {url} {identity}"))
-    assert lines[0] == "fault    6 x step: RuntimeError: planned: echo fails at turn 1 (echo.py:110 in step)"
+    assert lines[0] == f"fault    6 x {planned_fault(1)}"
     assert lines[1].startswith("world    6 attempts ended in faults of the world")
     assert lines[1].endswith("after a fix raise `version` in the EnvSpec of echo to run its episodes again")
     assert lines[2].startswith(f"look     synth show {url} ")
-    assert failure(reports) == (
-        "none of the 6 attempts is valid, all ended in faults; the commonest: step: RuntimeError: planned: echo fails at turn 1 "
-        "(echo.py:110 in step)"
-    )
+    assert failure(reports) == f"none of the 6 attempts is valid, all ended in faults; the commonest: {planned_fault(1)}"
 
 
 def test_one_valid_attempt_is_enough_for_a_run_to_have_worked() -> None:

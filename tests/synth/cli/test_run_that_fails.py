@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.echo_fault import planned_fault
 from tests.flow_files import SYNTH, echo_flow, model_flow
 from tests.synth.models.chat_server import ChatServer, Mishap
 
@@ -37,7 +38,7 @@ def test_a_run_in_which_every_attempt_is_a_fault_says_which_and_exits_1(tmp_path
     for _ in range(2):
         done = run(tmp_path, flow.model_dump(mode="json"))
         assert done.returncode == 1
-        assert "fault    4 x step: RuntimeError: planned: echo fails at turn 1 (echo.py:110 in step)" in done.stdout
+        assert f"fault    4 x {planned_fault(1)}" in done.stdout
         assert "after a fix raise `version` in the EnvSpec of echo" in done.stdout
         assert "\nlook     " in done.stdout
         assert last_line(done).startswith("synth: none of the 4 attempts is valid, all ended in faults; the commonest: step: RuntimeError")

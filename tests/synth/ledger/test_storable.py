@@ -130,7 +130,7 @@ def test_any_other_record_that_cannot_be_held_stops_with_one_line_and_commits_no
 @pytest.mark.parametrize(("table", "column"), [(table, name) for table in ("trajectories", "turns") for name in TABLES[table].names])
 @pytest.mark.parametrize("value", ["{", None])
 def test_the_check_before_a_commit_refuses_what_a_reader_would_trip_over(table: str, column: str, value: str | None) -> None:
-    tables = shard_tables("s", "k", [with_turn(0)], [], [], [])
+    tables = shard_tables("s", "k", [with_turn(0)], [], {})
     place, kind = TABLES[table].get_field_index(column), TABLES[table].field(column).type
     spoiled = pa.array([value if kind == pa.string() else None] * len(tables[table]), kind)
     tables[table] = tables[table].set_column(place, TABLES[table].field(column), spoiled)
