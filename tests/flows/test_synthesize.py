@@ -182,7 +182,7 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
     [
         ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, storefront"),
         ({"env": {"name": "echo", "turnz": 3}}, "env.turnz is not a setting; allowed: blocking_ms"),
-        ({"stages": ["rolout"]}, r"stages\[0\]: unknown stage 'rolout'; known: export, filter, rollout"),
+        ({"stages": ["rolout"]}, r"stages\[0\]: unknown stage 'rolout'; known: .*export, .*filter, .*rollout"),
         (
             {"stages": [{"rollout": {"trails": 3}}]},
             r"stages\[0\].rollout.trails is not a setting; allowed: limits, live, role, shard, trials",
@@ -192,7 +192,7 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
             r"stages\[0\].rollout.limits.max_turn is not a setting; allowed: .*max_turns",
         ),
         ({"stages": [{"rollout": {"role": "judge"}}]}, "rollout needs the role 'judge'"),
-        ({"stages": [{"filter": ["solvd"]}]}, "unknown filter 'solvd'; known: reexecuted, solved"),
+        ({"stages": [{"filter": ["solvd"]}]}, "unknown filter 'solvd'; known: .*reexecuted, .*solved"),
         ({"stages": [{"filter": []}]}, "give a list of filters"),
         ({"stages": [{"export": {"kinds": ["sftt"]}}]}, r"stages\[0\].export.kinds: 'sftt' is not a kind"),
         ({"stages": [{"export": {"as": "trll"}}]}, r"'trll' is not a form of sft; known: trl"),
