@@ -1,0 +1,60 @@
+"""The stage `topology` in a flow: what it writes, what it leaves alone, and that it is done once."""
+
+from pathlib import Path
+
+from schemas.flow import Flow
+from synth.ledger import Ledger
+from synth.ledger.views import query
+from tests.flow_files import echo_flow, run_flow
+
+
+def rows(url: str, sql: str) -> list[tuple[object, ...]]:
+    return query(Ledger(url), sql).fetchall()
+
+
+INNER = "node NOT IN ('START', 'SUCCESS', 'FAILURE')"
+
+
+def flow(trials: int = 4) -> Flow:
+    return echo_flow(
+        models={"explorer": {"policy": "expert", "profiles": "mixed"}},
+        stages=[{"rollout": {"trials": trials}}, "topology", {"filter": ["solved"]}],
+    )
+
+
+def test_every_task_has_a_graph_whose_counts_are_those_of_its_trials(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    _, reports, _ = run_flow(flow(), url)
+    trials = rows(url, "SELECT task_id, count(*), count(*) FILTER (outcome = 'success') FROM trajectories GROUP BY 1 ORDER BY 1")
+    ends = "SELECT task_id, sum(n)::BIGINT, sum(n_success)::BIGINT FROM edges WHERE target_node IN ('SUCCESS', 'FAILURE') GROUP BY 1"
+    assert rows(url, "SELECT task_id, n, n_success FROM nodes WHERE node = 'START' ORDER BY 1") == trials
+    assert rows(url, f"{ends} ORDER BY 1") == trials
+    assert reports["topology"]["attempted"] == sum(int(str(count)) for _, count, _ in trials)
+
+
+def test_every_node_names_a_turn_that_can_be_looked_at(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(flow(), url)
+    joined = f"SELECT count(*) FROM nodes JOIN turns ON nodes.trajectory_id = turns.trajectory_id AND nodes.turn = turns.turn WHERE {INNER}"
+    assert rows(url, joined) == rows(url, f"SELECT count(*) FROM nodes WHERE {INNER}") != [(0,)]
+
+
+def test_every_trial_has_its_scores_and_every_task_its_own(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(flow(), url)
+    (trials,), (tasks,) = rows(url, "SELECT count(*) FROM trajectories") + rows(url, "SELECT count(*) FROM tasks")
+    counted = dict(rows(url, "SELECT metric, count(*) FROM scores WHERE turn IS NULL GROUP BY 1"))
+    per_trial = {"potential", "efficiency", "strategy", "recovered", "waste", "gigpo", "graphgpo", "salt"}
+    assert {metric: counted[metric] for metric in per_trial} == dict.fromkeys(per_trial, trials)
+    assert {counted[m] for m in ("pass_rate", "mixed_group", "error_branch_ratio", "strategic_heterogeneity", "singletons")} == {tasks}
+
+
+def test_it_is_done_once_and_again_where_trials_have_come(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(flow(), url)
+    before = rows(url, "SELECT count(*) FROM nodes_all")
+    run_flow(flow(), url)
+    assert rows(url, "SELECT count(*) FROM nodes_all") == before
+    run_flow(flow(trials=5), url)
+    assert rows(url, "SELECT count(*) FROM nodes_all") > before
+    assert rows(url, "SELECT min(n) FROM nodes WHERE node = 'START'") == [(5,)]
