@@ -27,12 +27,13 @@ from synth.run.budget import require_prices
 from synth.run.context import Role, Run, Synthesizer
 from synth.run.export_stage import ExportSettings, ExportStage
 from synth.run.filter_stage import FilterStage, NamedFilter
+from synth.run.select_stage import SelectSettings, SelectStage
 from synth.run.topology_stage import TopologySettings, TopologyStage
 from synthesizers.registry import SYNTHESIZERS
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
-OWN_STAGES = ("filter", "topology", "export")
+OWN_STAGES = ("filter", "topology", "select", "export")
 
 
 def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
@@ -151,6 +152,8 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
         return ExportStage(name, _export(choice.settings, where))
     if choice.name == "topology":
         return TopologyStage(name, _validated(TopologySettings, choice.settings or {}, where))
+    if choice.name == "select":
+        return SelectStage(name, _validated(SelectSettings, choice.settings or {}, where))
     with _at(f"stages[{index}]"):
         synthesizer = part("stage", choice.name, SYNTHESIZERS)
     if not isinstance(synthesizer, Synthesizer):

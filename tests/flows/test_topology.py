@@ -58,3 +58,36 @@ def test_it_is_done_once_and_again_where_trials_have_come(tmp_path: Path) -> Non
     run_flow(flow(trials=5), url)
     assert rows(url, "SELECT count(*) FROM nodes_all") > before
     assert rows(url, "SELECT min(n) FROM nodes WHERE node = 'START'") == [(5,)]
+
+
+def selecting(per_task: float) -> Flow:
+    return echo_flow(
+        models={"explorer": {"policy": "expert", "profiles": "mixed"}},
+        stages=[
+            {"rollout": {"trials": 6}},
+            "topology",
+            {"filter": ["solved"]},
+            {"select": {"sft": {"per_task": per_task, "easy_share": 1.0}}},
+            {"export": {"kinds": ["sft"], "include_scripted": True}},
+        ],
+    )
+
+
+def test_only_what_was_selected_is_exported_and_every_other_success_has_its_reason(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    _, reports, _ = run_flow(selecting(1), url)
+    (successes,) = rows(url, "SELECT count(*) FROM trajectories WHERE outcome = 'success'")[0]
+    decided = dict(rows(url, "SELECT reason, count(*) FROM decisions WHERE filter = 'select' GROUP BY 1"))
+    assert sum(int(str(count)) for count in decided.values()) == successes
+    assert reports["export"]["datasets"]["sft"]["rows"] == decided["chosen"] == 4
+    assert set(decided) <= {"chosen", "strategy_taken", "task_has_its_share"}
+
+
+def test_a_selection_is_made_once_and_again_where_it_is_asked_for_otherwise(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(selecting(1), url)
+    _, _, said = run_flow(selecting(1), url)
+    assert "select: nothing to do" in said
+    _, _, said = run_flow(selecting(0.5), url)
+    assert "select: 24 trajectories to do (sft: " in said
+    assert rows(url, "SELECT count(*) FROM decisions WHERE filter = 'select' AND keep") == [(2,)]

@@ -1,0 +1,98 @@
+"""Selection: how many rows a task gets, which of its successes they are, and what is said of the others."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.selection.allocation import Standing, allocated
+from synth.selection.choosing import Candidate, Quotas, chosen, composition
+
+
+def success(name: str, task: str = "t", **changes: Any) -> Candidate:
+    given: dict[str, Any] = {"trajectory_id": name, "task_id": task, "strategy": name, "loss": 100, "evidence": ("process",)}
+    return Candidate(**given | changes)
+
+
+def taken(found: dict[str, tuple[bool, str]]) -> set[str]:
+    return {name for name, (keep, _) in found.items() if keep}
+
+
+def test_tasks_in_the_middle_get_most_rows() -> None:
+    tasks = {"middle": Standing(8, 4, 8), "easy": Standing(8, 8, 8), "hard": Standing(8, 1, 8)}
+    # sqrt(p (1 - p)), p shrunk by Beta(2, 2): middle 1/2 -> .5; easy 10/12 -> .373; hard 3/12 -> .433; of 13 rows: 4.98, 3.71, 4.31
+    assert allocated(tasks, 13, 8) == {"easy": 4, "hard": 4, "middle": 5}
+
+
+def test_what_a_task_cannot_take_goes_to_the_others() -> None:
+    tasks = {"a": Standing(8, 4, 1), "b": Standing(8, 4, 8), "c": Standing(8, 0, 0)}
+    assert allocated(tasks, 6, 4) == {"a": 1, "b": 4}
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=3), st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), max_size=8),
+    st.integers(0, 40),
+    st.integers(1, 5),
+)
+def test_never_more_than_asked_for_capped_or_available(drawn: dict[str, tuple[int, int, int]], rows: int, cap: int) -> None:
+    tasks = {task: Standing(trials, min(successes, trials), available) for task, (trials, successes, available) in drawn.items()}
+    found = allocated(tasks, rows, cap)
+    limits = {task: min(cap, standing.available) for task, standing in tasks.items()}
+    assert all(0 <= count <= limits[task] for task, count in found.items())
+    assert sum(found.values()) == min(rows, sum(limits.values()))
+
+
+def test_the_second_row_of_a_task_has_another_strategy() -> None:
+    found = chosen(
+        [success("a", strategy="x", rank=(1.0,)), success("b", strategy="x", rank=(2.0,)), success("c", strategy="y", rank=(0.0,))],
+        {"t": (8, 4)},
+        Quotas(per_task=3),
+    )
+    assert taken(found) == {"b", "c"}
+    assert found["a"] == (False, "strategy_taken")
+
+
+def test_a_strategy_that_one_success_alone_shows_needs_the_process_or_proof() -> None:
+    common = [success("a", strategy="x"), success("b", strategy="x")]
+    rare = success("c", strategy="y", process_kept=False, evidence=())
+    assert chosen([*common, rare], {"t": (8, 4)}, Quotas())["c"] == (False, "rare_strategy_unproven")
+
+
+@pytest.mark.parametrize(("successes", "evidence", "kept"), [(2, (), False), (2, ("provenance",), True), (3, (), True)])
+def test_a_success_of_a_hard_task_needs_second_evidence(successes: int, evidence: tuple[str, ...], kept: bool) -> None:
+    found = chosen([success("a", evidence=evidence)], {"t": (8, successes)}, Quotas())
+    assert found["a"] == ((True, "chosen") if kept else (False, "lucky_unproven"))
+
+
+def test_tasks_that_nearly_always_pass_have_a_bounded_share_of_the_loss() -> None:
+    easy = [success(f"e{n}", f"easy{n}") for n in range(4)]
+    others = [success(f"m{n}", f"middle{n}") for n in range(17)]
+    standings = {one.task_id: (8, 8) if one.task_id.startswith("easy") else (8, 4) for one in [*easy, *others]}
+    found = chosen([*easy, *others], standings, Quotas(per_task=1))
+    # 15 % of all: 3 of 20 rows of equal size
+    assert len([name for name in taken(found) if name.startswith("e")]) == 3
+    assert sum(reason == "easy_tasks_have_their_share" for _, reason in found.values()) == 1
+
+
+def test_recoveries_have_a_bounded_share_of_the_loss() -> None:
+    rows = [success(f"r{n}", f"a{n}", recovered=True) for n in range(5)] + [success(f"n{n}", f"b{n}") for n in range(18)]
+    found = chosen(rows, {one.task_id: (8, 4) for one in rows}, Quotas(per_task=1))
+    assert len([name for name in taken(found) if name.startswith("r")]) == 2
+
+
+def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
+    rows = [success("a", "x"), success("b", "y")]
+    assert taken(chosen(rows, {"x": (8, 8), "y": (8, 8)}, Quotas())) == {"a", "b"}
+
+
+@given(st.permutations([success(str(n), f"t{n % 3}", strategy=n % 4, rank=(float(n % 2),)) for n in range(12)]))
+def test_the_order_in_which_candidates_come_changes_nothing(rows: list[Candidate]) -> None:
+    standings = {f"t{n}": (8, 4) for n in range(3)}
+    in_order = sorted(rows, key=lambda one: one.trajectory_id)
+    assert chosen(rows, standings, Quotas()) == chosen(in_order, standings, Quotas())
+
+
+def test_composition_is_counted_in_loss() -> None:
+    rows = [success("a", loss=30), success("b", loss=70)]
+    assert composition(rows, {"a": {"refusal": True}, "b": {"refusal": False}}) == {"refusal": {"False": 70, "True": 30}}
