@@ -7,7 +7,8 @@ GraphGPO: 0) or undefined (the masks that stand on it), and the share of such st
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from heapq import heappop, heappush
-from statistics import fmean, stdev
+from math import fsum, sqrt
+from statistics import fmean
 from typing import Literal
 
 import msgspec
@@ -80,7 +81,13 @@ def _advantage(value: float, group: Sequence[float], norm: Norm) -> float:
     if len(group) < 2:
         return 0.0
     gap = value - fmean(group)
-    return gap if norm == "mean" else gap / (stdev(group) + EPSILON)
+    return gap if norm == "mean" else gap / (_deviation(group) + EPSILON)
+
+
+def _deviation(group: Sequence[float]) -> float:
+    """Of a sample; `statistics.stdev` computes in fractions, which is most of the time that all measures take."""
+    mean = fmean(group)
+    return sqrt(fsum((value - mean) ** 2 for value in group) / (len(group) - 1))
 
 
 def graphgpo(paths: Sequence[Path], *, omega: float = 0.1) -> list[Credit]:
@@ -117,7 +124,7 @@ def _ends(path: Path) -> list[Hashable]:
 def _standardised(value: float, group: Sequence[float]) -> float:
     if len(group) < 2 or max(group) == min(group):
         return 0.0
-    return (value - fmean(group)) / (stdev(group) + EPSILON)
+    return (value - fmean(group)) / (_deviation(group) + EPSILON)
 
 
 def distances(paths: Sequence[Path]) -> Mapping[Hashable, int]:
