@@ -10,10 +10,9 @@ from flows.parts import world
 from schemas.errors import ConfigError
 from schemas.flow import Flow
 from schemas.settings_error import explain
-from schemas.user import User
+from schemas.user import USER, User
 from synth.run.context import Role
 
-USER = "user"
 _WHERE = f"models.{USER}"
 
 

@@ -9,6 +9,9 @@ from schemas.model import ChatModel, Completion, Message
 from schemas.task import Task
 from schemas.trajectory import Deviation, Turn
 
+USER = "user"
+"""The role that plays it, for every other role of a flow."""
+
 
 class UserScript(Protocol):
     """What a world knows about wording its user's lines; pure functions, so that a resumed attempt asks for the same again."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.canonical import content_hash
 from schemas.errors import ConfigError
@@ -13,6 +13,7 @@ from schemas.flow import Flow
 from schemas.identity import slot_id
 from schemas.stage import Plan, Shard
 from schemas.task import Task
+from schemas.user import USER
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import LedgerState
 from synth.ledger.storable import ended_line
@@ -163,6 +164,8 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
     if flow.env.tasks * config.trials > MOST_EPISODES:
         episodes = f"{flow.env.tasks:,} tasks x {config.trials:,} trials are {flow.env.tasks * config.trials:,} episodes"
         raise ConfigError(f"{episodes}, and a run plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds")
+    if config.role == USER:
+        raise ConfigError(f"role: {USER!r} plays the user of the world, not its agent; give the agent a role of its own, such as explorer")
     if config.role not in roles:
         raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
     role = roles[config.role]
@@ -177,6 +180,19 @@ def user_identity(role: Role) -> Mapping[str, Any]:
 def places_for(config: RolloutSettings, role: Role) -> Admission:
     """How many episodes of the role may be under way."""
     return Admission(config.live or (2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64))
+
+
+def trial_limits(flow: Flow, role: str) -> Limits:
+    """The limits under which the flow's first rollout plays a role; the default ones where it has none."""
+    for choice in flow.stages:
+        if choice.name == "rollout":
+            try:
+                settings = RolloutSettings.model_validate(choice.settings or {})
+            except ValidationError:  # told by that stage itself, with its place
+                continue
+            if settings.role == role:
+                return settings.limits
+    return Limits()
 
 
 SYNTHESIZER = Synthesizer(RolloutSettings, bind)

@@ -20,7 +20,8 @@ TEMPLATE = """\
 {% endif %}
 {%- for message in messages %}
 {%- if message.role == 'assistant' %}<|im_start|>assistant
-{% generation %}{{ message.content or '' }}
+{% generation %}{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>
+{% endif %}{{ message.content or '' }}
 {%- for call in message.tool_calls or [] %}
 <tool_call>
 {%- set given = call.function.arguments %}

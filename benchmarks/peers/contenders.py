@@ -36,6 +36,7 @@ CONTENDERS = (
     Contender("synth run, engine vllm", "vllm", None, CALLS),
     Contender("synth run, engine openai", "openai", None, CALLS),
     Contender("verifiers 0.2.1, ToolEnv with aiohttp", "drive_verifiers_toolenv", "verifiers_toolenv", CALLS),
+    Contender("verifiers 0.2.1, ToolEnv as it comes", "drive_verifiers_toolenv_as_it_comes", "verifiers_toolenv", CALLS),
     Contender("verifiers 0.4.0, vf-eval with a harness in its process", "drive_verifiers", "verifiers", CALLS),
     Contender("Inspect 0.3.285, eval", "drive_inspect", "inspect", CALLS),
     Contender("synth run, engine vllm", "vllm", None, 1),

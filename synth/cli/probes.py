@@ -98,7 +98,7 @@ async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
     if with_tool.completion.usage.prompt_tokens and longer <= 0 and not with_tool.completion.tool_calls:
         return Finding("no", "accepted, but the prompt is no longer with it: the chat template does not show tools to the model")
     shown = f"; it takes {longer} prompt tokens" if longer > 0 else ""
-    reply = with_recovered_calls(with_tool.completion, _ASKS)
+    reply = with_recovered_calls(with_tool.completion, _ASKS, (_WEATHER,))
     if with_tool.completion.tool_calls:
         return Finding("works", f"the model called it{shown}")
     if reply.tool_calls:

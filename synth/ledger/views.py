@@ -8,9 +8,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from synth.ledger.groups import GROUPS
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import ShardLine, StoredFile
 from synth.ledger.question import answered, one_question
+from synth.ledger.repairs import REPAIRS
 from synth.ledger.spending import SPENDING
 from synth.ledger.tables import TABLES
 
@@ -42,7 +44,8 @@ def connect(ledger: Ledger) -> duckdb.DuckDBPyConnection:
             rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY stage, stage_key) = 1"
         connection.execute(f"CREATE VIEW {name} AS {rows}")
         connection.execute(f"CREATE VIEW {name}_all AS {' UNION ALL BY NAME '.join([_empty(schema), *every])}")
-    connection.execute(SPENDING)
+    for view in (SPENDING, GROUPS, REPAIRS):
+        connection.execute(view)
     return connection
 
 

@@ -63,16 +63,24 @@ class ServerChat:
 
     Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it to another. The wait for room is
     nobody's fault, and counts neither as latency nor as part of `total_timeout_s`.
-    `also` goes into every request's body, without being part of the work's identity as `Sampling` is.
+    `also` goes into every request's body, without being part of the work's identity as `Sampling` is; `spelled` gives the messages as
+    the server reads them.
     """
 
     def __init__(
-        self, transport: Transport, settings: ModelSettings, key: str, pacing: Pacing, also: Mapping[str, Any] | None = None
+        self,
+        transport: Transport,
+        settings: ModelSettings,
+        key: str,
+        pacing: Pacing,
+        also: Mapping[str, Any] | None = None,
+        spelled: Callable[[Sequence[Message]], Sequence[Message]] = lambda messages: messages,
     ) -> None:
         self._transport = transport
         self._settings = settings
         self._pacing = pacing
         self._also = dict(also or {})
+        self.spelled = spelled
         self._backoff = Backoff(max_retries=settings.max_retries, total_s=settings.total_timeout_s)
         self._budget = RetryBudget(pacing.clock)
         self._remover = KeyRemover(key)
@@ -98,7 +106,7 @@ class ServerChat:
     async def _asked(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int, also: Mapping[str, Any]
     ) -> tuple[Completion, ...]:
-        body = request_body(self.name, messages, tools, sampling, also)
+        body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
         def read(received: Received, latency_ms: float) -> tuple[Completion, ...]:
             cleaned = self._remover.clean(received.body)
@@ -159,4 +167,4 @@ class ServerChat:
             reply = msgspec.structs.replace(reply, repairs=(*reply.repairs, KEY_REMOVED))
         if received.weights_id is not None:
             reply = msgspec.structs.replace(reply, weights_id=received.weights_id)
-        return with_recovered_calls(reply, messages) if tools else reply
+        return with_recovered_calls(reply, messages, tools) if tools else reply

@@ -1,4 +1,5 @@
-"""Tool calls in Hermes form, `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, found in text where the server missed them.
+"""Tool calls found in text where the server missed them: in Hermes form, `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, and
+in Qwen3-Coder's (xml_tool_calls).
 
 Servers swallow calls inside thinking, give up at data after the JSON, or at the second call (vllm#39056, #17790, #32638). What the
 model itself wrote wrongly stays wrong: a recognisable call whose JSON is broken becomes a call with a `parse_error`.
@@ -12,20 +13,19 @@ import msgspec
 from msgspec.structs import replace
 
 from schemas.model import Completion, Message
-from schemas.trajectory import ToolCall, argument_error
+from schemas.trajectory import ToolCall, ToolSchema, argument_error
 from synth.models.call_ids import identified, ids_in_use
+from synth.models.tool_call_tag import CLOSE, EXTRA_DATA, OPEN, UNCLOSED, after_space, close_before_next
+from synth.models.xml_tool_calls import FUNCTION, read_tagged, read_untagged, read_xml_call
 
-OPEN, CLOSE = "<tool_call>", "</tool_call>"
 RECOVERED = "tool_call_recovered"
 IN_THINKING = "tool_call_in_thinking"
-UNCLOSED = "tool_call_unclosed"
-EXTRA_DATA = "tool_call_extra_data"
 BROKEN = "tool_call_broken_json"
 NO_ARGUMENTS = "tool_call_without_arguments"
 BESIDE = "tool_call_beside_others"
 
 _OBJECT = json.JSONDecoder()
-_SPACE = re.compile(r"\s*")
+_OPENED = re.compile(f"{OPEN}|{FUNCTION}")
 _NAME_FIRST = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")(?:\s*,\s*"arguments"\s*: ?(?P<arguments>.*?)\}?)?\Z', re.DOTALL)
 _NAME_LAST = re.compile(r'\{\s*"arguments"\s*: ?(?P<arguments>.*),\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}?\Z', re.DOTALL)
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*?</think>", re.DOTALL)
@@ -53,20 +53,22 @@ def rendered_call(call: ToolCall) -> str:
     return f'{OPEN}\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}}}\n{CLOSE}'
 
 
-def recover_tool_calls(text: str) -> Recovered:
-    """The calls that stand in a text, in order; never raises.
+def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered:
+    """The calls that stand in a text, in order; never raises. `tools` say of what type bare text is (Qwen3-Coder).
 
-    A call whose JSON ends before its text does is kept as text, and so is a tag that holds no recognisable call.
+    A call that is cut off is kept as text, and so is a tag that holds no recognisable call, and a `<function=` outside a tag that names
+    no tool or is not closed.
     """
     calls: list[ToolCall] = []
     kept: list[str] = []
     repairs: list[str] = []
     position = 0
-    while (start := text.find(OPEN, position)) >= 0:
-        read = _read_call(text, start + len(OPEN), repairs)
+    while (opened := _OPENED.search(text, position)) is not None:
+        start, inside = opened.span()
+        read = _read_call(text, inside, repairs, tools) if opened[0] == OPEN else read_untagged(text, start, repairs, tools)
         if read is None:
-            kept.append(text[position : start + len(OPEN)])
-            position = start + len(OPEN)
+            kept.append(text[position:inside])
+            position = inside
             continue
         found, extra, end = read
         calls.extend(found)
@@ -78,21 +80,21 @@ def recover_tool_calls(text: str) -> Recovered:
     return Recovered(tuple(calls), "".join(kept).strip(), tuple(dict.fromkeys((RECOVERED, *repairs))))
 
 
-def with_recovered_calls(completion: Completion, messages: Sequence[Message]) -> Completion:
+def with_recovered_calls(completion: Completion, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Completion:
     """The completion with the calls that its server missed.
 
     Where it found some, those that it left in the content outside thinking come after them; a call that stands in both is one call.
     Where it found none, calls outside thinking come first; those inside are taken only where there are none outside, since a model may
     weigh a call that it then does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
     """
-    if not any(OPEN in (part or "") for part in (completion.content, completion.thought)):
+    if not any(tag in (part or "") for part in (completion.content, completion.thought) for tag in (OPEN, FUNCTION)):
         return completion
     content, thought = completion.content, completion.thought
-    found, content = _outside_thinking(content or "")
+    found, content = _outside_thinking(content or "", tools)
     if completion.tool_calls:
         found = _not_among(completion.tool_calls, found)
     elif not found.calls:
-        content, thought, found = _inside_thinking(completion.content, completion.thought)
+        content, thought, found = _inside_thinking(completion.content, completion.thought, tools)
     if not found.calls:
         return completion
     turn, seen = ids_in_use(messages)
@@ -118,15 +120,15 @@ def _meaning(call: ToolCall) -> tuple[str, object]:
     return call.name, call.arguments if call.parse_error is not None else call.parsed()
 
 
-def _outside_thinking(content: str) -> tuple[Recovered, str]:
+def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> tuple[Recovered, str]:
     """What stands in the content outside of <think>; the thinking itself stays where it is."""
-    spans = [match.span() for match in _THINKING.finditer(_without_objects(content))]
+    spans = [match.span() for match in _THINKING.finditer(_without_arguments(content))]
     calls: list[ToolCall] = []
     kept: list[str] = []
     repairs: list[str] = []
     position = 0
     for start, end in [*spans, (len(content), len(content))]:
-        found = recover_tool_calls(content[position:start])
+        found = recover_tool_calls(content[position:start], tools)
         calls.extend(found.calls)
         repairs.extend(found.repairs)
         kept.extend((found.text, content[start:end]))
@@ -134,31 +136,34 @@ def _outside_thinking(content: str) -> tuple[Recovered, str]:
     return Recovered(tuple(calls), "", tuple(dict.fromkeys(repairs))), "".join(kept)
 
 
-def _without_objects(content: str) -> str:
-    """The text with blanks for the JSON of its calls: a <think> in an argument is none, and every place stays where it is."""
+def _without_arguments(content: str) -> str:
+    """The text with blanks for the arguments of its calls: a <think> in one is none, and every place stays where it is."""
     parts: list[str] = []
     position = 0
-    while (start := content.find(OPEN, position)) >= 0:
-        begin = _after_space(content, start + len(OPEN))
-        end = _object_end(content, begin) or begin
+    while (opened := _OPENED.search(content, position)) is not None:
+        begin = after_space(content, opened.end()) if opened[0] == OPEN else opened.start()
+        xml = read_xml_call(content, begin, ())
+        end = xml.end if xml is not None else _object_end(content, begin) or max(begin, opened.end())
         parts.append(content[position:begin] + " " * (end - begin))
         position = end
     return "".join([*parts, content[position:]])
 
 
-def _inside_thinking(content: str | None, thought: str | None) -> tuple[str | None, str | None, Recovered]:
+def _inside_thinking(content: str | None, thought: str | None, tools: Sequence[ToolSchema]) -> tuple[str | None, str | None, Recovered]:
     """The calls of the thought, else of the content's <think> parts, with both texts as they are without them."""
     for part, of_thought in ((thought, True), (content, False)):
-        found = recover_tool_calls(part or "")
+        found = recover_tool_calls(part or "", tools)
         if found.calls:
             found = replace(found, repairs=(*found.repairs, IN_THINKING))
             return (content, found.text, found) if of_thought else (found.text, thought, found)
     return content, thought, Recovered((), "")
 
 
-def _read_call(text: str, start: int, repairs: list[str]) -> tuple[tuple[ToolCall, ...], str, int] | None:
+def _read_call(text: str, start: int, repairs: list[str], tools: Sequence[ToolSchema]) -> tuple[tuple[ToolCall, ...], str, int] | None:
     """The calls in the tag whose inside begins at `start`, what else stood in it, and where the text goes on; None for no call."""
-    begin = _after_space(text, start)
+    begin = after_space(text, start)
+    if text.startswith(FUNCTION, begin):
+        return read_tagged(text, begin, repairs, tools)
     end = _object_end(text, begin)
     if end is None:
         return _read_broken(text, start, repairs)
@@ -168,11 +173,11 @@ def _read_call(text: str, start: int, repairs: list[str]) -> tuple[tuple[ToolCal
         return None
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return _read_broken(text, start, repairs)
-    close = _close_before_next(text, end)
+    close = close_before_next(text, end)
     if close is None:
         repairs.append(UNCLOSED)
         return tuple(calls), "", end
-    while (begin := _after_space(text, end)) < close:
+    while (begin := after_space(text, end)) < close:
         if EXTRA_DATA not in repairs:
             repairs.append(EXTRA_DATA)
         following = _object_end(text, begin)
@@ -182,18 +187,6 @@ def _read_call(text: str, start: int, repairs: list[str]) -> tuple[tuple[ToolCal
             return tuple(calls), text[begin:close].strip(), close + len(CLOSE)
         end = following or close
     return tuple(calls), "", close + len(CLOSE)
-
-
-def _after_space(text: str, position: int) -> int:
-    space = _SPACE.match(text, position)
-    return position if space is None else space.end()
-
-
-def _close_before_next(text: str, position: int) -> int | None:
-    """Where the tag is closed; None where another one opens before, or nothing closes it."""
-    following = text.find(OPEN, position)
-    close = text.find(CLOSE, position, following if following >= 0 else len(text))
-    return close if close >= 0 else None
 
 
 def _object_end(text: str, begin: int) -> int | None:
@@ -217,7 +210,7 @@ def _whole_call(written: str, repairs: list[str]) -> ToolCall:
 
 def _read_broken(text: str, start: int, repairs: list[str]) -> tuple[tuple[ToolCall, ...], str, int] | None:
     """A closed tag whose JSON is broken but names its tool: the arguments as written, and a parse error in any case."""
-    close = _close_before_next(text, start)
+    close = close_before_next(text, start)
     if close is None:
         return None
     inside = text[start:close].strip()

@@ -20,6 +20,7 @@ from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import RECOVERED, with_recovered_calls
 from synth.models.transformers_decoding import KNOBS, Continuation, decode, within_prefill
 from synth.models.transformers_model import LocalModel, check_local, load, sent_as_text
+from synth.models.xml_tool_calls import XML
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -142,10 +143,10 @@ class TransformersChat:
         )
         if not tools:
             return reply
-        read = with_recovered_calls(reply, messages)  # to find the calls and to number them is this engine's own part, and no repair
+        read = with_recovered_calls(reply, messages, tools)  # to find the calls and to number them is this engine's own part, and no repair
         ended = "tool_calls" if read.tool_calls and read.finish_reason == "stop" else read.finish_reason
         return msgspec.structs.replace(
-            read, finish_reason=ended, repairs=tuple(repair for repair in read.repairs if repair not in (RECOVERED, MISSING))
+            read, finish_reason=ended, repairs=tuple(repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
         )
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from schemas.errors import ConfigError
+from synth.models.chat_request import thoughts_under_both_names
 from synth.models.fleet import Fleet
 from synth.models.http_server import HTTPServer
 from synth.models.server_chat import Pacing, ServerChat
@@ -32,4 +33,4 @@ def open_model(
     if settings.logprobs:
         also["logprobs"] = True
     fleet = Fleet([HTTPServer(url, settings, key, now) for url in settings.base_urls], settings, pacing)
-    return ServerChat(fleet, settings, secret(key), pacing, also)
+    return ServerChat(fleet, settings, secret(key), pacing, also, thoughts_under_both_names)

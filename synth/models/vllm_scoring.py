@@ -78,7 +78,8 @@ class VLLMScoring:
 
     async def _tokenized(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool) -> tuple[TokenId, ...]:
         """The chat as the model would read it; `answer` adds the header of a turn of its own."""
-        body = {"model": self._chat.name, "messages": messages, "add_generation_prompt": answer, **({"tools": tools} if tools else {})}
+        sent = self._chat.spelled(messages)
+        body = {"model": self._chat.name, "messages": sent, "add_generation_prompt": answer, **({"tools": tools} if tools else {})}
         return (await self._asked("/tokenize", body, messages, _Tokens, beside=True)).tokens
 
     async def _scored(self, tokens: Sequence[TokenId], messages: Sequence[Message]) -> list[TokenScore | None]:

@@ -8,6 +8,7 @@ from typing import Any
 from schemas.outcome import Fault, Outcome
 from synth.run.context import Run
 from synth.run.numbers import counted_noun
+from synth.run.repaired_turns import repaired_turns
 from synth.run.user_words import user_words
 
 Reports = Mapping[str, Mapping[str, Any]]
@@ -51,6 +52,9 @@ def closing_lines(run: Run, reports: Reports, show: Callable[[str], str | None])
     words = user_words(run)
     if words is not None:
         yield f"user     {words}"
+    repaired = repaired_turns(run)
+    if repaired is not None:
+        yield f"repairs  {repaired}"
     shown = _worth_a_look(run)
     command = show(shown) if shown is not None else None
     if command is not None:

@@ -64,9 +64,13 @@ def refusal(**changes: Any) -> str:
         ({"stages": [{"rollout": {"trials": 10**12}}]}, "stages[0].rollout.trials: must be at most 10000"),
         ({"stages": [{"rollout": 3}]}, "stages[0].rollout: must be a mapping of settings; allowed: limits, live, role, shard, trials"),
         ({"stages": [{"rollout": {"role": "nobody"}}]}, "stages[0].rollout: rollout needs the role 'nobody'"),
+        (
+            {"models": {"user": MODEL}, "stages": [{"rollout": {"role": "user"}}], "env": {"name": "storefront", "tasks": 1}},
+            "stages[0].rollout: role: 'user' plays the user of the world, not its agent; give the agent a role of its own",
+        ),
         ({"stages": [{"filter": ["solvd"]}]}, "stages[0].filter: unknown filter 'solvd'; known: "),
         ({"stages": [{"filter": [{"solved": {"x": 1}}]}]}, "stages[0].filter.solved.x is not a setting; allowed: none"),
-        ({"stages": ["rolout"]}, "stages[0]: unknown stage 'rolout'; known: export, filter, rollout"),
+        ({"stages": ["rolout"]}, "stages[0]: unknown stage 'rolout'; known: "),
     ],
 )
 def test_the_place_and_what_is_allowed_there_are_named(changes: dict[str, Any], line: str) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.model import Completion, Message, Sampling
+from schemas.model import Completion, Message, Sampling, Scored
 from schemas.outcome import Outcome
 from schemas.trajectory import ToolSchema
 from synth.ledger import Ledger
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model
+from synth.models.vllm_scoring import open_scoring
 from tests.flow_files import SYNTH
 from tests.vllm.server import MODEL_NAME, VLLMServer
 
@@ -85,6 +86,27 @@ def test_structured_output_holds_the_reply_to_its_choices(server: VLLMServer) ->
     choices = {"structured_outputs": {"choice": ["yes", "no"]}}
     replies = asked(server, CHAT, CHAT, sampling=Sampling(temperature=1.0, max_tokens=20, extra=choices))
     assert {reply.content for reply in replies} <= {"yes", "no"}
+
+
+def test_past_thoughts_reach_the_model_and_are_scored_as_the_model_saw_them(server: VLLMServer) -> None:
+    thought = "the parcel left on monday"
+    plain: list[Message] = [CHAT[1], {"role": "assistant", "content": "yes"}]
+    thoughtful: list[Message] = [CHAT[1], {"role": "assistant", "content": "yes", "reasoning_content": thought}]
+    with_thought, without = asked(server, [*thoughtful, CHAT[1]], [*plain, CHAT[1]])
+
+    async def scored() -> Scored:
+        model = open_scoring(ModelSettings(engine="vllm", model=MODEL_NAME, base_url=server.url, timeout_s=300))
+        try:
+            return await model.score(thoughtful, ())
+        finally:
+            await model.close()
+
+    tokens = [token.token_id for token in asyncio.run(scored()).tokens]
+    seen = list(with_thought.prompt_token_ids or ())
+    longer = len(seen) - len(without.prompt_token_ids or ())
+    assert longer > 5
+    assert len(tokens) > longer
+    assert any(seen[i : i + len(tokens)] == tokens for i in range(len(seen)))
 
 
 def flow_file(folder: Path, server: VLLMServer, trials: int) -> Path:

@@ -1,51 +1,11 @@
-"""verifiers 0.2: `ToolEnv.evaluate` in this process, the classic interface. Results are saved as they come (`save_results`).
+"""verifiers 0.2's `ToolEnv` with the aiohttp transport of the openai package, which is several times quicker than its own."""
 
-With the aiohttp transport of the openai package: with its own httpx pool it is several times slower from 100 calls in flight on.
-"""
-
-import asyncio
-from pathlib import Path
-
-import verifiers as vf
-from datasets import Dataset
-from echo_work import echo, given
+from echo_work import given
 from openai import AsyncOpenAI, DefaultAioHttpClient
+from toolenv_echo import evaluate
 from verifiers.clients import OpenAIChatCompletionsClient
 
-
-def said_something(completion) -> float:
-    """A reward, because scoring needs one: whether the rollout ended in text."""
-    return float(bool(completion and completion[-1].content))
-
-
-def main() -> None:
-    """One rollout per goal, each scored by itself, all admitted at once up to the limit."""
+if __name__ == "__main__":
     work = given()
     server = AsyncOpenAI(base_url=work.url, api_key="none", max_retries=0, http_client=DefaultAioHttpClient())
-    environment = vf.ToolEnv(
-        eval_dataset=Dataset.from_list([{"question": goal, "answer": ""} for goal in work.goals]),
-        system_prompt=work.system,
-        tools=[echo],
-        max_turns=100,
-        rubric=vf.Rubric(funcs=[said_something]),
-    )
-    outputs = asyncio.run(
-        environment.evaluate(
-            OpenAIChatCompletionsClient(server),
-            work.model,
-            num_examples=len(work.goals),
-            rollouts_per_example=1,
-            max_concurrent=work.in_flight,
-            results_path=Path(work.folder) / "results",
-            save_results=True,
-            independent_scoring=True,
-            on_progress=lambda *_: None,
-        )
-    )
-    failed = [output["error"] for output in outputs["outputs"] if output.get("error")]
-    if failed or len(outputs["outputs"]) != len(work.goals):
-        raise SystemExit(f"{len(failed)} rollouts failed: {failed[:1]}")
-
-
-if __name__ == "__main__":
-    main()
+    evaluate(work, OpenAIChatCompletionsClient(server))

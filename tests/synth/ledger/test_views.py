@@ -51,9 +51,10 @@ def test_a_plan_is_explained(ledger: Ledger, question: str) -> None:
 
 
 def test_tables_are_shown_and_described_without_internals(ledger: Ledger) -> None:
-    expected = sorted([*TABLES, *(f"{name}_all" for name in TABLES), "spending"])
+    expected = sorted([*TABLES, *(f"{name}_all" for name in TABLES), "spending", "groups", "repairs"])
     assert [name for (name,) in query(ledger, "SHOW TABLES").fetchall()] == expected
-    assert [row[0] for row in query(ledger, "DESCRIBE nodes").fetchall()] == ["task_id", "node", "stage", "stage_key"]
+    assert [row[0] for row in query(ledger, "DESCRIBE replies").fetchall()][-2:] == ["stage", "stage_key"]
+    assert [row[0] for row in query(ledger, "DESCRIBE nodes").fetchall()][:3] == ["task_id", "node", "population"]
     assert [row[0] for row in query(ledger, "SUMMARIZE edges").fetchall()][:2] == ["task_id", "source_node"]
     for name, schema in TABLES.items():
         assert [row[0] for row in query(ledger, f"DESCRIBE {name}").fetchall()] == schema.names

@@ -41,7 +41,7 @@ def names(text: str) -> list[tuple[str, str]]:
 @given(st.text() | PIECES)
 def test_it_never_raises(text: str) -> None:
     recover_tool_calls(text)
-    with_recovered_calls(Completion(content=text, thought=text), [])
+    with_recovered_calls(Completion(content=text, thought=text), [], ())
 
 
 @settings(deadline=None)
@@ -162,7 +162,7 @@ def test_a_call_without_arguments_gets_none_and_says_so() -> None:
 
 
 def test_calls_inside_the_thought_are_taken_where_there_are_none_outside() -> None:
-    mended = with_recovered_calls(Completion(content="", thought=f"I should look.\n{CALL}"), [])
+    mended = with_recovered_calls(Completion(content="", thought=f"I should look.\n{CALL}"), [], ())
     assert [(call.call_id, call.name) for call in mended.tool_calls] == [("call_0_0", "find")]
     assert mended.thought == "I should look."
     assert "tool_call_in_thinking" in mended.repairs
@@ -170,32 +170,32 @@ def test_calls_inside_the_thought_are_taken_where_there_are_none_outside() -> No
 
 def test_calls_weighed_in_thinking_do_not_count_beside_one_that_was_made() -> None:
     other = CALL.replace("find", "delete_everything")
-    mended = with_recovered_calls(Completion(content=f"<think>maybe {other}?</think>\n{CALL}"), [])
+    mended = with_recovered_calls(Completion(content=f"<think>maybe {other}?</think>\n{CALL}"), [], ())
     assert [call.name for call in mended.tool_calls] == ["find"]
     assert mended.content == f"<think>maybe {other}?</think>"
 
 
 @pytest.mark.parametrize("content", [f"<think>look\n{CALL}</think>", f"<think>look\n{CALL}", f"look\n{CALL}</think>"])
 def test_calls_inside_think_tags_are_taken_whole_or_half(content: str) -> None:
-    mended = with_recovered_calls(Completion(content=content), [])
+    mended = with_recovered_calls(Completion(content=content), [], ())
     assert [call.name for call in mended.tool_calls] == ["find"]
     assert CALL not in (mended.content or "")
     assert "tool_call_in_thinking" in mended.repairs
 
 
 def test_content_that_was_only_a_call_becomes_null_and_raw_keeps_what_was_received() -> None:
-    mended = with_recovered_calls(Completion(content=CALL, raw="as received"), [])
+    mended = with_recovered_calls(Completion(content=CALL, raw="as received"), [], ())
     assert (mended.content, mended.raw) == (None, "as received")
 
 
 def test_a_call_that_the_server_found_and_left_in_the_text_too_is_one_call() -> None:
     completion = Completion(content=CALL, tool_calls=(ToolCall("x", "find", '{"id":1}'),))
-    assert with_recovered_calls(completion, []) is completion
+    assert with_recovered_calls(completion, [], ()) is completion
 
 
 def test_a_call_that_the_server_left_in_the_text_beside_those_it_found_is_recovered_after_them() -> None:
     completion = Completion(content=f"so\n{CALL}\n{CALL}", tool_calls=(ToolCall("x", "find", '{"id":1}'), ToolCall("y", "pay", "{}")))
-    mended = with_recovered_calls(completion, [])
+    mended = with_recovered_calls(completion, [], ())
     assert [(call.call_id, call.name, call.arguments) for call in mended.tool_calls] == [
         ("x", "find", '{"id":1}'), ("y", "pay", "{}"), ("call_0_2", "find", '{"id": 1}'),
     ]  # fmt: skip
@@ -205,7 +205,7 @@ def test_a_call_that_the_server_left_in_the_text_beside_those_it_found_is_recove
 
 def test_calls_weighed_in_thinking_are_no_calls_where_the_server_found_others() -> None:
     completion = Completion(content=f"<think>{CALL}</think>", thought=CALL, tool_calls=(ToolCall("x", "pay", "{}"),))
-    assert with_recovered_calls(completion, []) is completion
+    assert with_recovered_calls(completion, [], ()) is completion
 
 
 @settings(deadline=None)
@@ -218,7 +218,7 @@ def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made
     known = [ToolCall(f"k{i}", call.name, call.arguments) for i, (call, found) in enumerate(zip(calls, part, strict=True)) if found]
     left_in_text = data.draw(st.booleans())
     text = "".join(rendered_call(call) for call, found in zip(calls, part, strict=True) if left_in_text or not found)
-    mended = with_recovered_calls(Completion(content=text, tool_calls=tuple(known)), [])
+    mended = with_recovered_calls(Completion(content=text, tool_calls=tuple(known)), [], ())
     assert sorted((call.name, call.arguments) for call in mended.tool_calls) == sorted((call.name, call.arguments) for call in calls)
     assert len({call.call_id for call in mended.tool_calls}) == len(calls)
 
@@ -226,14 +226,14 @@ def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made
 @pytest.mark.parametrize("tag", ["<think>", "</think>"])
 def test_a_thinking_tag_in_an_argument_is_no_thinking(tag: str) -> None:
     calls = [ToolCall("", "find", "{}"), ToolCall("", "write", json.dumps({"text": f"a {tag} b"})), ToolCall("", "find", '{"id": 2}')]
-    mended = with_recovered_calls(Completion(content="".join(map(rendered_call, calls))), [])
+    mended = with_recovered_calls(Completion(content="".join(map(rendered_call, calls))), [], ())
     assert [(call.name, call.arguments) for call in mended.tool_calls] == [(call.name, call.arguments) for call in calls]
     assert "tool_call_in_thinking" not in mended.repairs
 
 
 def test_recovered_calls_get_ids_that_the_history_does_not_have() -> None:
     history = [{"role": "assistant", "content": None, "tool_calls": [{"id": "call_1_0", "function": {"name": "f", "arguments": "{}"}}]}]
-    (call,) = with_recovered_calls(Completion(content=CALL), history).tool_calls
+    (call,) = with_recovered_calls(Completion(content=CALL), history, ()).tool_calls
     assert call.call_id == "call_1_0_"
 
 
