@@ -1,15 +1,20 @@
 """A world as the registry names it: what it is, how it opens, which tasks it makes, which settings it takes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
 
-from schemas.environment import Env, EnvSpec
+from envs.conformance.transcript import Transcript
+from schemas.environment import AgentTurn, Env, EnvSpec
+from schemas.policy import Episode, Policy
 from schemas.reverse import WriteGoal
 from schemas.task import Task
 from schemas.user import UserScript
+
+Edits = Callable[[Task, Transcript], Iterable[tuple[str, Sequence[AgentTurn]]]]
+"""A solved episode of a task, done otherwise: (a name for what is other, the turns)."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,9 @@ class World:
     """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time.
 
     `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
-    `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a window of an exploration achieves.
+    `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a window of an exploration achieves;
+    `exploring` gives the settings of the start state in which an exploration with a seed takes place. `bots` must fail every task;
+    `mutants` of a solved episode must fail, `alternatives` must pass.
     """
 
     spec: EnvSpec
@@ -27,3 +34,7 @@ class World:
     level: str | None = None
     user: UserScript | None = None
     write_goal: WriteGoal | None = None
+    exploring: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = None
+    bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
+    mutants: Edits | None = None
+    alternatives: Edits | None = None

@@ -31,7 +31,8 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """Operations of one walk that belong together, as they go when played from the start of the world, with nothing else between.
+    """Operations of one walk that belong together, as they go when played from the start of the world, with nothing else between but
+    turns that they need and that change only what is free (the way to a room, a bell to be rung first).
 
     `walk` holds all turns of the exploration with what was observed; `start` and `end` are the world's facts before and after the
     window's operations alone.

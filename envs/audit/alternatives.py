@@ -82,12 +82,12 @@ async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) ->
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
         known = None if deadline.over else await solution(bench, task)
-        for other in _others(known) if known is not None else ():
+        for other in reorderings(known) if known is not None else ():
             if known is None or deadline.over:
                 break
             bench.note(f"task {task.task_id}, {other.what}")
             transcript, end = await variant(bench, task, other.actions)
-            if not _answers_alike(known.transcript, transcript, other.order) or differences(bench, task, known.end, end):
+            if not answers_alike(known.transcript, transcript, other.order) or differences(bench, task, known.end, end):
                 continue
             if not transcript.verdict.passed and {part.name for part in transcript.verdict.parts if not part.passed} == {ORDER_RULES}:
                 ruled_out[other.kind] += 1
@@ -110,7 +110,7 @@ async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) ->
     return Finding(name, accepted.total() >= limits.accepted * tried.total(), detail + first)
 
 
-def _others(known: Solution) -> Iterator[Other]:
+def reorderings(known: Solution) -> Iterator[Other]:
     """Variations that keep every call of a solution."""
     actions, effects = known.transcript.actions, known.effectful
     every = tuple(range(len(actions)))
@@ -149,7 +149,7 @@ def _argument_names(action: AgentTurn) -> set[str]:
     return {name for call in action.tool_calls if call.parse_error is None for name in call.parsed()}
 
 
-def _answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:
+def answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:
     """Whether each turn is answered as it was in the solution."""
     return all(_said(known.responses[index]) == _said(found) for index, found in zip(order, other.responses, strict=True))
 

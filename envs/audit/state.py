@@ -3,14 +3,13 @@
 from collections import Counter
 
 from envs.conformance.finding import Bench
-from envs.fact_pattern import matches
+from envs.fact_pattern import pattern_of
 from schemas.check import Facts
 from schemas.environment import Env
 from schemas.task import Task
 
 State = Facts | str | None
 """The facts where a world has them, else its state key, else nothing."""
-_ABSENT = object()
 
 
 async def state_of(bench: Bench, env: Env, state_key: str | None) -> State:
@@ -25,7 +24,7 @@ def differences(bench: Bench, task: Task, before: State, after: State) -> list[s
     patterns = dict(bench.world.spec.facts) | {pattern: "free" for pattern in (task.check.free if task.check else ())}
     found, generated = [], Counter[str]()
     for path in sorted(changed(before, after)):
-        pattern = min((p for p in patterns if matches(p, path)), key=lambda p: p.count("*"), default=path)
+        pattern = pattern_of(patterns, path) or path
         kind = patterns.get(pattern, "protected")
         if kind == "generated":
             generated[pattern] += (path in after) - (path in before)
@@ -38,4 +37,4 @@ def changed(before: State, after: State) -> set[str]:
     """All paths whose values differ."""
     if before is None or after is None or isinstance(before, str) or isinstance(after, str):
         return set() if before == after else {"the state key"}
-    return {path for path in before.keys() | after.keys() if before.get(path, _ABSENT) != after.get(path, _ABSENT)}
+    return set() if before == after else {path for path, _ in before.items() ^ after.items()}

@@ -21,13 +21,19 @@ def draw_ambiguous(draw: Draw) -> tuple[str, Intent] | None:
         draw.rng.shuffle(orders)
         for order_id in orders:
             intent = _SLOTS[slot](replace(draw, slot=slot), order_id)
-            if intent is None or intent.referent is None or not _in_range(draw, intent.referent.candidates):
-                continue
-            if _comes_to_the_same(draw, slot, intent):
-                continue
-            if not _is_first(draw, slot, intent) or draw.rng.random() < FIRST_KEPT / (intent.referent.candidates - 1):
-                return order_id, replace(intent, twists=(*intent.twists, "ambiguous", f"ambiguous_{slot}"))
+            kept = None if intent is None else open_among_several(draw, slot, intent)
+            if kept is not None:
+                return order_id, kept
     return None
+
+
+def open_among_several(draw: Draw, slot: Slot, intent: Intent) -> Intent | None:
+    """The request as an ambiguous one; None where its words fit too few or too many, or where the first that fits is right too often."""
+    if intent.referent is None or not _in_range(draw, intent.referent.candidates) or _comes_to_the_same(draw, slot, intent):
+        return None
+    if _is_first(draw, slot, intent) and draw.rng.random() >= FIRST_KEPT / (intent.referent.candidates - 1):
+        return None
+    return replace(intent, twists=(*intent.twists, "ambiguous", f"ambiguous_{slot}"))
 
 
 def _in_range(draw: Draw, fitting: int) -> bool:

@@ -18,7 +18,8 @@ _RESULT = msgspec.json.Decoder(Shown)
 _SLOT = re.compile(r"[Mm]y (email|phone|zip) is (\S+?)\.(?:\s|$)")
 _NAME = re.compile(r"(?:this is|[Mm]y name is) ([^.]+)\.")
 _WANTED = {field: re.compile(re.escape(words).replace(re.escape("{}"), "(.+?)")) for field, words in WANTED.items()}
-_REFUSED = re.compile(r"denied: (R\d+):")
+REFUSED = re.compile(r"denied: (R\d+):")
+"""How a tool's refusal by a rule begins."""
 _ANSWERED_CALLS = frozenset({"ask_customer", "reply", "deny"})
 
 
@@ -92,7 +93,7 @@ class Belief:
 
     def refused_by(self, call: tuple[str, Mapping[str, Any]]) -> str | None:
         """The rule by which a tool refused this very call, or None."""
-        rule = _REFUSED.match(self.failed.get(call_signature(*call), ""))
+        rule = REFUSED.match(self.failed.get(call_signature(*call), ""))
         return rule[1] if rule is not None else None
 
     def has_said(self, text: str) -> bool:

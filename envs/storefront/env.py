@@ -16,7 +16,9 @@ from envs.storefront.plan import Plan
 from envs.storefront.planner import next_turn
 from envs.storefront.policy_text import system_prompt
 from envs.storefront.profiles import MISCONCEPTIONS, misconceptions, strategy
-from envs.storefront.script import Script, read_script
+from envs.storefront.reverse_affordances import explorable
+from envs.storefront.reverse_passer_by import first_words, passer_by
+from envs.storefront.script import read_script
 from envs.storefront.state import State
 from envs.storefront.tool_schemas import TOOLS
 from envs.storefront.transcript import Exchange, legible, recorded
@@ -141,7 +143,9 @@ class StorefrontEnv:
         self._exchanges = kept.exchanges
 
     async def affordances(self) -> Sequence[AgentTurn]:
-        """What could be done now with what has been observed."""
+        """What could be done now with what has been observed; without a task, what an explorer would do next."""
+        if self._task is None:
+            return explorable(self._believed(), self._base.rules, self._base.today)
         return afforded(self._believed())
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
@@ -161,8 +165,8 @@ class StorefrontEnv:
         script = read_script(task.script) if task is not None else None
         config = self._config_of(task)
         self._base = world_of(config)
-        self._script = script if script is not None else _passer_by(self._base)
-        self._opening = task.goal if task is not None else f"Hello, this is {self._script.name}. My email is {self._script.slots['email']}."
+        self._script = script if script is not None else passer_by(self._base)
+        self._opening = task.goal if task is not None else first_words(self._script)
         self._task = task
         self._desk = Desk(State(self._base), Clock(date.fromisoformat(self._base.today)), Customer(self._script, Memory()), config)
         self._exchanges = []
@@ -198,13 +202,6 @@ def _checked(task: Task | None, base: BaseWorld, changed: Facts, exchanges: Sequ
         script=script,
         outcome_only=config.outcome_only,
     )
-
-
-def _passer_by(base: BaseWorld) -> Script:
-    """The customer of an exploration: the one with most orders, who asks for nothing."""
-    customer_id = max(sorted(base.orders_of), key=lambda key: len(base.orders_of[key]))
-    customer = base.tables["customers"][customer_id]
-    return Script(name=customer["name"], slots={name: customer[name] for name in ("email", "phone", "zip")})
 
 
 def _spoken(text: str) -> Observation:

@@ -14,10 +14,10 @@ from envs.storefront.process import PROCESS
 from envs.storefront.script import Script
 from envs.storefront.self_play import expert_turns
 from envs.storefront.shop_events import ShopEvent
-from envs.storefront.speech import opening_words, stated
+from envs.storefront.speech import spoken
 from envs.storefront.world import BaseWorld, base_world
 from schemas.canonical import canonical_json
-from schemas.check import Check, RowPredicate
+from schemas.check import Check, RowPredicate, Scalar
 from schemas.errors import ConfigError
 from schemas.task import Origin, Task
 
@@ -101,43 +101,44 @@ def _compiled(
     seed: int,
     world_seed: int,
 ) -> Task:
-    customer = base.tables["customers"][plot.customer_id]
-    slots = {name: customer[name] for name in plot.known or ("email", "phone", "zip")}
-    if rng.random() < config.reticence and not plot.known:
-        del slots[rng.choice(("email", "phone"))]
-    greets_with_email = "email" in slots and rng.random() < 0.3
-    intents = plot.intents if config.dialogue else tuple(stated(intent) for intent in plot.intents)
-    script = Script(
-        name=customer["name"],
-        slots=slots,
-        requests=tuple(intent.request for intent in intents),
-        details={str(intent.request.number): intent.details for intent in intents if intent.details},
-        revisions=tuple(revision for intent in intents for revision in intent.revisions),
-        events=(*(event for intent in intents for event in intent.events), *noise),
-        pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
-    )
+    intents, script, goal = spoken(rng, config, base, plot.customer_id, plot.intents, plot.known, noise)
     happened = tuple(RowPredicate(event.table, {"id": event.key, **event.values}) for event in noise)
     check = Check(
         required=(*(predicate for intent in intents for predicate in intent.required), *happened),
         free=ALWAYS_FREE + tuple(dict.fromkeys(path for intent in intents for path in intent.free)),
         told=tuple(fact for intent in intents for fact in intent.told),
         refusals=tuple(refusal for intent in intents for refusal in intent.refusals),
-        process=tuple(rule for rule in PROCESS if rule in {*base.rules.in_force, "look_up"} and (config.dialogue or rule != "R2")),
+        process=process_of(config, base),
     )
-    world = {**config.model_dump(include=set(OF_THE_WORLD)), "world_seed": world_seed}
     facts = dict(sorted(plot.facts.items()))
     task = Task.identified(
         env="storefront",
-        env_config={**world, "facts": facts} if facts else world,
+        env_config=settings_of_world(config, world_seed, facts),
         seed=seed,
-        goal=opening_words(customer["name"], slots, intents, email=greets_with_email, everything=not config.dialogue),
+        goal=goal,
         origin=Origin.TEMPLATE,
         check=check,
-        script=_TO_BUILTINS.decode(canonical_json(script)),
+        script=plain_script(script),
         split=config.variant,
         difficulty=recorded(config, base, at, plot.customer_id, intents, script, facts),
     )
     return task if config.budget_slack is None else _with_patience(task, config.budget_slack)
+
+
+def process_of(config: StorefrontConfig, base: BaseWorld) -> tuple[str, ...]:
+    """The rules that a task's check follows through the conversation; without dialogue nobody can be asked for a yes."""
+    return tuple(rule for rule in PROCESS if rule in {*base.rules.in_force, "look_up"} and (config.dialogue or rule != "R2"))
+
+
+def plain_script(script: Script) -> dict[str, Any]:
+    """A script as a task holds it."""
+    return _TO_BUILTINS.decode(canonical_json(script))
+
+
+def settings_of_world(config: StorefrontConfig, world_seed: int, facts: Mapping[str, Scalar]) -> dict[str, Any]:
+    """What an episode of a task needs of the settings: the task's `env_config`."""
+    world = {**config.model_dump(include=set(OF_THE_WORLD)), "world_seed": world_seed}
+    return {**world, "facts": dict(facts)} if facts else world
 
 
 def _with_patience(task: Task, slack: float) -> Task:

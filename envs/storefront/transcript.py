@@ -9,7 +9,7 @@ from envs.storefront.customer import GOODBYE, OUT_OF_PATIENCE
 from envs.storefront.tool_schemas import TALKS
 from schemas.canonical import valid_text
 from schemas.environment import AgentTurn
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
 MAX_CALLS = 32
 LONGEST_NAME = 64
@@ -76,9 +76,13 @@ def ends(exchange: Exchange) -> bool:
 
 def recorded(trajectory: Trajectory) -> list[Exchange]:
     """A stored trajectory as exchanges in the customer's scripted words, up to the end of the conversation."""
+    return exchanged(trajectory.turns)
+
+
+def exchanged(turns: Iterable[Turn]) -> list[Exchange]:
+    """Stored turns as exchanges in the customer's scripted words, up to the end of the conversation."""
     return until_end(
-        Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), tuple(seen.as_given() for seen in turn.observations))
-        for turn in trajectory.turns
+        Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), tuple(seen.as_given() for seen in turn.observations)) for turn in turns
     )
 
 

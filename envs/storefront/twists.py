@@ -1,7 +1,8 @@
 """Requests with a twist: conditions, changes of mind, events in the shop, and what is done already."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 from msgspec import structs
@@ -19,7 +20,7 @@ from envs.storefront.intents import (
 from envs.storefront.questions import parcel_facts
 from envs.storefront.returns import paid_cents, return_, returnable
 from envs.storefront.rules import dollars
-from envs.storefront.script import Revision
+from envs.storefront.script import Kind, Revision
 from envs.storefront.shop_events import ShopEvent
 from envs.storefront.wordings import CHANGES, TELL, WITHDRAWN
 from envs.storefront.world import BaseWorld
@@ -79,6 +80,20 @@ def _return_if_worth_it(draw: Draw, order_id: str, *, holds: bool) -> Intent:
     if holds:
         return replace(done, request=request, told=told, twists=("conditional",))
     return Intent(request, done.details, told=told, referent=done.referent, twists=("conditional",))
+
+
+def _exchange_of_all_if_in_stock(draw: Draw, order_id: str) -> Intent:
+    """For an order of one line: what is not in stock is cancelled as a whole."""
+    (line_key,) = draw.base.lines_of[order_id]
+    return _exchange_if_in_stock(draw, order_id, draw.rng.choice(sorted(other_colours(draw.base, line_key))), holds=True)
+
+
+CONDITIONS: Mapping[Kind, Callable[[Draw, str], Intent]] = {
+    "exchange": _exchange_of_all_if_in_stock,
+    "cancel": partial(_cancel_unless_shipped, holds=True),
+    "return": partial(_return_if_worth_it, holds=True),
+}
+"""Requests with a condition that holds."""
 
 
 def _line_key(intent: Intent) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from envs.textworld.config import TextWorldConfig, validated
 from envs.world import World
 from schemas.environment import Env, EnvSpec
+from schemas.reverse import Draft, NoGoal, Window
 from schemas.task import Task
 
 if find_spec("textworld") is None:
@@ -45,4 +46,16 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     return tasks_of(SPEC.name, validated(settings), seed, count)
 
 
-WORLD = World(SPEC, open_textworld, make_tasks, TextWorldConfig)
+def write_goal(window: Window) -> Draft | NoGoal:
+    """See `envs.textworld.reverse_goals.write_goal`."""
+    from envs.textworld import reverse_goals
+
+    return reverse_goals.write_goal(window)
+
+
+def exploring(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
+    """A game of its own for each exploration: the one that a task of that seed is played in."""
+    return {**settings, "explored_seed": seed}
+
+
+WORLD = World(SPEC, open_textworld, make_tasks, TextWorldConfig, write_goal=write_goal, exploring=exploring)

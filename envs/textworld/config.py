@@ -10,7 +10,8 @@ from schemas.errors import ConfigError
 
 class TextWorldConfig(BaseModel):
     """`quest_length` = actions of the shortest known solution of one quest, `quest_breadth` = subgoals of a quest, `quests` = independent
-    quests. Games of `held_out` are drawn from other seeds than those of `train`, and the task's split says so.
+    quests. Games of `held_out` are drawn from other seeds than those of `train`, and the task's split says so. `explored_seed` is the
+    seed of the game that is opened without a task.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -21,6 +22,11 @@ class TextWorldConfig(BaseModel):
     quest_breadth: int = Field(default=1, ge=1, le=3)
     quests: int = Field(default=1, ge=1, le=3)
     split: Literal["train", "held_out"] = "train"
+    explored_seed: int = 0
+
+    def of_the_game(self) -> dict[str, Any]:
+        """The settings that determine the game of a seed."""
+        return self.model_dump(exclude={"explored_seed"})
 
 
 def validated(settings: Mapping[str, Any]) -> TextWorldConfig:

@@ -11,12 +11,14 @@ from envs.textworld.games import MadeGame, made_games
 from envs.textworld.interpreter import Interpreter, Memory, Reply
 from envs.textworld.logic import Deed, Logic
 from envs.textworld.planner import Planner
+from envs.textworld.seeking import Seeker
 from envs.textworld.wandering import wanders_off
+from envs.textworld.wishes import demanded, read
 from schemas.canonical import content_hash, valid_text
 from schemas.check import CheckResult, Facts, Scalar
 from schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
 from schemas.errors import ConfigError, SynthError
-from schemas.task import Task
+from schemas.task import Origin, Task
 from schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
 SYSTEM_PROMPT = (
@@ -57,13 +59,13 @@ class TextWorldEnv:
         return Opening(SYSTEM_PROMPT, TOOLS, (Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER),), self._state_key())
 
     async def step(self, turn: AgentTurn) -> Response:
-        """Does the turn's calls in their order, up to the end of the game."""
+        """Does the turn's calls in their order, up to the end of the game, or of what a derived task asks for."""
         self._turns += 1
         if turn.tool_calls:
             observations = tuple(self._answer(call) for call in turn.tool_calls)
         else:
-            observations = (Observation(OVER if self._live.won else USE_TOOLS, Source.ENVIRONMENT, error=True),)
-        return Response(observations, self._state_key(), done=self._live.won)
+            observations = (Observation(OVER if self._over else USE_TOOLS, Source.ENVIRONMENT, error=True),)
+        return Response(observations, self._state_key(), done=self._over)
 
     async def check(self) -> CheckResult:
         """The goals that the game's facts show as reached, and that nothing else was used up."""
@@ -87,7 +89,7 @@ class TextWorldEnv:
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """Every admissible command."""
-        return () if self._live.won else tuple(as_turn(command, self._turns) for command in self._live.possible())
+        return () if self._over else tuple(as_turn(command, self._turns) for command in self._live.possible())
 
     async def facts(self) -> Facts:
         """See `Logic.facts`."""
@@ -112,14 +114,27 @@ class TextWorldEnv:
             interpreter.remember(parked.memory)
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        """The next step of a plan made with full knowledge of the game (privileged); `wanders` leaves it now and then."""
+        """The next step of a plan made with full knowledge of the game (privileged); `wanders` leaves it now and then.
+
+        What a derived task asks for is read from its goal's words; from its check where they are not this world's own.
+        """
         logic = self._live
-        self._planner = self._planner or Planner(logic.game)
-        deed = self._planner.next_deed(logic.deeds)
-        if deed is None:
+        if self._task is not None and self._task.origin is Origin.REVERSE:
+            step = Seeker(logic).next_command(read(self._task.goal) or demanded(self._task.check), seed)
+        else:
+            self._planner = self._planner or Planner(logic.game)
+            deed = self._planner.next_deed(logic.deeds)
+            step = logic.command(deed) if deed is not None else None
+        if step is None:
             return NO_PLAN
-        detour = wanders_off(profile, seed, self._turns, logic)
-        return as_turn(detour or logic.command(deed), self._turns)
+        return as_turn(wanders_off(profile, seed, self._turns, logic) or step, self._turns)
+
+    @property
+    def _over(self) -> bool:
+        """Whether the game is won, or all is as a derived task wants it."""
+        if self._live.won or self._task is None or self._task.origin is not Origin.REVERSE or self._task.check is None:
+            return self._live.won
+        return state_verdicts(self._task.check, self._start, self._live.facts())[0].passed
 
     @property
     def _live(self) -> Logic:
@@ -129,8 +144,8 @@ class TextWorldEnv:
 
     def _game_of(self, task: Task | None) -> MadeGame:
         config = validated(task.env_config) if task is not None else self._config
-        (made,) = made_games(config, [task.seed if task is not None else 0])
-        if task is not None and task.script.get("game") != made.digest:
+        (made,) = made_games(config, [task.seed if task is not None else config.explored_seed])
+        if task is not None and task.script.get("game", made.digest) != made.digest:
             raise ConfigError(
                 f"textworld: task {task.task_id} was made with another version of TextWorld, which makes another game of its seed; "
                 "install that version, or make the tasks anew"
@@ -149,7 +164,7 @@ class TextWorldEnv:
         def answer(content: str, *, error: bool) -> Observation:
             return Observation(content, Source.TOOL, call.call_id, valid_text(call.name), error)
 
-        if self._live.won:
+        if self._over:
             return answer(OVER, error=True)
         command = read_call(call)
         if isinstance(command, str):

@@ -54,7 +54,7 @@ def made_games(config: TextWorldConfig, seeds: Sequence[int]) -> list[MadeGame]:
 
 def _folder(config: TextWorldConfig, seed: int) -> Path:
     made_by = {"recipe": RECIPE, "textworld": version("textworld")}
-    return state_folder() / "textworld" / content_hash([made_by, config.model_dump(), seed])
+    return state_folder() / "textworld" / content_hash([made_by, config.of_the_game(), seed])
 
 
 def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
@@ -66,7 +66,7 @@ def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
         raise ConfigError(f"{root}: {error.strerror}; set SYNTH_STATE_DIR to a folder that can be written to") from error
     worker = subprocess.run(
         [sys.executable, "-c", _WORKER],
-        input=b"\n".join(msgspec.json.encode(Order(config.model_dump(), seed, str(folder))) for folder, seed in missing.items()),
+        input=b"\n".join(msgspec.json.encode(Order(config.of_the_game(), seed, str(folder))) for folder, seed in missing.items()),
         capture_output=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": "0"},
         check=False,

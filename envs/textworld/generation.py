@@ -58,7 +58,7 @@ def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
         interpreter = Interpreter(folder / GAME)
         if [interpreter.give(typed(command)).won for command in plan] == [False] * (len(plan) - 1) + [True]:
             return
-    raise RuntimeError(f"no game with these settings in {ATTEMPTS} draws: {config.model_dump()}")
+    raise RuntimeError(f"no game with these settings in {ATTEMPTS} draws: {config.of_the_game()}")
 
 
 def _drawn(config: TextWorldConfig, seed: int) -> Game | None:

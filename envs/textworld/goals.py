@@ -4,7 +4,7 @@ from random import Random
 
 from envs.textworld.commands import Command
 
-_WORDINGS = {
+WORDINGS = {
     "take": ("Find the {0} and take it with you.", "Bring the {0} into your possession.", "You need the {0}: get hold of it."),
     "drop": ("Leave the {0} on the floor of the {1}.", "The {0} belongs on the floor of the {1}.", "Drop the {0} in the {1}."),
     "put": ("Put the {0} on the {1}.", "The {0} belongs on the {1}.", "See to it that the {0} lies on the {1}."),
@@ -20,4 +20,4 @@ _WORDINGS = {
 def sentence(last: Command, room: str, draw: Random) -> str:
     """One goal: what the last command of its solution brings about; `room` is where that is."""
     told = {"drop": (*last.arguments, room), "unlock": last.arguments[:1], "lock": last.arguments[:1]}.get(last.tool, last.arguments)
-    return draw.choice(_WORDINGS[last.tool]).format(*told)
+    return draw.choice(WORDINGS[last.tool]).format(*told)

@@ -78,6 +78,11 @@ class Logic:
             found |= self._read(fact.name, fact.arguments)
         return found
 
+    def known(self, predicate: str) -> list[tuple[str, ...]]:
+        """The propositions of a name that hold now, in a fixed order, each with the names of what it is about (P is the player)."""
+        found = (fact.arguments for fact in self._state.facts if fact.name == predicate)
+        return sorted(tuple(self._names.get(argument.name, argument.name) for argument in arguments) for arguments in found)
+
     def _read(self, predicate: str, arguments: Sequence[Any]) -> dict[str, Scalar]:
         """What one proposition says; maps, matching keys and the like never change and are left out."""
         first = arguments[0]

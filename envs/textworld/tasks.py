@@ -28,14 +28,14 @@ def _task(name: str, config: TextWorldConfig, seed: int, made: MadeGame) -> Task
     required += [RowPredicate("food", {"id": food, "eaten": True}) for food in eaten]
     return Task.identified(
         env=name,
-        env_config=config.model_dump(),
+        env_config=config.of_the_game(),
         goal=made.game.objective,
         seed=seed,
         check=Check(required=tuple(required), free=FREE, protected=("quest/*/*", "food/*/*")),
         gold=gold,
         script={"game": made.digest},
         split=config.split if config.split == "held_out" else None,
-        difficulty={**config.model_dump(exclude={"split"}), "turns": len(gold)},
+        difficulty={**config.model_dump(exclude={"split", "explored_seed"}), "turns": len(gold)},
     )
 
 

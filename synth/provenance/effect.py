@@ -25,8 +25,13 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 @lru_cache(maxsize=4096)
 def effectful_by_name(tool: str) -> bool:
     """Heuristic: a tool changes something unless the first word of its name is a reading or talking verb."""
+    return first_word(tool) not in READING_VERBS | TALKING_VERBS
+
+
+def first_word(tool: str) -> str:
+    """The first word of a tool's name, in lower case and without what stands before the name; empty where it has none."""
     words = _WORD.findall(tool.rsplit(".", 1)[-1].rsplit("__", 1)[-1])
-    return not (words and words[0].lower() in READING_VERBS | TALKING_VERBS)
+    return words[0].lower() if words else ""
 
 
 def read_only_hint(schema: ToolSchema | None) -> bool | None:

@@ -1,0 +1,44 @@
+"""What the tests of a derived task need from the storefront: which worlds to explore, who must fail, what must fail and what must pass."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from envs.conformance.transcript import Transcript
+from envs.storefront import alternatives as other_solutions
+from envs.storefront import mutants as wrong_solutions
+from envs.storefront.bots import BOTS as EVERY
+from envs.storefront.config import validated
+from envs.storefront.env import world_of
+from envs.storefront.transcript import Exchange, legible, until_end
+from schemas.check import Check
+from schemas.environment import AgentTurn
+from schemas.policy import Episode, Policy
+from schemas.task import Task
+
+FIRST_WORLD = 10**15
+"""Explorations take place in worlds of their own: those of template tasks have small seeds."""
+FAILING = ("shotgun_talker", "look_up_then_stop", "write_all")
+BOTS: Mapping[str, Callable[[Episode], Policy]] = {name: EVERY[name] for name in FAILING}
+"""Bots that solve no task, whatever it asks for."""
+
+
+def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The settings of the world in which the exploration of a seed takes place; one that the settings name is kept."""
+    given = validated(settings).world_seed
+    return {**settings, "world_seed": FIRST_WORLD + seed if given is None else given}
+
+
+def mutants(task: Task, transcript: Transcript) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
+    """Wrong solutions, one edit away from a right one."""
+    for mutant in wrong_solutions.mutants(task, _exchanges(transcript), world_of(validated(task.env_config))):
+        yield mutant.kind, mutant.turns
+
+
+def alternatives(task: Task, transcript: Transcript) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
+    """Other right solutions."""
+    return other_solutions.alternatives(_exchanges(transcript), task.check or Check())
+
+
+def _exchanges(transcript: Transcript) -> list[Exchange]:
+    pairs = zip(transcript.actions, transcript.responses, strict=True)
+    return until_end(Exchange(legible(turn), response.observations) for turn, response in pairs)

@@ -1,0 +1,97 @@
+"""One exploration from its walk to its tasks, with everything that is counted on the way."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from envs.fact_pattern import pattern_of
+from schemas.task import Task
+from synthesizers.reverse.deriving import Ground, derived
+from synthesizers.reverse.experience import Experience
+from synthesizers.reverse.exploration import Exploration, explored
+from synthesizers.reverse.outcome import Derived
+from synthesizers.reverse.windows import operation_signature, windows
+
+
+@dataclass
+class Harvest:
+    """The tasks of an exploration; windows by what became of them; what was called, changed and refused in the walk."""
+
+    tasks: list[Task] = field(default_factory=list)
+    attempted: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    coverage: dict[str, Any] = field(default_factory=dict)
+
+    def refuse(self, reason: str, example: str = "") -> None:
+        """Counts a window that became no task."""
+        self.rejected[reason] += 1
+        if example:
+            self.examples.setdefault(reason, example)
+
+    def as_stored(self) -> dict[str, Any]:
+        """As the exploration's row holds it."""
+        return {
+            "attempted": self.attempted,
+            "rejected": dict(sorted(self.rejected.items())),
+            "examples": dict(sorted(self.examples.items())),
+            "tasks": [task.task_id for task in self.tasks],
+            **self.coverage,
+        }
+
+
+async def harvested(ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience) -> Harvest:
+    """Explores, then tries windows in a drawn order until there are tasks enough.
+
+    A window whose operations look like those of a task that is there already is not tried.
+    """
+    draw = Random(f"reverse_task {ground.seed}")
+    env = ground.world.open(ground.env_config)
+    harvest = Harvest()
+    try:
+        walked = await explored(env, ground.world.spec.facts, steps, draw, experience)
+        harvest.coverage = coverage(walked, ground)
+        seen: set[str] = set()
+        for wanted in windows(walked.operations, walked.start, ground.longest, draw):
+            if harvest.attempted == most_windows or len(harvest.tasks) == most_tasks:
+                break
+            signature = operation_signature([walked.operations[number] for number in wanted], walked.start)
+            if signature in seen:
+                continue
+            harvest.attempted += 1
+            found = await derived(ground, env, walked, wanted)
+            if not isinstance(found, Derived):
+                harvest.refuse(found.reason, found.example)
+            elif found.task.difficulty["signature"] in seen:
+                harvest.refuse("like_another")
+            else:
+                seen |= {signature, str(found.task.difficulty["signature"])}
+                harvest.tasks.append(found.task)
+            await asyncio.sleep(0)
+    finally:
+        await env.close()
+    return harvest
+
+
+def coverage(walked: Exploration, ground: Ground) -> dict[str, Any]:
+    """Calls by tool, with those that changed what a goal can be about, and those that were refused; changed facts by pattern."""
+    called, changed, refused, facts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    by_turn = {operation.at: operation for operation in walked.operations}
+    for at, step in enumerate(walked.steps):
+        operation = by_turn.get(at)
+        for call in step.turn.tool_calls:
+            called[call.name] += 1
+            changed[call.name] += operation is not None and operation.denied is None and len(step.turn.tool_calls) == 1
+            if operation is not None and operation.denied is not None:
+                refused[f"{call.name}!{operation.denied}"] += 1
+        facts.update({pattern_of(ground.world.spec.facts, path) or path for path in step.changed})
+    return {
+        "steps": len(walked.steps),
+        "operations": len(walked.operations),
+        "called": dict(sorted(called.items())),
+        "changed": {name: count for name, count in sorted(changed.items()) if count},
+        "refused": dict(sorted(refused.items())),
+        "facts": dict(sorted(facts.items())),
+    }

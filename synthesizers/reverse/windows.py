@@ -1,0 +1,112 @@
+"""Windows of a walk: operations that belong together because they are about one customer or one object."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+
+from schemas.check import Facts, Scalar
+from schemas.reverse import Operation
+from schemas.trajectory import ToolCall
+
+LONGEST_KEY = 200
+
+
+class Entities:
+    """Which entities (keys of the world's rows) an operation is about."""
+
+    def __init__(self, start: Facts) -> None:
+        self._rows: dict[str, list[Scalar]] = {}
+        for path, value in start.items():
+            self._rows.setdefault(path.split("/", 2)[1], []).append(value)
+
+    def of(self, operation: Operation) -> frozenset[str]:
+        """The rows that it changed, the entities that its arguments name, and those that both refer to; numbered rows name nothing."""
+        named = {path.split("/", 2)[1] for path in operation.changed}
+        named |= {str(change.after) for change in operation.changed.values() if isinstance(change.after, str)}
+        for call in operation.turn.tool_calls:
+            named |= set(_texts(call))
+        known = {name for name in named if name in self._rows and not name.isdigit()}
+        referred = {str(value) for name in known for value in self._rows[name] if isinstance(value, str) and value in self._rows}
+        changed = {path.split("/", 2)[1] for path in operation.changed}
+        return frozenset(name for name in known | referred | changed if not name.isdigit())
+
+
+def _texts(call: ToolCall) -> Iterator[str]:
+    if call.parse_error is None:
+        waiting: list[object] = [call.parsed()]
+        while waiting:
+            match waiting.pop():
+                case str() as text if len(text) <= LONGEST_KEY:
+                    yield text
+                case Mapping() as mapping:
+                    waiting += [*mapping.keys(), *mapping.values()]
+                case list() as values:
+                    waiting += values
+
+
+def windows(operations: Sequence[Operation], start: Facts, most: int, draw: Random) -> list[tuple[int, ...]]:
+    """Numbers of the operations of each window, 1 to `most` of them, every two neighbours about a common entity; in a drawn order.
+
+    A window ends at each operation in turn and reaches back over those that share an entity with it so far; repeated deeds count once.
+    One that ends where it began, and in which nothing was refused, is none.
+    """
+    entities = Entities(start)
+    about = [entities.of(operation) for operation in operations]
+    found: dict[tuple[int, ...], None] = {}
+    for last in range(len(operations)):
+        window, shared = [last], set(about[last])
+        found.setdefault((last,), None)
+        for earlier in range(last - 1, -1, -1):
+            if len(window) == most:
+                break
+            if about[earlier] & shared and not _alike(operations, earlier, window):
+                window.insert(0, earlier)
+                shared |= about[earlier]
+                found.setdefault(tuple(window), None)
+    drawn = [window for window in found if not _undone([operations[number] for number in window])]
+    draw.shuffle(drawn)
+    return drawn
+
+
+def _undone(operations: Sequence[Operation]) -> bool:
+    """Whether every fact that was changed is as it was before, and nothing was refused."""
+    first: dict[str, Scalar] = {}
+    last: dict[str, Scalar] = {}
+    for operation in operations:
+        first = {path: change.before for path, change in operation.changed.items()} | first
+        last |= {path: change.after for path, change in operation.changed.items()}
+    return first == last and all(operation.denied is None for operation in operations)
+
+
+def _alike(operations: Sequence[Operation], number: int, window: Sequence[int]) -> bool:
+    """Whether the same call stands in the window already."""
+    return any(_calls(operations[number]) == _calls(operations[other]) for other in window)
+
+
+def _calls(operation: Operation) -> list[tuple[str, str]]:
+    return [(call.name, call.arguments) for call in operation.turn.tool_calls]
+
+
+def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
+    """The operations with their entities masked: tools, the columns that they change, the rules by which they were refused.
+
+    In a fixed order where the operations themselves may stand in any: two windows that do the same are one.
+    """
+    return " + ".join(sorted(_shape(operation, start) for operation in operations))
+
+
+def _shape(operation: Operation, start: Facts) -> str:
+    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
+    if operation.denied is not None:
+        return f"{tools}!{operation.denied}"
+    parts = sorted({_column(path, path in start) for path in operation.changed})
+    return f"{tools}({', '.join(parts)})"
+
+
+def _column(path: str, existed: bool) -> str:
+    table, _, column = path.split("/", 2)
+    return f"{table}.{column}" if existed else f"+{table}.{column}"
+
+
+def tools_of(operations: Sequence[Operation]) -> list[str]:
+    """The tools that were called, once each."""
+    return list(dict.fromkeys(call.name for operation in operations for call in operation.turn.tool_calls))

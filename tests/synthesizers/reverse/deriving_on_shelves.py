@@ -1,0 +1,62 @@
+"""What tests of reverse task synthesis have in common: flows on the shelf world, walks made of given turns."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from schemas.environment import AgentTurn
+from schemas.flow import Flow
+from schemas.reverse import Operation
+from schemas.task import Task
+from schemas.trajectory import Turn
+from synth.ledger import Ledger
+from synthesizers.reverse.exploration import Exploration, Step, changes, of_goals, refused
+from tests.flow_files import run_flow
+from tests.synthesizers.reverse.shelf_world import NAME, SPEC, Shelf, ShelfConfig
+
+
+def shelf_flow(*, world: str = NAME, stage: dict[str, Any] | None = None, later: Sequence[Any] = (), **settings: Any) -> Flow:
+    """Explorations of a shelf, in three shards of two."""
+    content = {
+        "name": "shelf",
+        "seed": 3,
+        "env": {"name": world, "tasks": 0, **settings},
+        "models": {"explorer": {"policy": "expert"}},
+        "stages": [{"reverse_task": {"explorations": 6, "shard": 2, "steps": 12} | (stage or {})}, *later],
+    }
+    return Flow.model_validate(content)
+
+
+def tasks_of(url: Path) -> dict[str, Task]:
+    """The current flow's tasks."""
+    ledger = Ledger(str(url))
+    return ledger.tasks(list(ledger.task_ids()))
+
+
+def run_shelf(url: Path, flow: Flow) -> tuple[dict[str, Any], dict[str, Task]]:
+    """The stage's report and the tasks."""
+    _, reports, _ = run_flow(flow, str(url))
+    return dict(reports["reverse_task"]), tasks_of(url)
+
+
+def walk(*turns: AgentTurn, **config: Any) -> tuple[Shelf, Exploration]:
+    """A shelf and an exploration of it that takes these turns."""
+    shelf = Shelf(ShelfConfig(**config))
+
+    async def walked() -> Exploration:
+        opening = await shelf.reset(None)
+        start = before = dict(await shelf.facts())
+        steps: list[Step] = []
+        for at, turn in enumerate(turns):
+            response = await shelf.step(turn)
+            after = dict(await shelf.facts())
+            changed = changes(before, after)
+            record = Turn(at, turn.content, turn.tool_calls, response.observations)
+            steps.append(Step(record, turn, changed, refused(response) if not changed else None, ()))
+            before = after
+        found = [(at, step, of_goals(step.changed, SPEC.facts)) for at, step in enumerate(steps)]
+        operations = [Operation(at, step.turn, asked, step.denied) for at, step, asked in found if asked or step.denied]
+        return Exploration(opening, start, tuple(steps), tuple(operations))
+
+    return shelf, asyncio.run(walked())

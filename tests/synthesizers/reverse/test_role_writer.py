@@ -1,0 +1,113 @@
+"""A model writes the goals: read strictly, asked again where it cannot be read, never asked twice for the same, kept in the ledger."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.environment import Opening
+from schemas.errors import ConfigError
+from schemas.flow import Flow
+from schemas.model import Completion
+from schemas.reverse import Change, Operation, Window
+from schemas.trajectory import Observation, Turn
+from synth.ledger import Ledger
+from synth.ledger.views import connect
+from synth.run.asking import UnreadableError
+from synthesizers.reverse.role_writer import messages, read_goal
+from tests.flow_files import run_flow
+from tests.synth.models.chat_server import ChatServer, Mishap
+from tests.synthesizers.reverse.deriving_on_shelves import shelf_flow, tasks_of
+from tests.synthesizers.reverse.shelf_world import NAME, call
+
+WORLD = f"{NAME.partition(':')[0]}:NO_RULES"
+
+
+def writes(body: Any) -> dict[str, Any]:
+    """A goal that says every value of the operations."""
+    operations = body["messages"][1]["content"].partition("The operations:\n")[2]
+    lines = re.findall(r"^\d+\. (.*)$", operations, re.MULTILINE)
+    values = re.findall(r'":"([^"]+)"', operations)
+    text = json.dumps({"low_level": [f"Do {line}" for line in lines], "goal": f"See to {' and '.join(values)}."})
+    return {"role": "assistant", "content": text}
+
+
+def written_flow(url: str, **changes: Any) -> Flow:
+    flow = shelf_flow(world=WORLD, stage={"explorations": 4, "shard": 4, "role": "writer"})
+    models = {"explorer": {"policy": "expert"}, "writer": {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 0}}
+    return Flow.model_validate(flow.model_dump(mode="json") | {"models": models} | changes)
+
+
+def test_a_model_writes_the_goals_and_what_it_said_is_kept(tmp_path: Path) -> None:
+    with ChatServer(writes) as server:
+        _, reports, _ = run_flow(written_flow(server.url), str(tmp_path / "run"))
+        asked = server.counts()["total"]
+        run_flow(written_flow(server.url), str(tmp_path / "run"))
+        assert server.counts()["total"] == asked, "a rerun asks nothing"
+    tasks = tasks_of(tmp_path / "run")
+    assert len(tasks) == reports["reverse_task"]["verified"] > 0
+    assert all(task.goal.startswith("See to ") for task in tasks.values())
+    with connect(Ledger(str(tmp_path / "run"))) as connection:
+        (found,) = connection.execute("SELECT count(*), min(role), min(purpose), sum(prompt_tokens) > 0 FROM replies_all").fetchall()
+    assert found == (asked, "writer", "write_goal", True)
+
+
+def test_what_cannot_be_read_is_no_goal(tmp_path: Path) -> None:
+    with ChatServer(lambda body: {"role": "assistant", "content": "Gladly!"}) as server:
+        _, reports, _ = run_flow(written_flow(server.url), str(tmp_path / "run"))
+        asked = server.counts()["total"]
+    report = reports["reverse_task"]
+    assert report["verified"] == 0
+    assert set(report["rejected"]) <= {"no_goal_writer_unreadable", "depends_on_before"}
+    assert asked == 3 * report["rejected"]["no_goal_writer_unreadable"]
+
+
+def test_a_server_that_fails_once_costs_one_window(tmp_path: Path) -> None:
+    with ChatServer(writes, mishaps=[Mishap("bad_request")]) as server:
+        _, reports, _ = run_flow(written_flow(server.url), str(tmp_path / "run"))
+    assert reports["reverse_task"]["rejected"]["no_goal_writer_fault"] == 1
+    assert reports["reverse_task"]["verified"] > 0
+
+
+def test_the_role_must_be_a_model_of_the_flow(tmp_path: Path) -> None:
+    flow = shelf_flow(world=WORLD, stage={"role": "explorer"})
+    with pytest.raises(ConfigError, match=r"role: a model is needed as 'explorer': add `explorer: {model: ...}` to the flow's models$"):
+        run_flow(flow, str(tmp_path / "run"))
+
+
+MOVE = Operation(1, call("move_item", item="cup-1", box="box-2"), {"items/cup-1/place": Change("box-1", "box-2")})
+LOOKED = Turn(0, None, call("look").tool_calls, (Observation("cup-1, cup-2"),))
+WINDOW = Window(NAME, {}, 0, Opening(None, (), (Observation("Hello."),)), (LOOKED, Turn(1, None, MOVE.turn.tool_calls)), (MOVE,), {}, {})
+
+
+def goal(**changes: Any) -> Completion:
+    return Completion(content="Here: " + json.dumps({"low_level": ["Move it."], "goal": "Put the cup into box-2."} | changes))
+
+
+def test_a_goal_is_read_with_one_instruction_per_operation() -> None:
+    draft = read_goal(goal(), WINDOW)
+    assert (draft.goal, draft.low_level, draft.structure) == ("Put the cup into box-2.", ("Move it.",), "move_item(+items.place)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"goal": "Put the cup away."}, "the goal does not say 'box-2', and nothing that was seen does"),
+        ({"goal": "Call move_item for box-2."}, "the goal names the tool move_item"),
+        ({"goal": "  "}, "the goal has 0 characters"),
+        ({"low_level": []}, "low_level has 0 instructions for 1 operations"),
+        ({"low_level": "Move it."}, "it is not the JSON object asked for"),
+        ({"other": 1}, "it is not the JSON object asked for"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_says_why(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UnreadableError, match=re.escape(said)):
+        read_goal(goal(**changes), WINDOW)
+
+
+def test_the_writer_sees_what_was_seen_and_what_changed() -> None:
+    shown = messages(WINDOW)[1]["content"]
+    assert "cup-1, cup-2" in shown
+    assert "items/cup-1/place: 'box-1' -> 'box-2'" in shown
