@@ -1,0 +1,111 @@
+"""One injection: a mistake is put before a turn of a clean trajectory, run, and tested; what it came to is written down."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import msgspec
+
+from schemas.outcome import Outcome
+from schemas.task import Task
+from schemas.trajectory import Trajectory
+from synth.ledger.ledger import Score
+from synth.rollout.start import PREFIX_MASK, Put, recorded_act
+from synthesizers.failures.bench import CONTROL_DRAWS, Bench
+from synthesizers.failures.labels import CONTROL, Injected, Status, counts, executed, label
+from synthesizers.failures.notes import Note
+from synthesizers.failures.planning import Planned
+from synthesizers.failures.preparing import Prepared, prepared
+from synthesizers.failures.reaction import reaction
+from synthesizers.steps.labels import on_policy_for
+
+
+async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> None:
+    """Makes one attempt; everything that came of it goes to the bench. A fault of the machinery gives a reason and no label."""
+    ready = await prepared(bench, planned, twin, task)
+    if ready.put is None:
+        _close(bench, planned, twin.trajectory_id, ready.what, again=ready.open)
+        return
+    replaying = bench.settings.evidence == "replay"
+    rest = [Put(act=recorded_act(turn), mask=PREFIX_MASK) for turn in twin.turns[planned.turn + 1 :]] if replaying else []
+    came = await bench.played(twin, task, planned.turn, (ready.put, *rest))
+    if came.trajectory is None:
+        bench.made.apart += came.attempts
+        _close(bench, planned, twin.trajectory_id, came.reason, again=came.open)
+        return
+    run = came.trajectory
+    injected = _described(bench, planned, twin, ready, ready.put, run)
+    reason = _without_label(run, planned.turn, has_effect=injected.effect.any)
+    if replaying:
+        reason = {"": "replay_flip", "recovered": "harmless"}.get(reason, reason)
+    for attempt in came.attempts:
+        shown = reason in ("", "recovered", "replay_flip") and attempt.trajectory_id == run.trajectory_id
+        (bench.made.seen if shown else bench.made.apart).append(attempt)
+    if not reason:
+        await _tested(bench, task, injected, ready.put)
+        return
+    if reason == "recovered":
+        bench.made.scores.append(label(injected, "recovered", {}))
+    elif reason == "replay_flip":
+        bench.made.scores.append(label(injected, "replay_flip", {}))
+    _close(bench, planned, run.trajectory_id, reason)
+
+
+async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> None:
+    """The test that makes a label: the recorded turn against what was put there, live on both sides; now and then the A/A control."""
+    planned, twin, run = injected.planned, injected.twin, injected.trajectory
+    good = Put(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
+    found = await bench.tested(twin, task, planned.turn, good, bad)
+    if found.accepted is None:
+        _close(bench, planned, run.trajectory_id, f"undefined:{found.reason}", again=found.open)
+        return
+    status: Status = "confirmed" if found.accepted else "weak"
+    bench.made.scores.append(label(injected, status, counts(found)))
+    _close(bench, planned, run.trajectory_id, status)
+    if found.method == "sequential" and Random(f"control {planned.seed}").random() < bench.settings.controls:
+        same = await bench.tested(twin, task, planned.turn, good, good, draws_from=CONTROL_DRAWS)
+        if same.accepted is not None:
+            detail = {**counts(same), "control_of": run.trajectory_id}
+            bench.made.scores.append(Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, detail))
+
+
+def _described(bench: Bench, planned: Planned, twin: Trajectory, ready: Prepared, put: Put, run: Trajectory) -> Injected:
+    extra: dict[str, Any] = {}
+    if planned.strategy == "environment":
+        found = reaction(run, planned.turn, ready.answered, ready.wrong)
+        extra["reaction"] = _plain(found)
+    return Injected(
+        planned=planned,
+        twin=twin,
+        trajectory=run,
+        put=put.act.turn,
+        what=ready.what,
+        effect=executed(twin.turns[planned.turn], run.turns[planned.turn]),
+        on_policy_for=on_policy_for(bench.role.policy),
+        extra=extra,
+    )
+
+
+def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
+    """Why a run gives no failure label; empty where it may: it failed, and the turn had an effect."""
+    if run.outcome is Outcome.UNKNOWN:
+        return "no_verdict"
+    if not has_effect:
+        return "no_effect"
+    if run.outcome is Outcome.TRUNCATED:
+        return "truncated"
+    if run.outcome is Outcome.SUCCESS:
+        return "recovered" if len(run.turns) > turn + 1 else "harmless"
+    return ""
+
+
+def _close(bench: Bench, planned: Planned, subject: str, reason: str, *, again: bool = False) -> None:
+    bench.made.scores.append(Note.of_attempt(planned, reason, bench.round, again=again).as_score(subject))
+    if again:
+        bench.made.again = True
+        bench.made.left.add(planned.seed)
+
+
+def _plain(found: msgspec.Struct) -> Mapping[str, Any]:
+    plain: Mapping[str, Any] = msgspec.to_builtins(found)
+    return plain

@@ -1,0 +1,121 @@
+"""What is written down of an attempt: the label with its evidence, or why there is none."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from schemas.environment import AgentTurn
+from schemas.trajectory import Trajectory, Turn
+from synth.ledger.ledger import Score
+from synthesizers.failures.legend import LEGEND_VERSION
+from synthesizers.failures.planning import Planned
+from synthesizers.step_effect import Effect
+
+INJECTION = "injection"
+"""Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only that the recorded rest works)."""
+OBSERVATION_FAULT = "observation_fault"
+"""The same for faults of the world, apart: they are no mistake of the agent, and no label on its turn."""
+RECOVERY = "recovery"
+REPAIR = "repair"
+CONTROL = "injection_control"
+OF_INJECTED_RUNS = frozenset({INJECTION, OBSERVATION_FAULT, RECOVERY})
+"""Whose subject is a run of the stage's own, which the flow is to see."""
+
+Status = Literal["confirmed", "weak", "replay_flip", "recovered"]
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """In what the injected turn's effect differs from the clean one's."""
+
+    state: bool
+    observation: bool
+
+    @property
+    def any(self) -> bool:
+        return self.state or self.observation
+
+
+def executed(twin: Turn, injected: Turn) -> Executed:
+    """State key and what the agent was shown, beside the twin's; a user's wording and call ids aside."""
+    state = twin.state_key is not None and injected.state_key is not None and twin.state_key != injected.state_key
+    return Executed(state, _shown(twin) != _shown(injected))
+
+
+def _shown(turn: Turn) -> object:
+    return [(o.content if o.planted is not None else o.as_given().content, o.source, o.error) for o in turn.observations]
+
+
+def counts(effect: Effect) -> Mapping[str, Any]:
+    """The evidence of a test of continuations, as every label carries it."""
+    return {
+        "q_pos": effect.good_successes / effect.good_n if effect.good_n else None,
+        "n_pos": effect.good_n,
+        "q_neg": effect.bad_successes / effect.bad_n if effect.bad_n else None,
+        "n_neg": effect.bad_n,
+        "method": effect.method,
+        "stopped_at": effect.stopped_at,
+        "invalid": effect.invalid,
+        "weights_id": effect.weights_id,
+        "pos_ids": list(effect.good_ids),
+        "neg_ids": list(effect.bad_ids),
+    }
+
+
+class Injected(msgspec.Struct, frozen=True, kw_only=True):
+    """An injected run, with what was put there and what it did."""
+
+    planned: Planned
+    twin: Trajectory
+    trajectory: Trajectory
+    put: AgentTurn
+    what: str
+    effect: Executed
+    on_policy_for: str
+    extra: Mapping[str, Any] = {}
+
+    @property
+    def side(self) -> str:
+        """Whose doing it is."""
+        return "environment" if self.planned.strategy == "environment" else "agent"
+
+
+def label(injected: Injected, status: Status, evidence: Mapping[str, Any]) -> Score:
+    """The label of an injected run; it can be given to no dataset of preferences: no likelihood was measured (rigor.md, 5)."""
+    planned, twin = injected.planned, injected.twin
+    agent = injected.side == "agent"
+    turn = twin.turns[planned.turn]
+    return Score(
+        injected.trajectory.trajectory_id,
+        RECOVERY if status == "recovered" else INJECTION if agent else OBSERVATION_FAULT,
+        {"confirmed": 1.0, "recovered": 1.0, "weak": 0.0}.get(status),
+        planned.turn,
+        {
+            "status": status,
+            "side": injected.side,
+            "strategy": planned.strategy,
+            "mode": planned.mode,
+            "legend_version": LEGEND_VERSION,
+            "preferred": planned.strategy == "natural",
+            "clean_twin_id": twin.trajectory_id,
+            "original": builtins(AgentTurn(turn.content, turn.tool_calls, turn.thought)),
+            "injected": builtins(injected.put) if agent else None,
+            "description": injected.what,
+            "mistake_agent": (turn.agent or "agent") if agent else None,
+            "mistake_step": str(planned.turn) if agent else None,
+            "effect": {"state": injected.effect.state, "observation": injected.effect.observation},
+            "earliest_tested": False,
+            "recovered": status == "recovered",
+            "on_policy_for": injected.on_policy_for,
+            "likelihood": "not measured",
+            "dpo": False,
+            **evidence,
+            **injected.extra,
+        },
+    )
+
+
+def builtins(turn: AgentTurn) -> Mapping[str, Any]:
+    """A turn as plain JSON."""
+    plain: Mapping[str, Any] = msgspec.to_builtins(turn)
+    return plain

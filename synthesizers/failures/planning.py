@@ -1,0 +1,136 @@
+"""Which mistakes are tried: a function of the clean twins, the settings, and what modes have yielded in the rounds before."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from random import Random
+
+import msgspec
+
+from schemas.canonical import content_hash
+from schemas.environment import AgentTurn
+from schemas.trajectory import SampledBy, Trajectory
+from synthesizers.failures.ending import closing
+from synthesizers.failures.legend import NATURAL
+from synthesizers.failures.mix import draw_mode
+from synthesizers.failures.observation_faults import PLANTS
+from synthesizers.failures.rules import RULES
+from synthesizers.failures.settings import InjectionSettings
+from synthesizers.failures.site import Site, Transcript, same_act
+
+
+class PlannedTask(msgspec.Struct, frozen=True):
+    """A task of a round: its clean trials, and the failed ones to be repaired."""
+
+    task_id: str
+    twins: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    round: int = 0
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """One attempt: the `ordinal`-th at its task. `mode`: of the legend, `natural`, or the kind of an observation fault."""
+
+    task_id: str
+    ordinal: int
+    twin_id: str
+    strategy: str
+    mode: str
+    turn: int
+
+    @property
+    def seed(self) -> str:
+        """Of all that is drawn for the attempt."""
+        return content_hash([self.task_id, self.ordinal, self.twin_id, self.strategy, self.mode, self.turn])
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """What the flow's policy and world allow: `declined` are strategies that they rule out, and why."""
+
+    strategies: Mapping[str, float]
+    declined: Mapping[str, str]
+
+
+def planned_for(
+    task: PlannedTask,
+    twins: Sequence[Trajectory],
+    settings: InjectionSettings,
+    offer: Offer,
+    yielded: Mapping[str, float],
+    seed: int,
+    done: Collection[int] = (),
+    *,
+    affordances: bool = False,
+) -> tuple[list[Planned], Counter[str]]:
+    """The attempts at a task, less the ordinals that are `done`; and how often a strategy was drawn that is ruled out, by reason.
+
+    Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at the same turn of a twin.
+    """
+    order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
+    tried: set[tuple[str, str, str, int]] = set()
+    planned: list[Planned] = []
+    declined: Counter[str] = Counter()
+    places: dict[str, Mapping[tuple[str, str], Sequence[int]]] = {}
+    for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
+        twin = order[ordinal % len(order)]
+        random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
+        if twin.trajectory_id not in places:
+            places[twin.trajectory_id] = possible_places(twin, seed, affordances=affordances)
+        left = {
+            cell: [turn for turn in turns if (twin.trajectory_id, *cell, turn) not in tried]
+            for cell, turns in places[twin.trajectory_id].items()
+        }
+        drawn = _drawn({cell: turns for cell, turns in left.items() if turns}, settings, offer, yielded, random, declined)
+        if drawn is None:
+            continue
+        tried.add((twin.trajectory_id, *drawn))
+        if ordinal not in done:
+            planned.append(Planned(task.task_id, ordinal, twin.trajectory_id, *drawn))
+    return planned, declined
+
+
+def _drawn(
+    places: Mapping[tuple[str, str], Sequence[int]],
+    settings: InjectionSettings,
+    offer: Offer,
+    yielded: Mapping[str, float],
+    random: Random,
+    declined: Counter[str],
+) -> tuple[str, str, int] | None:
+    """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn uniformly where the mode applies."""
+    strategies = {name: weight for name, weight in offer.strategies.items() if weight > 0}
+    while strategies:
+        strategy = random.choices(list(strategies), list(strategies.values()))[0]
+        ruled_out = offer.declined.get(strategy)
+        modes = {mode for name, mode in places if name == strategy}
+        if strategy in ("rule", "role"):
+            mode = draw_mode(modes, settings.modes, yielded, random)
+        else:
+            mode = random.choice(sorted(modes)) if modes else None
+        if ruled_out is None and mode is not None:
+            return strategy, mode, random.choice(places[(strategy, mode)])
+        declined[ruled_out or f"{strategy}: applies nowhere"] += 1
+        del strategies[strategy]
+    return None
+
+
+def possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> Mapping[tuple[str, str], Sequence[int]]:
+    """(strategy, mode) -> the turns of a twin at which it applies."""
+    found: dict[tuple[str, str], list[int]] = {}
+    last, transcript = closing(twin), Transcript(twin)
+    affordances = affordances and any(Site(twin, 0, transcript=transcript).names(call) for turn in twin.turns for call in turn.tool_calls)
+    for turn in twin.turns:
+        if turn.sampled_by is SampledBy.CANNED:
+            continue
+        site = Site(twin, turn.index, transcript=transcript)
+        found.setdefault(("natural", NATURAL), []).append(turn.index)
+        for code, rule in RULES.items():
+            mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))
+            anywhere = code == "FM-2.3" and affordances
+            if anywhere or (mistake is not None and not same_act(mistake.turn, AgentTurn(turn.content, turn.tool_calls))):
+                found.setdefault(("rule", code), []).append(turn.index)
+            if (code == "FM-1.5") is (turn is last) and not (code == "FM-3.1" and turn is twin.turns[-1]):
+                found.setdefault(("role", code), []).append(turn.index)
+        for kind, plant in PLANTS.items():
+            if plant(site, Random(0)) is not None:
+                found.setdefault(("environment", kind), []).append(turn.index)
+    return found

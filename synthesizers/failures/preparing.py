@@ -1,0 +1,128 @@
+"""What an attempt puts before the turn, by its strategy; or the reason why it puts nothing."""
+
+from collections.abc import Sequence
+from random import Random
+
+import msgspec
+
+from schemas.environment import AgentTurn
+from schemas.outcome import Fault
+from schemas.policy import Act
+from schemas.task import Task
+from schemas.trajectory import SampledBy, ToolCall, Trajectory
+from synth.boundary import FaultError, crossing
+from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.rollout.start import PREFIX_MASK, Put, recorded_act
+from synthesizers.failures.bench import Bench
+from synthesizers.failures.legend import NATURAL
+from synthesizers.failures.mistake import Mistake
+from synthesizers.failures.observation_faults import PLANTS
+from synthesizers.failures.placing import placed
+from synthesizers.failures.planning import Planned
+from synthesizers.failures.role_injector import asked_for_mistake
+from synthesizers.failures.rules import RULES
+from synthesizers.failures.site import Site, same_act
+from synthesizers.steps.alternatives import State, asked_for, merged, played_there
+
+INJECTED_MASK = "injected"
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn to put, and what is wrong with it; without one the reason, and `open` where a rerun may do better.
+
+    `answered`: the call whose answer is altered; `wrong`: the false value in it.
+    """
+
+    put: Put | None = None
+    what: str
+    open: bool = False
+    answered: ToolCall | None = None
+    wrong: str | None = None
+
+
+async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
+    """By the attempt's strategy. A fault of the machinery is a reason too."""
+    try:
+        match planned.strategy:
+            case "natural":
+                return await _natural(bench, planned, twin, task)
+            case "environment":
+                return _planted(planned, twin)
+            case "role":
+                return await _by_role(bench, planned, twin)
+            case _:
+                site = Site(twin, planned.turn, await _affordances(bench, planned, twin, task))
+                mistake = RULES[planned.mode](site, Random(planned.seed))
+                return Prepared(what="applies_not") if mistake is None else _mistaken(mistake, planned, twin)
+    except FaultError as error:
+        bench.run.faulted(error)
+        return Prepared(what=f"fault:{error.fault}", open=error.fault in RETRIED_BY_A_RERUN)
+
+
+def _mistaken(mistake: Mistake, planned: Planned, twin: Trajectory) -> Prepared:
+    """Never the recorded turn itself: that would be a label without an injection."""
+    recorded = twin.turns[planned.turn]
+    if same_act(mistake.turn, AgentTurn(recorded.content, recorded.tool_calls)):
+        return Prepared(what="equal")
+    act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
+    return Prepared(put=Put(act=act, mask=INJECTED_MASK, injected=planned.mode), what=mistake.what)
+
+
+async def _by_role(bench: Bench, planned: Planned, twin: Trajectory) -> Prepared:
+    if bench.injector is None:
+        raise ValueError("the strategy `role` is planned for flows that have the role only")
+    answer = await asked_for_mistake(bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal)
+    bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
+    if answer.fault is not None:
+        return Prepared(what=f"fault:{answer.fault.fault}", open=True)
+    if answer.value is None:
+        return Prepared(what="unreadable" if answer.unreadable else "not_started", open=answer.unreadable is None)
+    return _mistaken(answer.value, planned, twin)
+
+
+async def _natural(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
+    """The first act of the policy's own that differs from the recorded one."""
+    settings, state = bench.settings, State(twin, task, planned.turn)
+    if bench.asking is not None:
+        found = await asked_for(
+            bench.asking, settings.role, bench.role, state, bench.seed, 1, settings.natural_draws, temperature=settings.natural_temperature
+        )
+    else:
+        found = await played_there(
+            bench.shared,
+            settings.role,
+            bench.role,
+            state,
+            seed=bench.seed,
+            samples=settings.natural_draws,
+            limits=bench.limits,
+            places=bench.places,
+            version=bench.run.spec_of(task.env, task.env_config).version,
+        )
+    bench.made.replies += [(planned.seed, reply) for reply in found.replies]
+    others = merged(state.own, [found.alternatives], 1)
+    if not others:
+        return Prepared(what=found.lost or "no_natural_error", open=found.open)
+    act = Act(turn=others[0].turn)
+    return Prepared(
+        put=Put(act=act, mask=INJECTED_MASK, injected=NATURAL), what="the policy's own act, where it did another one than before"
+    )
+
+
+def _planted(planned: Planned, twin: Trajectory) -> Prepared:
+    planting = PLANTS[planned.mode](Site(twin, planned.turn), Random(planned.seed))
+    if planting is None:
+        return Prepared(what="applies_not")
+    turn = twin.turns[planned.turn]
+    put = Put(act=recorded_act(turn), mask=PREFIX_MASK, injected=f"environment:{planting.kind}", alter=planting.alter())
+    answered = next((call for call in turn.tool_calls if call.call_id == planting.old.call_id), None)
+    return Prepared(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
+
+
+async def _affordances(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Sequence[AgentTurn]:
+    """What could be done at the turn, for the mode that looks for something else to do; nothing where the world does not say."""
+    if planned.mode != "FM-2.3" or "affordances" not in bench.run.spec_of(task.env, task.env_config).capabilities:
+        return ()
+    patience = bench.limits.step_timeout_s
+    async with placed(bench.run, task, twin, planned.turn, patience) as (env, _):
+        return await crossing(Fault.ENVIRONMENT, "affordances", env.affordances, patience)

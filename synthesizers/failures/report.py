@@ -1,0 +1,93 @@
+"""What the stage says at its end: attempts, confirmed labels, why the rest gave none, target and achieved mix, controls, cost."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from synth.interventions import MOST_FALSE
+from synth.ledger.ledger import Ledger
+from synth.ledger.state import kept_apart
+from synth.ledger.views import connect
+from synth.run.funnel import counted
+from synth.run.numbers import counted_noun
+from synthesizers.failures.control import Judged, false_share, judged_in
+from synthesizers.failures.labels import CONTROL
+from synthesizers.failures.mix import mix_line
+from synthesizers.failures.notes import Note, noted, settled
+from synthesizers.failures.settings import InjectionSettings
+
+
+def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *, without_twin: int) -> Mapping[str, Any]:
+    """The report of kind `method`, with further keys for those who read it by program; `without_twin` tasks have no clean trial."""
+    notes = settled(noted(ledger, stage_key))
+    tried = [note for note in notes if note.tried]
+    reasons = Counter(note.reason for note in tried)
+    verified = Counter(note.mode for note in tried if note.kind == "injection" and note.reason == "confirmed" and _ruled(note))
+    tested = list(judged_in(ledger, stage_key))
+    cost = _cost(ledger, stage_key)
+    confirmed = reasons.pop("confirmed", 0)
+    return {
+        "kind": "method",
+        "unit": "attempts",
+        "attempted": len(tried),
+        "verified": confirmed,
+        "rejected": dict(reasons),
+        "also": [
+            *_lines(notes, tested, settings, verified, cost),
+            *([f"{counted_noun(without_twin, 'task')} without a clean trial"] if without_twin else []),
+        ],
+        "modes": {str(mode): count for mode, count in verified.items()},
+        "target": dict(settings.modes),
+        "by_strategy": dict(Counter(str(note.strategy or note.kind) for note in tried if note.reason == "confirmed")),
+        "methods": dict(Counter(found.method for found in tested if found.metric != CONTROL and found.accepted and found.method)),
+        "false_share": false_share(tested),
+        "cost": cost,
+    }
+
+
+def _ruled(note: Note) -> bool:
+    """Whether it counts for the mix: a natural error has no known mode, and a fault of the world none at all."""
+    return note.strategy in ("rule", "role")
+
+
+def _lines(
+    notes: list[Note], tested: list[Judged], settings: InjectionSettings, verified: Counter[str | None], cost: Mapping[str, Any]
+) -> Iterator[str]:
+    strategies = Counter(str(note.strategy or note.kind) for note in notes if note.tried and note.reason == "confirmed")
+    if strategies:
+        yield f"confirmed by: {counted(strategies)}"
+    methods = Counter(found.method or "none" for found in tested if found.metric != CONTROL and found.accepted)
+    if methods:
+        yield f"tested by: {counted(methods)}"
+    if verified:
+        yield mix_line(settings.modes, {str(mode): count for mode, count in verified.items()})
+    controls = [found for found in tested if found.metric == CONTROL]
+    if controls:
+        accepted = sum(found.accepted for found in controls)
+        share = false_share(tested)
+        words = f"A/A control: {accepted} of {len(controls)} accepted"
+        words += f", {share:.2f} of the sequential labels expected false" if share is not None else ""
+        yield words + (f"; more than {MOST_FALSE:g}, so labels are weak from there on" if share is not None and share > MOST_FALSE else "")
+    for kind, what in (("twin", "cannot be built on"), ("declined", "drawn and ruled out")):
+        reasons = Counter(note.reason for note in notes if note.kind == kind)
+        if reasons:
+            yield f"{what}: {counted(reasons)}"
+    left = sum(note.open for note in notes)
+    if left:
+        yield f"{counted_noun(left, 'attempt')} left to a rerun"
+    yield f"cost: {counted_noun(cost['episodes'], 'episode')}, {cost['tokens']:,} tokens" + (
+        f", ${cost['usd']:.2f}" if cost["usd"] is not None else ""
+    )
+
+
+def _cost(ledger: Ledger, stage_key: str) -> Mapping[str, Any]:
+    """Episodes, tokens and money of all runs and questions of the stage."""
+    keys = f"('{stage_key}', '{kept_apart(stage_key)}')"
+    use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
+    with connect(ledger) as connection:
+        ((episodes, tokens, usd),) = connection.execute(
+            f"SELECT count(*), {use} FROM trajectories_all WHERE stage_key IN {keys}"
+        ).fetchall()
+        ((asked, more),) = connection.execute(f"SELECT {use} FROM replies_all WHERE stage_key IN {keys}").fetchall()
+    costs = [value for value in (usd, more) if value is not None]
+    return {"episodes": episodes, "tokens": int((tokens or 0) + (asked or 0)), "usd": sum(costs) if costs else None}

@@ -1,0 +1,65 @@
+"""What a flow may say of the stage `failure_injection`."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from synth.rollout.limits import Limits
+from synthesizers.failures.legend import SINGLE_AGENT, mast_weights
+
+NATURAL_TEMPERATURE = 1.3
+"""At which a chat model is sampled for errors of its own, unless the settings say otherwise."""
+Strategy = Literal["natural", "rule", "role", "environment"]
+
+
+def _strategies() -> dict[Strategy, float]:
+    return {"natural": 1.0, "rule": 1.0, "role": 1.0, "environment": 0.5}
+
+
+class InjectionSettings(BaseModel):
+    """How many injected runs per task, of which kinds, by whom, how tested.
+
+    `strategies`: weights of: errors that the policy makes itself when it is sampled (`natural`), by rules (`rule`), written by the role
+    `injector` (`role`, where the flow has it), planted in the world's answers (`environment`). `modes`: weights of the failure modes.
+    `evidence`: `live` continuations of the role on both sides; or `replay` of the recorded rest, which says only whether that still works.
+    `repairs`: failed trials per task for which the other flip is looked for. `controls`: share of the tests beside which the recorded turn
+    is tested against itself. `round`: attempts before the first look at what the modes yield; each later round is twice as long. Without
+    `limits` those of the flow's rollout hold; `live` as for a rollout.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    per_task: int = Field(default=2, ge=0, le=1000)
+    per_twin: int = Field(default=4, ge=1)
+    modes: dict[str, float] = Field(default_factory=mast_weights)
+    strategies: dict[Strategy, float] = Field(default_factory=_strategies)
+    role: str = "explorer"
+    injector: str = "injector"
+    evidence: Literal["live", "replay"] = "live"
+    natural_draws: int = Field(default=8, ge=1, le=64)
+    natural_temperature: float = Field(default=NATURAL_TEMPERATURE, gt=0, le=2)
+    repairs: int = Field(default=0, ge=0, le=1000)
+    repair_rounds: int = Field(default=3, ge=1, le=20)
+    controls: float = Field(default=0.05, ge=0, le=1)
+    limits: Limits | None = None
+    round: int = Field(default=40, ge=1, le=1000)
+    live: int | None = Field(default=None, ge=1)
+
+    @field_validator("modes")
+    @classmethod
+    def _known_modes(cls, value: dict[str, float]) -> dict[str, float]:
+        for code, weight in value.items():
+            if code not in SINGLE_AGENT:
+                raise ValueError(f"{code!r} is no failure mode that a single agent shows; known: {', '.join(SINGLE_AGENT)}")
+            if not 0 <= weight < float("inf"):
+                raise ValueError(f"{code}: a weight is a number from 0 on")
+        if not any(value.values()):
+            raise ValueError("give at least one mode a weight above 0")
+        return value
+
+    @field_validator("strategies")
+    @classmethod
+    def _some_strategy(cls, value: dict[Strategy, float]) -> dict[Strategy, float]:
+        if not any(weight > 0 for weight in value.values()) or any(not 0 <= weight < float("inf") for weight in value.values()):
+            raise ValueError("weights are numbers from 0 on, one of them above 0")
+        return value
