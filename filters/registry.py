@@ -3,4 +3,5 @@
 FILTERS: dict[str, str] = {
     "solved": "filters.solved:FILTER",
     "reexecuted": "filters.reexecuted:FILTER",
+    "leaks": "filters.leaks:FILTER",
 }

@@ -11,6 +11,8 @@ from schemas.model import Message
 from schemas.outcome import Outcome
 from schemas.trajectory import SampledBy, Source, Trajectory, Turn
 
+EVIDENCE = frozenset({"critical_step", "failure_injection"})
+"""Synthesizers whose trajectories were played to find out what an act does: they stand behind labels, and are not picked to be learnt."""
 Arguments = Literal["json", "dict"]
 """Tool-call arguments as the JSON text that was received, or as an object."""
 
@@ -18,6 +20,7 @@ Arguments = Literal["json", "dict"]
 class SftSettings(BaseModel):
     """What goes into an SFT data set, and in which form. The decision of every filter is honoured.
 
+    `include_evidence`: also continuations that were played to test an act (`EVIDENCE`), many of one state.
     `arguments`: left out, as the form's trainer wants them. `require_tools`: only trajectories with tool schemas, whether they call tools
     or not (without it, rows that call tools whose schemas were not recorded are taken in, and the card says so). `keep_masked`: take in
     rows with turns that must carry no loss, for trainers that read `masked_turns`; TRL trains on every assistant message of a row.
@@ -28,6 +31,7 @@ class SftSettings(BaseModel):
     form: str = "trl"
     outcomes: tuple[Outcome, ...] = (Outcome.SUCCESS,)
     include_scripted: bool = False
+    include_evidence: bool = False
     allow_benchmark: bool = False
     allow_held_out: bool = False
     require_tools: bool = False

@@ -6,13 +6,14 @@ from typing import Any
 
 from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
-from synth.exporters.sft_rows import SftForm, SftRow, SftSettings, sft_row
+from synth.exporters.sft_rows import EVIDENCE, SftForm, SftRow, SftSettings, sft_row
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tool_links import broken_link
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
 _REMEDY = {
     "scripted": ("include_scripted", "{} takes them in"),
+    "evidence": ("include_evidence", "they were played to test an act; {} takes them in"),
     "benchmark": ("allow_benchmark", "{} takes them in, with a warning in the card"),
     "held_out": ("allow_held_out", "{} takes them in, with a warning in the card"),
     "masked_turns": (
@@ -34,6 +35,7 @@ class SftTally:
         self.rows_with_masks = 0
         self.rows_without_tools = 0
         self.rows_held_out = 0
+        self.rows_gold_informed = 0
         self.copies = 0
         self._seen: set[int] = set()
         self.trained_turns = 0
@@ -65,6 +67,8 @@ class SftTally:
 
     def _refusal(self, trajectory: Trajectory) -> str | None:
         settings = self.settings
+        if trajectory.synthesizer in EVIDENCE and not settings.include_evidence:
+            return "evidence"
         if trajectory.outcome not in settings.outcomes:
             return f"outcome:{trajectory.outcome.value}"
         if trajectory.authorship is Authorship.SCRIPTED and not settings.include_scripted:
@@ -84,6 +88,7 @@ class SftTally:
         self.rows_with_masks += bool(row.masked)
         self.rows_without_tools += _lacks_tools(row.trajectory)
         self.rows_held_out += row.trajectory.held_out
+        self.rows_gold_informed += row.trajectory.gold_informed
         self.trained_turns += len(row.trained)
         self.masked.update(row.masked.values())
         self._count_copy(row)
@@ -102,6 +107,7 @@ class SftTally:
         return {
             "rows": self.rows,
             "trained_turns": self.trained_turns,
+            "gold_informed": self.rows_gold_informed,
             "masked_turns": dict(sorted(self.masked.items())),
             "unparsed_calls": self.unparsed_calls,
             "left_out": dict(sorted(self.left_out.items())),
@@ -118,10 +124,22 @@ class SftTally:
             notes.append(
                 f"WARNING: {scripted} of {self.rows} rows were written by scripts, not by a model ({self._say('include_scripted')})."
             )
+        if self.rows_gold_informed:
+            notes.append(
+                f"WARNING: {self.rows_gold_informed} of {self.rows} rows were made by someone who had looked at gold (column "
+                "gold_informed), such as retries whose guidance stands on what the check found wrong: no evidence of what the policy can "
+                "do by itself."
+            )
         if benchmark:
             notes.append(
                 f"WARNING: {benchmark} of {self.rows} rows are attempts at public benchmarks ({self._say('allow_benchmark')}): "
                 "what is trained on them cannot be measured there."
+            )
+        evidence = sum(self.composition["synthesizer"][method] for method in EVIDENCE)
+        if evidence:
+            notes.append(
+                f"WARNING: {evidence} of {self.rows} rows were played to test an act ({self._say('include_evidence')}): "
+                "many of them share all but their end."
             )
         if self.copies:
             notes.append(f"{self.copies} of {self.rows} rows are exact copies of earlier ones (the same messages and tools).")

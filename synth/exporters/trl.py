@@ -31,6 +31,7 @@ def sft_schema() -> pa.Schema:
             "tools": List(Json()),
             **{column: text for column in _LINEAGE},
             "reward": Value("float64"),
+            "gold_informed": Value("bool"),
             "trained_turns": List(Value("int32")),
             "masked_turns": List({"turn": Value("int32"), "reason": text}),
         }
@@ -47,6 +48,7 @@ def sft_record(row: SftRow) -> dict[str, Any]:
         "tools": [_text(tool) for tool in trajectory.tools],
         **{column: getattr(trajectory, column) for column in _LINEAGE},
         "reward": trajectory.reward,
+        "gold_informed": trajectory.gold_informed,
         "trained_turns": list(row.trained),
         "masked_turns": [{"turn": turn, "reason": reason} for turn, reason in row.masked.items()],
     }

@@ -54,6 +54,7 @@ def test_lineage_stands_in_columns(tmp_path: Path) -> None:
         "benchmark": None,
         "split": None,
         "reward": 1.0,
+        "gold_informed": False,
         "trained_turns": [1],
         "masked_turns": [{"turn": 0, "reason": "before_pivot"}],
     }

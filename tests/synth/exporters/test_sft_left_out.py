@@ -61,6 +61,18 @@ def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Pat
     assert [row["trajectory_id"] for row in load(tmp_path / "out", tmp_path / "cache")] == ["ok"]
 
 
+def test_continuations_that_were_played_to_test_an_act_are_evidence_and_no_rows_unless_asked_for(tmp_path: Path) -> None:
+    methods = ("rollout", "reverse_task", "reflect_retry", "import", "critical_step", "failure_injection")
+    pairs: Pairs = [(trajectory(method, synthesizer=method), {}) for method in methods]
+    pairs.append((trajectory("lost", synthesizer="critical_step", outcome=Outcome.FAILURE, reward=0.0), {}))
+    report = export_sft(pairs, DatasetFolder(tmp_path / "out"))
+    assert report.left_out == {"evidence": 3}
+    assert [row["trajectory_id"] for row in load(tmp_path / "out", tmp_path / "cache")] == list(methods[:4])
+    assert any(note.startswith("Left out: 3 as evidence") and "include_evidence: true takes them in" in note for note in report.notes)
+    every = export_sft(pairs, DatasetFolder(tmp_path / "every"), SftSettings(include_evidence=True))
+    assert (every.rows, every.left_out) == (6, {"outcome:failure": 1})
+
+
 def first_line_after_metadata(folder: Path) -> str:
     return (folder / "README.md").read_text().split("\n---\n", 1)[1].splitlines()[0]
 
@@ -69,9 +81,11 @@ def first_line_after_metadata(folder: Path) -> str:
     ("chosen", "fields", "warning"),
     [
         ({"include_scripted": True}, {"authorship": Authorship.SCRIPTED}, "WARNING: 1 of 1 rows were written by scripts"),
+        ({"include_evidence": True}, {"synthesizer": "critical_step"}, "WARNING: 1 of 1 rows were played to test an act"),
         ({"allow_benchmark": True}, {"benchmark": "tau-bench/retail"}, "WARNING: 1 of 1 rows are attempts at public benchmarks"),
         ({"allow_held_out": True}, {"split": "held_out"}, "WARNING: 1 of 1 rows are attempts at held-out tasks"),
         ({"outcomes": ("failure",)}, {"outcome": Outcome.FAILURE, "reward": 0.0}, "WARNING: 1 of 1 rows are no successes"),
+        ({}, {"gold_informed": True}, "WARNING: 1 of 1 rows were made by someone who had looked at gold"),
         ({}, {"tools": ()}, "WARNING: 1 of 1 rows call tools whose schemas their source did not record"),
     ],
 )

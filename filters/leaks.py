@@ -1,0 +1,28 @@
+"""Drops what shows traces of hidden help: a guided trajectory that quotes, mentions or acts on guidance that its transcript lacks."""
+
+from pydantic import BaseModel, ConfigDict
+
+from schemas.filter import Case, Filter
+from schemas.verdict import Verdict
+from synth.leakage import leaks
+
+
+class LeaksConfig(BaseModel):
+    """No settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
+    """Keep where the scan finds nothing in the turns after the pivot; undefined for trajectories that nobody guided."""
+    trajectory = case.trajectory
+    if trajectory.guidance is None:
+        return Verdict(None, "not_guided")
+    found = leaks(trajectory)
+    if not found:
+        return Verdict(True, "clean")
+    first = found[0]
+    return Verdict(False, first.kind, float(len(found)), {"turn": first.turn, "what": first.what[:200]})
+
+
+FILTER = Filter(LeaksConfig, no_leaks)

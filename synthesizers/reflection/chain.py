@@ -1,0 +1,194 @@
+"""A chain: a base trial and the retries that follow from it, each from a turn of the one before, with all lessons so far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from schemas.outcome import Fault, Outcome
+from schemas.task import Task
+from schemas.trajectory import Trajectory
+from synth.leakage import Leak, leaks
+from synth.ledger.ledger import Decision, Score
+from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synthesizers.reflection.guidance import guidance_text
+from synthesizers.reflection.memo import Memo, memo_of
+from synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
+from synthesizers.reflection.question import reflection_messages
+from synthesizers.reflection.reflectors import Reflected
+from synthesizers.reflection.transcript import first_own_turn
+
+CHAIN, REFLECTION = "reflect_retry", "reflection"
+"""Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""
+LEAK, KEPT = "leak", "reflect_retry"
+"""Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
+VERIFIED = "verified"
+
+
+@dataclass(slots=True)
+class Retry:
+    """One retry: the attempt that it reflects on with the lessons given for that, what was said of it, where it starts, what came of it."""
+
+    of: Trajectory
+    reflected: Reflected
+    lessons: tuple[str, ...] = ()
+    pivot: int | None = None
+    guidance: str | None = None
+    memo: Memo | None = None
+    attempts: list[Trajectory] = field(default_factory=list)
+    found: tuple[Leak, ...] = ()
+    keep: bool = False
+    reason: str = ""
+
+    @property
+    def outcome(self) -> Trajectory | None:
+        """The attempt that counts: the last, where it is valid."""
+        return self.attempts[-1] if self.attempts and self.attempts[-1].outcome is not Outcome.INVALID else None
+
+
+@dataclass(slots=True)
+class Chain:
+    """What is known of a chain so far; `reason` says why it ended, empty while it goes on, `verified` where a retry is kept."""
+
+    key: str
+    base: Trajectory
+    task: Task
+    gold_informed: bool
+    retries: list[Retry] = field(default_factory=list)
+    reason: str = ""
+    fault: Fault | None = None
+
+    @property
+    def last(self) -> Trajectory:
+        """The latest attempt with a verdict."""
+        return next((retry.outcome for retry in reversed(self.retries) if retry.outcome is not None), self.base)
+
+    @property
+    def lessons(self) -> list[str]:
+        """All so far, the oldest first: the part of the memo that is whispered."""
+        said = [retry.reflected.reflection for retry in self.retries]
+        return [each.improvement_suggestion for each in said if each is not None and each.improvement_suggestion is not None]
+
+    def reflected(self, told: Reflected) -> Retry | None:
+        """Takes in a reflection on the last attempt; None where no retry follows from it."""
+        retry = Retry(self.last, told, tuple(self.lessons))
+        reflection = told.reflection
+        if told.reason is not None or (reflection is not None and reflection.retry_from_step is None):
+            self.retries.append(retry)
+            self.fault = told.fault
+            self.reason = told.reason or ("says_success" if self.last.outcome is not Outcome.SUCCESS else "efficient")
+            return None
+        if reflection is None or reflection.retry_from_step is None:
+            return None
+        retry.memo = memo_of(self.last, reflection, [earlier.memo for earlier in self.retries if earlier.memo is not None])
+        leaked = self.retries[-1].found[0].turn if self.retries and self.retries[-1].found else len(self.last.turns)
+        retry.pivot = max(first_own_turn(self.last) or 0, min(reflection.retry_from_step, leaked))
+        self.retries.append(retry)
+        retry.guidance = guidance_text(self.lessons)
+        return retry
+
+    def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
+        """Takes in the attempts at the last retry's slot; `more`: a further retry may follow."""
+        retry = self.retries[-1]
+        retry.attempts = list(attempts)
+        result = retry.outcome
+        if result is None:
+            self.fault = attempts[-1].fault
+            retry.reason = self.reason = f"fault:{self.fault}"
+            return
+        retry.found = leaks(result)
+        retry.keep, retry.reason = improved(self.base, result)
+        if retry.found and result.outcome is Outcome.SUCCESS:
+            self.reason = f"leak:{retry.found[0].kind}"
+        elif retry.keep:
+            self.reason = VERIFIED
+        elif result.outcome is Outcome.SUCCESS or not more:
+            self.reason = retry.reason
+
+    @property
+    def settled(self) -> bool:
+        """Whether it ended otherwise than by a fault whose cause may be gone when the flow is run again.
+
+        With a retry in the ledger it is settled even so: another reflection would begin another chain.
+        """
+        may_mend = self.fault is not None and self.fault in {*RETRIED_BY_A_RERUN, Fault.JUDGE}
+        return bool(self.reason) and not (may_mend and all(retry.outcome is None for retry in self.retries))
+
+    def tokens(self) -> Tokens:
+        """What all its reflections and retries have used."""
+        total = Tokens()
+        for retry in self.retries:
+            total = total + self.reflection_tokens(retry) + tokens_of_attempts(retry.attempts)
+        return total
+
+    def reflection_tokens(self, retry: Retry) -> Tokens:
+        """What one reflection has used."""
+        said = retry.reflected.reflection
+        text = "" if said is None else msgspec.json.encode(said).decode()
+        return tokens_of_reflection(reflection_messages(retry.of, retry.lessons), text, retry.reflected.replies)
+
+    def decisions(self) -> list[Decision]:
+        """Of each retry with a verdict: whether it shows traces of guidance, and whether it meets the keep condition."""
+        decided = []
+        for retry in self.retries:
+            if (result := retry.outcome) is not None:
+                first = retry.found[0] if retry.found else None
+                shown = None if first is None else {"turn": first.turn, "what": first.what[:200], "findings": len(retry.found)}
+                decided.append(Decision(result.trajectory_id, LEAK, first is None, first.kind if first else "clean", detail=shown))
+                decided.append(Decision(result.trajectory_id, KEPT, retry.keep, retry.reason))
+        return decided
+
+    def scores(self, prices: Prices, also: dict[str, Any] | None = None) -> list[Score]:
+        """A row per reflection, and one for the chain; `also` goes into the detail of that one."""
+        rows = [self._reflection_score(number, retry) for number, retry in enumerate(self.retries, start=1)]
+        tokens = self.tokens()
+        detail = {
+            "chain": self.base.trajectory_id,
+            "key": self.key,
+            "reason": self.reason,
+            "settled": self.settled,
+            "retries": [attempt.trajectory_id for retry in self.retries for attempt in retry.attempts],
+            "gold_informed": self.gold_informed,
+            "task": self.task.task_id,
+            "price": tokens.at(prices),
+            "estimated": tokens.estimated,
+            **(also or {}),
+        }
+        return [*rows, Score(self.base.trajectory_id, CHAIN, float(self.reason == VERIFIED), detail=detail)]
+
+    def _reflection_score(self, number: int, retry: Retry) -> Score:
+        result, said = retry.outcome, retry.reflected.reflection
+        detail = {
+            "chain": self.base.trajectory_id,
+            "key": self.key,
+            "attempt": number,
+            "retry": None if result is None else result.trajectory_id,
+            "reflection": None if said is None else msgspec.to_builtins(said),
+            "memo": None if retry.memo is None else msgspec.to_builtins(retry.memo),
+            "why_none": retry.reflected.reason,
+            "what_was_wrong": retry.reflected.detail,
+            "gold_informed": self.gold_informed,
+            "pivot": retry.pivot,
+            "r1": solved(retry.of),
+            "r2": None if result is None else solved(result),
+            "steps1": len(retry.of.turns),
+            "steps2": None if result is None else len(result.turns),
+            "leaks": [msgspec.to_builtins(leak) for leak in retry.found],
+        }
+        value = None if result is None else float(retry.keep and not retry.found)
+        return Score(retry.of.trajectory_id, REFLECTION, value, retry.pivot, detail)
+
+
+def solved(trajectory: Trajectory) -> float:
+    """R: 1 where the check passed within the limits, else 0; a truncated attempt is not solved."""
+    return float(trajectory.outcome is Outcome.SUCCESS)
+
+
+def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
+    """The keep condition: (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps); and its reason in a word."""
+    if solved(retry) < 1:
+        return False, f"still_{retry.outcome.value}"
+    if solved(retry) > solved(base):
+        return True, "solved"
+    return (True, "fewer_steps") if len(retry.turns) < len(base.turns) else (False, "no_improvement")

@@ -1,0 +1,88 @@
+"""The work of a retry, or of an episode that it is compared with: its slot names everything that determines it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.canonical import content_hash
+from schemas.identity import slot_id
+from schemas.task import Task
+from synth.rollout.episode import Work
+from synth.rollout.limits import Limits
+from synth.rollout.start import Start
+from synth.run.context import Role, Run
+from synthesizers.rollout import user_identity
+
+SYNTHESIZER = "reflect_retry"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryWork:
+    """Who plays, within which limits, under which seed."""
+
+    role: Role
+    role_name: str
+    limits: Limits
+    seed: int
+
+    def identity(self) -> Mapping[str, Any]:
+        """What of it determines an episode."""
+        policy = self.role.policy
+        return {
+            "policy": policy.identity,
+            "model": policy.model,
+            "sampling": policy.sampling,
+            "limits": self.limits.model_dump(),
+            "seed": self.seed,
+            **user_identity(self.role),
+        }
+
+    def make(
+        self,
+        run: Run,
+        task: Task,
+        *,
+        trial: int,
+        draw: int,
+        start: Start | None,
+        guidance: str | None,
+        gold_informed: bool,
+        synthesizer: str = SYNTHESIZER,
+    ) -> Work:
+        """The work, numbered after the attempts that the ledger has of its slot; `draw` gives it randomness of its own."""
+        policy = self.role.policy
+        slot = slot_id(
+            task_id=task.task_id,
+            synthesizer=synthesizer,
+            trial=trial,
+            seed=self.seed,
+            policy=policy.identity,
+            model=policy.model,
+            sampling=policy.sampling,
+            parent_id=None if start is None else start.trajectory.trajectory_id,
+            pivot_turn=None if start is None else start.turn,
+            settings={
+                "limits": self.limits.model_dump(),
+                "world": run.spec_of(task.env, task.env_config).version,
+                "guidance": None if guidance is None else content_hash(guidance),
+                "gold_informed": gold_informed,
+                "draw": draw,
+                **user_identity(self.role),
+            },
+        )
+        return Work(
+            slot_id=slot,
+            task=task,
+            trial=trial,
+            seed=self.seed,
+            synthesizer=synthesizer,
+            policy=policy,
+            limits=self.limits,
+            role=self.role_name,
+            user=self.role.user,
+            first_attempt=run.ledger.state.next_attempt(slot),
+            start=start,
+            draw=draw,
+            guidance=guidance,
+            gold_informed=gold_informed,
+        )

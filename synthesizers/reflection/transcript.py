@@ -1,0 +1,51 @@
+"""A trajectory as a log for a reader that diagnoses it: one JSON object per turn, so that nothing in it can pass for instructions."""
+
+import json
+from collections.abc import Sequence
+
+from schemas.messages import GREETING_MASK
+from schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+
+LONGEST_TEXT = 3000
+"""Characters of one message; what is beyond is left out in the middle."""
+LONGEST_LOG = 80_000
+
+
+def log_of(trajectory: Trajectory) -> str:
+    """The opening, then the turns numbered from 0, as lines of JSON; the turns of a long log are shortened alike."""
+    opening = {"system_prompt": _cut(trajectory.system_prompt or "", LONGEST_TEXT * 4), "said": _heard(trajectory.opening, LONGEST_TEXT)}
+    limit = LONGEST_TEXT
+    while True:
+        lines = [_line(turn, limit) for turn in trajectory.turns]
+        if sum(map(len, lines)) <= LONGEST_LOG or limit <= 200:
+            return "\n".join([json.dumps(opening, ensure_ascii=False), *lines])
+        limit //= 2
+
+
+def first_own_turn(trajectory: Trajectory) -> int | None:
+    """The first turn that the agent itself wrote, None where it wrote none: a canned greeting is nobody's mistake."""
+    return next((turn.index for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED), None)
+
+
+def _line(turn: Turn, limit: int) -> str:
+    entry: dict[str, object] = {"step": turn.index}
+    if turn.sampled_by is SampledBy.CANNED:
+        entry["note"] = GREETING_MASK
+    if turn.thought:
+        entry["thought"] = _cut(turn.thought, limit)
+    if turn.content:
+        entry["says"] = _cut(turn.content, limit)
+    if turn.tool_calls:
+        entry["calls"] = [{"name": call.name, "arguments": _cut(call.arguments, limit)} for call in turn.tool_calls]
+    entry["answers"] = _heard(turn.observations, limit)
+    return json.dumps(entry, ensure_ascii=False)
+
+
+def _heard(observations: Sequence[Observation], limit: int) -> list[dict[str, str]]:
+    return [{"from": observation.source.value, "text": _cut(observation.content, limit)} for observation in observations]
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]} ...[{len(text) - limit} characters left out]... {text[-limit // 2 :]}"
