@@ -11,13 +11,14 @@ from pydantic import BaseModel, ValidationError
 from filters.registry import FILTERS
 from flows.parts import part, world
 from flows.task_stages import task_stages
-from flows.user_role import USER, UserSettings, of_the_model, with_user
+from flows.user_role import UserSettings, of_the_model, with_user
 from schemas.errors import ConfigError, FlowError
 from schemas.filter import Filter
 from schemas.flow import EnvChoice, Flow, StageChoice
 from schemas.policy import PolicySpec
 from schemas.settings_error import explain
 from schemas.stage import Stage
+from schemas.user import USER
 from synth.boundary import called
 from synth.exporters.registry import EXPORTERS, SFT_FORMS
 from synth.models.registry import open_model
@@ -161,7 +162,11 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
     settings = {} if choice.settings is None else choice.settings
     config = _validated(synthesizer.config, settings, where)
     with _at(where):
-        return synthesizer.bind(name, config, flow, roles)
+        if not synthesizer.of_world:
+            return synthesizer.bind(name, config, flow, roles)
+        if flow.env is None:
+            raise ConfigError(f"{choice.name} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow")
+        return synthesizer.bind(name, config, flow, roles, world(flow.env.name))
 
 
 def _filters(settings: Any, where: str) -> list[NamedFilter]:

@@ -61,7 +61,10 @@ class Episode(msgspec.Struct, frozen=True):
 
 
 class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy by name: what identifies its work (part of the slot), and how one episode's policy is opened."""
+    """A policy by name: what identifies its work (part of the slot), and how one episode's policy is opened.
+
+    `deterministic`: within a trial it always does the same at the same state, whatever the draw.
+    """
 
     name: str
     authorship: Authorship
@@ -69,3 +72,4 @@ class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):
     open: Callable[[Episode], Policy]
     model: str | None = None
     sampling: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    deterministic: bool = False

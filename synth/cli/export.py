@@ -16,6 +16,7 @@ _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not
 @click.option("--out", required=True, metavar="DIR", help="Folder to write, a path or a URL; datasets.load_dataset reads it.")
 @click.option("--outcome", "outcomes", multiple=True, type=_OUTCOMES, default=("success",), show_default=True, help="Repeatable.")
 @click.option("--include-scripted", is_flag=True, help="Rows written by scripts too; said in the card's first line.")
+@click.option("--include-evidence", is_flag=True, help="Continuations that were played to test an act too (critical steps, injections).")
 @click.option("--allow-benchmark", is_flag=True, help="Attempts at public benchmarks too; said in the card's first line.")
 @click.option("--allow-held-out", is_flag=True, help="Attempts at tasks of a held-out split too; said in the card's first line.")
 @click.option("--require-tools", is_flag=True, help="Only rows with tool schemas, whether they call tools or not.")
@@ -28,6 +29,7 @@ def export(
     out: str,
     outcomes: tuple[str, ...],
     include_scripted: bool,
+    include_evidence: bool,
     allow_benchmark: bool,
     allow_held_out: bool,
     require_tools: bool,
@@ -60,6 +62,7 @@ def export(
         form=form,
         outcomes=tuple(Outcome(outcome) for outcome in outcomes),
         include_scripted=include_scripted,
+        include_evidence=include_evidence,
         allow_benchmark=allow_benchmark,
         allow_held_out=allow_held_out,
         require_tools=require_tools,

@@ -71,6 +71,7 @@ def chat_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling
         open=open_chat,
         model=model_name,
         sampling=msgspec.to_builtins(drawn),
+        deterministic=drawn.temperature == 0,
     )
 
 

@@ -60,5 +60,9 @@ def expert_policy(settings: Mapping[str, Any], *, model_name: str | None, sampli
         return _Expert(episode, config)
 
     return PolicySpec(
-        name="expert", authorship=Authorship.SCRIPTED, identity={"policy": "expert", "profiles": config.profiles}, open=open_expert
+        name="expert",
+        authorship=Authorship.SCRIPTED,
+        identity={"policy": "expert", "profiles": config.profiles},
+        open=open_expert,
+        deterministic=True,
     )

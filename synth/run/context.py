@@ -34,10 +34,14 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Synthesizer:
-    """What the registry of collection stages names: the settings that a flow may give, and the stage bound to them."""
+    """What the registry of collection stages names: the settings that a flow may give, and the stage bound to them.
+
+    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's world (`envs.world.World`) as well.
+    """
 
     config: type[BaseModel]
-    bind: Callable[[str, Any, Flow, Mapping[str, Role]], "Stage[Run]"]
+    bind: Callable[..., "Stage[Run]"]
+    of_world: bool = False
 
 
 @dataclass(slots=True)

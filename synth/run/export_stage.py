@@ -30,6 +30,7 @@ class ExportSettings(BaseModel):
     name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     overwrite: bool = False
     include_scripted: bool = False
+    include_evidence: bool = False
     allow_benchmark: bool = False
     allow_held_out: bool = False
     require_tools: bool = False

@@ -1,0 +1,269 @@
+"""Critical steps: which acts of failed trials decided their outcome, each tested by continuations of the policy that is to be trained."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import content_hash
+from schemas.errors import ConfigError
+from schemas.flow import Flow
+from schemas.outcome import Outcome
+from schemas.stage import Plan, Shard
+from schemas.user import USER
+from synth.interventions import control_count
+from synth.ledger.ledger import Score, StageRef
+from synth.ledger.storable import ended_line
+from synth.models.admission import Admission
+from synth.policies.expert import expert_policy
+from synth.rollout.limits import Limits
+from synth.run.asking import Asking
+from synth.run.context import Role, Run, Synthesizer
+from synth.side_by_side import side_by_side
+from synthesizers.rollout import RolloutSettings, places_for, trial_limits, user_identity
+from synthesizers.steps.alternatives import State
+from synthesizers.steps.judged import JUDGE, Suspected, suspected
+from synthesizers.steps.labels import Findings, Recorded, rows_of
+from synthesizers.steps.proposals import proposed
+from synthesizers.steps.recorded import Trial, base_trials, recorded_tests, unlabelled, used_elsewhere
+from synthesizers.steps.settings import CriticalStepSettings
+from synthesizers.steps.state_tests import StateTests, Tested
+
+SYNTHESIZER_NAME = "critical_step"
+EXPERT = "expert"
+"""The source of alternatives that is the world's own planner, without a misconception; a role of that name takes its place."""
+_EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
+
+
+class PlannedTrial(msgspec.Struct, frozen=True):
+    """A base trial whose steps are to be tested, and at how many of them the own act is compared with itself too.
+
+    `solved` are the task's trials that succeeded, `done` the turns that have their tests.
+    """
+
+    trajectory_id: str
+    task_id: str
+    controls: int
+    solved: Collection[str]
+    done: Collection[int]
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A state to be tested, the rule that proposed its step, and whether the own act is compared with itself there too."""
+
+    state: State
+    rule: str
+    control: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalStep:
+    """The stage `critical_step`."""
+
+    name: str
+    config: CriticalStepSettings
+    role: Role
+    sources: Mapping[str, Role]
+    limits: Limits
+    judge: Role | None
+    env: str
+    env_config: Mapping[str, Any]
+    seed: int
+    places: Admission
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What determines the tests."""
+        return {
+            **self.config.model_dump(mode="json", exclude={"shard", "live", "limits"}, by_alias=True),
+            "limits": self.limits.model_dump(),
+            "seed": self.seed,
+            "policy": self.role.policy.identity,
+            "model": self.role.policy.model,
+            "sampling": self.role.policy.sampling,
+            "sources": {name: _identity(role) for name, role in self.sources.items()},
+            **({} if self.judge is None else {"judge": _identity(self.judge)}),
+            **user_identity(self.role),
+        }
+
+    def inputs(self, run: Run) -> str:
+        """The world's version, the base trials, and what came of them."""
+        return content_hash([run.spec_of(self.env, self.env_config).version, self._base_trials(run)])
+
+    def plan(self, run: Run, stage_key: str) -> Plan:
+        """Shards of trials that have steps without a test; continuations that tests took over from other settings are adopted.
+
+        Raises `ConfigError` where the world lacks the expert that alternatives are to come from.
+        """
+        self._sources(run)
+        tests = recorded_tests(run, stage_key)
+        left = self._left(run, stage_key, tests)
+        units = sum(len(shard.items) for shard in left) * self.config.proposals.per_trajectory
+        return Plan(left, used_elsewhere(run, stage_key, tests), units, "steps")
+
+    def _left(self, run: Run, stage_key: str, tests: Sequence[Recorded]) -> list[Shard]:
+        trials = self._trials(run, tests)
+        cut = [trials[i : i + self.config.shard] for i in range(0, len(trials), self.config.shard)]
+        shards = [Shard(content_hash([trial.trajectory_id for trial in part]), part) for part in cut]
+        return [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
+
+    def _base_trials(self, run: Run) -> list[Trial]:
+        return base_trials(run, self.env, self.config.role, self.role)
+
+    def _sources(self, run: Run) -> Mapping[str, Role]:
+        """Whom alternatives come from, in turn."""
+        able = EXPERT in run.spec_of(self.env, self.env_config).capabilities
+        if self.config.alternatives_from:
+            if EXPERT in self.config.alternatives_from and self.sources[EXPERT] is _EXPERT_ROLE and not able:
+                raise ConfigError(f"{self.name}: world {self.env} has no expert; name a role in alternatives_from")
+            return self.sources
+        return {name: role for name, role in self.sources.items() if role is not _EXPERT_ROLE or able}
+
+    def _trials(self, run: Run, tests: Sequence[Recorded]) -> list[PlannedTrial]:
+        """Those with steps to test. A/A tests go to trials in an order of their own, a second one where all have one."""
+        proposals, every = self.config.proposals, self._base_trials(run)
+        wanted = {Outcome.FAILURE, Outcome.SUCCESS} if proposals.source == "all" else {Outcome.FAILURE}
+        trials = [trial for trial in every if trial.outcome in wanted]
+        order = sorted(trial.trajectory_id for trial in trials)
+        order.sort(key=lambda identity: content_hash(["control", self.seed, identity]))
+        count = control_count(len(trials) * proposals.per_trajectory * proposals.alternatives, self.config.control_share)
+        controls = Counter(order[number % len(order)] for number in range(count))
+        solved: dict[str, list[str]] = {}
+        for trial in every:
+            if trial.outcome == Outcome.SUCCESS:
+                solved.setdefault(trial.task_id, []).append(trial.trajectory_id)
+        done: dict[str, set[int]] = {}
+        for row in tests:
+            done.setdefault(row.trajectory_id, set()).add(row.turn)
+        return [
+            PlannedTrial(
+                trial.trajectory_id,
+                trial.task_id,
+                controls[trial.trajectory_id],
+                solved.get(trial.task_id, ()),
+                done.get(trial.trajectory_id, ()),
+            )
+            for trial in trials
+        ]
+
+    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+        """Tests the shard's steps and commits tests, values and continuations; steps that a rerun may tell more of are left to it."""
+        if (stage_key, shard.name) in run.ledger.refresh().named:
+            return
+        suspicions = await self._suspicions(run, shard)
+        asked = [trial for trial in shard.items if trial.trajectory_id not in suspicions or suspicions[trial.trajectory_id].asked]
+        waiting = self._proposed(run, asked, {identity: one.turns for identity, one in suspicions.items()})
+        run.progress.step(len(shard.items) * self.config.proposals.per_trajectory - len(waiting))
+        tests = StateTests(
+            run, shard.name, SYNTHESIZER_NAME, self.config.role, self.role, self._sources(run),
+            alternatives=self.config.proposals.alternatives, samples=self.config.proposals.samples, limits=self.limits,
+            places=self.places, seed=self.seed,
+        )  # fmt: skip
+        found: dict[int, Tested] = {}
+        queue = iter(enumerate(waiting))
+
+        async def worker() -> None:
+            for number, entry in queue:
+                found[number] = await tests.test(entry.state, control=entry.control)
+                run.progress.step(1)
+
+        await side_by_side(min(self.places.limit, max(len(waiting), 1)), worker)
+        settled = [number for number in sorted(found) if not found[number].open]
+        whole = len(settled) == len(waiting) and all(suspected.asked for suspected in suspicions.values())
+        stopped = run.stopped is not None  # the journal then outlives the shard, and gives the replies of open states again
+        if not found and not whole:
+            return
+        ended = run.ledger.commit(
+            StageRef(self.name, stage_key),
+            trajectories=[attempt for number in sorted(found) for attempt in found[number].continuations],
+            scores=[row for number in settled for row in self._rows(waiting[number], found[number])],
+            replies=[
+                *(reply for suspected in suspicions.values() if whole or not stopped for reply in suspected.replies),
+                *(reply for number in sorted(found) if number in settled or not stopped for reply in found[number].replies),
+            ],
+            name=shard.name if whole else "",
+        )
+        for attempt in ended:
+            run.progress.say(ended_line(attempt))
+
+    def _rows(self, entry: Planned, tested: Tested) -> list[Score]:
+        return rows_of(entry.state, entry.rule, tested.tests, tested.untested, self.role.policy)
+
+    async def _suspicions(self, run: Run, shard: Shard) -> dict[str, Suspected]:
+        """What a judge suspects of the shard's failed trials, by trial, in their order; nothing where the flow has no judge."""
+        if self.judge is None:
+            return {}
+        asking, most = Asking(run, shard.name, JUDGE, self.judge), self.config.proposals.per_trajectory
+        found: dict[str, Suspected] = {trial.trajectory_id: Suspected(asked=False) for trial in shard.items}
+        waiting = run.ledger.trajectories(set(found))
+
+        async def worker() -> None:
+            for trajectory in waiting:
+                failed = trajectory.outcome is Outcome.FAILURE
+                found[trajectory.trajectory_id] = await suspected(asking, trajectory, most) if failed else Suspected()
+
+        await side_by_side(min(self.places.limit, len(found)), worker)
+        return found
+
+    def _proposed(self, run: Run, trials: Sequence[PlannedTrial], suspicions: Mapping[str, Sequence[int]]) -> list[Planned]:
+        """The steps of some trials that are still to be tested."""
+        wanted = {identity for trial in trials for identity in (trial.trajectory_id, *trial.solved)}
+        recorded = {trajectory.trajectory_id: trajectory for trajectory in run.ledger.trajectories(wanted)}
+        tasks = run.ledger.tasks({trial.task_id for trial in trials})
+        found: list[Planned] = []
+        for trial in trials:
+            parent = recorded[trial.trajectory_id]
+            successes = [recorded[identity] for identity in trial.solved if identity != trial.trajectory_id]
+            steps = proposed(parent, successes, self.config.proposals.per_trajectory, suspicions.get(trial.trajectory_id, ()))
+            drawn = sorted(steps, key=lambda step: content_hash(["control", self.seed, trial.trajectory_id, step.turn]))
+            controls = {step.turn for step in drawn[: trial.controls]}
+            task = tasks[trial.task_id]
+            left = [step for step in steps if step.turn not in trial.done]
+            found += [Planned(State(parent, task, step.turn), step.rule, step.turn in controls) for step in left]
+        return found
+
+    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+        """Tests by verdict, the A/A control, the expected share of false discoveries.
+
+        Writes the labels first, unless a ceiling stopped the run: what they are worth depends on the control of the whole stage.
+        """
+        tests = recorded_tests(run, stage_key)
+        findings = Findings(tests)
+        labels = findings.labels(unlabelled(run, stage_key, tests))
+        if run.stopped is None and labels:
+            run.ledger.commit(StageRef(self.name, stage_key), scores=labels)
+        self._adopt(run, used_elsewhere(run, stage_key, tests))
+        return findings.report(sum(len(shard.items) for shard in self._left(run, stage_key, tests)))
+
+    def _adopt(self, run: Run, continuations: tuple[str, ...]) -> None:
+        line = run.ledger.state.stages[self.name]
+        if line.adopted != continuations:
+            run.ledger.begin_stage(msgspec.structs.replace(line, adopted=continuations))
+
+
+def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role]) -> CriticalStep:
+    """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
+    if flow.env is None:
+        raise ConfigError("critical_step needs a world: add `env: {name: ..., tasks: ...}` to the flow")
+    for wanted in (config.role, *(source for source in config.alternatives_from if source != EXPERT)):
+        if wanted == USER:
+            raise ConfigError(f"{USER!r} plays the user of the world, not its agent; name a role of its own, such as explorer")
+        if wanted not in roles:
+            raise ConfigError(f"critical_step needs the role {wanted!r}: add `models: {{{wanted}: ...}}` to the flow")
+    role = roles[config.role]
+    names = config.alternatives_from or tuple(dict.fromkeys((config.role, EXPERT)))
+    sources = {source: roles.get(source, _EXPERT_ROLE) for source in names}
+    limits = config.limits or trial_limits(flow, config.role)
+    places = places_for(RolloutSettings(live=config.live), role)
+    judge = roles.get(JUDGE)
+    judge = judge if judge is not None and judge.model is not None else None
+    return CriticalStep(name, config, role, sources, limits, judge, flow.env.name, flow.env.settings(), flow.seed, places)
+
+
+def _identity(role: Role) -> Sequence[Any]:
+    return [role.policy.identity, role.policy.model, role.policy.sampling]
+
+
+SYNTHESIZER = Synthesizer(CriticalStepSettings, bind)

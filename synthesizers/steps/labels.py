@@ -1,0 +1,189 @@
+"""What a stage of step tests writes: a row per test, Monte-Carlo values of acts, labels once the A/A control is counted, a report."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import canonical_json
+from schemas.policy import PolicySpec
+from synth.binomial import clopper_pearson
+from synth.interventions import MOST_FALSE, expected_false_share
+from synth.ledger.ledger import Score
+from synth.run.numbers import counted_noun
+from synthesizers.step_effect import Effect
+from synthesizers.steps.alternatives import Alternative, State, act_digest
+
+TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
+"""Metrics: a test as it ended; the label that stands on it; successes of an act's continuations."""
+
+
+class StepTest(msgspec.Struct, frozen=True):
+    """One test at a state: an alternative against the own act, or, as a control, the own act against itself."""
+
+    alternative: Alternative | None
+    effect: Effect
+
+    @property
+    def control(self) -> bool:
+        return self.alternative is None
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A test row as the ledger holds it."""
+
+    trajectory_id: str
+    turn: int
+    value: float | None
+    detail: Mapping[str, Any]
+
+
+def on_policy_for(policy: PolicySpec) -> str:
+    """Whom a label holds for: the model, or what identifies a policy that has none."""
+    return policy.model or canonical_json(policy.identity).decode()
+
+
+def rows_of(state: State, rule: str, tests: Sequence[StepTest], untested: str | None, policy: PolicySpec) -> list[Score]:
+    """The rows of one state; `untested` says why nothing was tested there."""
+    about = {"proposed_by": rule, "own": act_digest(state.own), "on_policy_for": on_policy_for(policy)}
+    subject = state.parent.trajectory_id
+    rows = [Score(subject, TEST, test.effect.difference, state.turn, {**about, **_detail(test)}) for test in tests]
+    if untested is not None:
+        rows.append(Score(subject, TEST, None, state.turn, {**about, "control": False, "untested": untested}))
+    return rows + [Score(subject, VALUE, value, state.turn, {**about, **detail}) for value, detail in _values(state, tests)]
+
+
+def _detail(test: StepTest) -> Mapping[str, Any]:
+    effect, other = test.effect, test.alternative
+    found: dict[str, Any] = {
+        "control": test.control,
+        "accepted": effect.accepted,
+        "q_pos": effect.good_successes / effect.good_n if effect.good_n else None,
+        "n_pos": effect.good_n,
+        "q_neg": effect.bad_successes / effect.bad_n if effect.bad_n else None,
+        "n_neg": effect.bad_n,
+        "method": effect.method,
+        "stopped_at": effect.stopped_at,
+        "invalid": effect.invalid,
+        "reason": effect.reason,
+        "weights_id": effect.weights_id,
+        "pos_ids": effect.good_ids,
+        "neg_ids": effect.bad_ids,
+    }
+    if other is not None:
+        found |= {
+            "alternative": msgspec.to_builtins(other.turn),
+            "alternative_digest": act_digest(other.turn),
+            "alternative_from": other.source,
+            "alternative_authorship": other.authorship.value,
+        }
+    return found
+
+
+def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[float, Mapping[str, Any]]]:
+    """Success rates of the acts that were continued, each continuation counted once, the recorded trajectory never."""
+    counted: dict[str, dict[str, bool]] = {}
+    for test in (test for test in tests if test.effect.accepted is not None):
+        ours = state.own if test.alternative is None else test.alternative.turn
+        for act, ids, solved in (
+            (ours, test.effect.good_ids, test.effect.good_solved),
+            (state.own, test.effect.bad_ids, test.effect.bad_solved),
+        ):
+            counted.setdefault(act_digest(act), {}).update(zip(ids, solved, strict=True))
+    return [
+        (sum(found.values()) / len(found), {"act": act, "successes": sum(found.values()), "n": len(found)})
+        for act, found in counted.items()
+        if found
+    ]
+
+
+class Findings:
+    """The test rows of a stage, counted: tests that came to a verdict, those of a control, flips, and the rest."""
+
+    def __init__(self, recorded: Sequence[Recorded]) -> None:
+        details = [row.detail for row in recorded]
+        self.untested = [detail for detail in details if "untested" in detail]
+        tested = [detail for detail in details if "untested" not in detail]
+        self.undefined = [detail for detail in tested if detail["accepted"] is None]
+        decided = [detail for detail in tested if detail["accepted"] is not None]
+        self.controls = [detail for detail in decided if detail["control"]]
+        self.flips = [detail for detail in decided if not detail["control"] and detail["method"] == "flip_deterministic"]
+        self.tests = [detail for detail in decided if not detail["control"] and detail["method"] == "sequential"]
+
+    @property
+    def false_share(self) -> float | None:
+        """The expected share of false discoveries among accepted sequential tests; None where it was not measured."""
+        return expected_false_share(_accepted(self.controls), len(self.controls), len(self.tests), _accepted(self.tests))
+
+    @property
+    def weak(self) -> bool:
+        """Whether the control says that too many of the accepted steps are none."""
+        return self.false_share is not None and self.false_share > MOST_FALSE
+
+    def labels(self, recorded: Sequence[Recorded]) -> list[Score]:
+        """The labels that stand on test rows; where nothing was tested there is none."""
+        return [
+            Score(row.trajectory_id, LABEL, row.value, row.turn, {**row.detail, "status": self.status(row.detail), "fdr": self.false_share})
+            for row in recorded
+            if "untested" not in row.detail
+        ]
+
+    def status(self, test: Mapping[str, Any]) -> str:
+        """What a label made of a test is worth."""
+        if test["control"]:
+            return "control"
+        if test["accepted"] is None:
+            return "undefined"
+        if not test["accepted"]:
+            return "rejected"
+        return "weak" if self.weak and test["method"] == "sequential" else "confirmed"
+
+    def report(self, still_open: int) -> Mapping[str, Any]:
+        """For the funnel; what the control measured stands there in words and in numbers. `still_open` trials are left to a rerun."""
+        real = [*self.tests, *self.flips, *(detail for detail in self.undefined if not detail["control"])]
+        statuses = Counter(self.status(detail) for detail in real)
+        rejected = Counter(str(detail["untested"]) for detail in self.untested)
+        rejected += Counter({"no_effect": statuses["rejected"], "weak": statuses["weak"]})
+        rejected += Counter(str(detail["reason"]) for detail in real if detail["accepted"] is None)
+        return {
+            "kind": "method",
+            "unit": "step tests",
+            "attempted": len(real) + len(self.untested),
+            "verified": statuses["confirmed"],
+            "rejected": dict(rejected),
+            "also": list(self._also(still_open)),
+            "control": {"accepted": _accepted(self.controls), "tests": len(self.controls)},
+            "expected_false_share": self.false_share,
+            "weak": self.weak,
+            "continuations_per_test": _continuations(self.tests),
+            "left_open": still_open,
+        }
+
+    def _also(self, still_open: int) -> Iterator[str]:
+        controls, accepted = len(self.controls), _accepted(self.controls)
+        if controls:
+            low, high = clopper_pearson(accepted, controls)
+            yield f"A/A: {accepted} of {controls} accepted (95 % {low:.3f} to {high:.3f})"
+        elif self.tests:
+            yield "A/A: none, so false accepts are not measured"
+        if self.false_share is not None:
+            counted = f"{_accepted(self.tests)} accepted of {len(self.tests)} tests"
+            yield f"expected share of false discoveries {self.false_share:.2f} ({counted})"
+        if self.weak:
+            yield f"that is more than {MOST_FALSE:g}: all labels are weak"
+        if self.tests:
+            yield f"{_continuations(self.tests):.1f} continuations per test, shared ones counted in each"
+        if self.flips:
+            yield f"{counted_noun(len(self.flips), 'flip')} of a deterministic policy, {_accepted(self.flips)} from failure to success"
+        if still_open:
+            yield f"{counted_noun(still_open, 'trial')} with steps left to a rerun"
+
+
+def _accepted(tests: Sequence[Mapping[str, Any]]) -> int:
+    return sum(bool(test["accepted"]) for test in tests)
+
+
+def _continuations(tests: Sequence[Mapping[str, Any]]) -> float | None:
+    """The mean over tests, both sides together."""
+    return sum(2 * test["stopped_at"] for test in tests) / len(tests) if tests else None

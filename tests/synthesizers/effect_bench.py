@@ -1,0 +1,99 @@
+"""A run on a fork whose ways have known chances, and a failed trial that took the left one."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.flow import Flow
+from schemas.outcome import Outcome
+from schemas.policy import Act, PolicySpec
+from schemas.trajectory import Trajectory
+from synth.ledger.journal import Journal
+from synth.ledger.ledger import Ledger, StageRef
+from synth.models.admission import Admission
+from synth.rollout.episode import Work
+from synth.rollout.limits import Limits
+from synth.rollout.slots import fill_slots
+from synth.rollout.start import Put, recorded_act
+from synth.run.context import Role, Run
+from synth.run.progress import progress_for
+from synthesizers.continuations import Continuations
+from synthesizers.step_effect import Effect, step_effect
+from tests.synthesizers.fork_world import SPEC, WORLD, dice, make_tasks, roller, take
+
+SEED = 5
+
+
+class Bench:
+    """A run on a fork whose ways have known chances, and a failed trial that took the left one."""
+
+    def __init__(self, folder: Path, policy: PolicySpec | None = None, **config: Any) -> None:
+        self.ledger = Ledger(str(folder / "run"), create=True)
+        none: Callable[..., Any] = lambda *given: pytest.fail("nothing is made here")  # noqa: E731
+        self.run = Run(
+            self.ledger, Flow(name="f"), {}, lambda name, settings: WORLD.open({**config, **settings}), none,
+            lambda name, settings: SPEC, progress_for(quiet=True),
+        )  # fmt: skip
+        (self.task,) = make_tasks({}, 1, 1)
+        self.role = Role(policy or roller({}, model_name=None, sampling={}), None)
+        self.parent = self._parent()
+        dice.opened, dice.thrown = 0, []
+
+    def _parent(self) -> Trajectory:
+        left = roller({}, model_name=None, sampling={})
+        work = Work(
+            slot_id="base", task=self.task, trial=0, seed=SEED, synthesizer="rollout", policy=left, limits=Limits(), role="explorer"
+        )
+        with self.journal("base"):
+            filled = fill_slots(
+                [work], lambda work: WORLD.open({"left": 0}), None, self.run.journals["base"], {}, live_episodes=1,
+                may_start=lambda: True, finished=lambda attempts: None,
+            )  # fmt: skip
+            (parent,) = asyncio.run(filled)
+        assert parent.outcome is Outcome.FAILURE
+        return parent
+
+    @contextmanager
+    def journal(self, name: str, *, keep: bool = False) -> Any:
+        journal = self.run.journals[name] = Journal(self.ledger.journal_folder / f"key-{name}.jsonl")
+        try:
+            yield
+        finally:
+            journal.close(discard=not keep)
+
+    async def effect(self, good: Put | None = None, bad: Put | None = None, **changes: Any) -> Effect:
+        given: dict[str, Any] = {
+            "synthesizer": "critical_step",
+            "parent": self.parent,
+            "task": self.task,
+            "turn": 0,
+            "good": good or RIGHT,
+            "bad": bad or Put(act=recorded_act(self.parent.turns[0]), mask="tested_act"),
+            "role_name": "explorer",
+            "role": self.role,
+            "limits": Limits(),
+            "places": Admission(8),
+            "seed": SEED,
+        }
+        return await step_effect(self.run, "s", **given | changes)
+
+    def tested(self, *tests: Any) -> list[Effect]:
+        """Effects one after the other, with what they have in common played once."""
+
+        async def all_() -> list[Effect]:
+            shared = Continuations(self.run, "s")
+            return [await test(shared=shared) for test in tests or (self.effect,)]
+
+        with self.journal("s"):
+            return asyncio.run(all_())
+
+    def commit(self, effects: list[Effect]) -> None:
+        made = [attempt for effect in effects for attempt in effect.continuations]
+        self.ledger.commit(StageRef("critical_step", "key"), trajectories=made, tasks=[self.task])
+
+
+RIGHT = Put(act=Act(turn=take("right")), mask="tested_act")

@@ -1,0 +1,148 @@
+"""Critical steps of a chat model: its own other samples are the alternatives, and no reply is paid for twice."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.canonical import content_hash
+from schemas.errors import SynthError
+from schemas.flow import Flow
+from synth.ledger import Ledger
+from synth.ledger.views import connect
+from tests.flow_files import run_flow
+from tests.synth.models.chat_brains import Body, called
+from tests.synth.models.chat_server import ChatServer
+from tests.synthesizers.fork_flows import fork_flow, rows
+from tests.synthesizers.fork_world import dice
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    dice.opened, dice.thrown, dice.dies_at = 0, [], None
+    yield
+    dice.dies_at = None
+
+
+def fork_brain(body: Body) -> dict[str, Any]:
+    """Takes a way, left three times of four, then throws; what it draws hangs on the seed that it is sent."""
+    done = sum(message["role"] == "assistant" for message in body["messages"])
+    drawn = int(content_hash([body["seed"], done]), 16)
+    if done == 0:
+        return called("take", {"way": "left" if drawn % 4 else "right"}, "c0")
+    return called("throw", {"number": drawn % 100}, f"c{done}")
+
+
+def chat_flow(url: str, **changes: Any) -> Flow:
+    content = fork_flow({"alternatives_from": ["explorer"], "proposals": {"samples": 8}}).model_dump(mode="json")
+    content["models"] = {"explorer": {"model": "m", "base_url": url, "seed": 11, "temperature": 1.0, "max_retries": 0}}
+    return Flow.model_validate(content | changes)
+
+
+def test_a_ceiling_leaves_the_rest_to_a_rerun_and_labels_wait_for_the_whole_control(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    whole = str(tmp_path / "whole")
+    with ChatServer(fork_brain) as server:
+        tokens = run_flow(chat_flow(server.url), whole)[0].budget.tokens
+        run, reports, _ = run_flow(chat_flow(server.url, max_tokens=tokens // 2), url)
+        assert run.stopped == f"max_tokens {tokens // 2:,} is reached"
+        assert rows(url) == []
+        assert reports["critical_step"]["left_open"] > 0
+        run_flow(chat_flow(server.url), url)
+    assert rows(url) == rows(whole)
+    with connect(Ledger(url)) as connection:
+        twice = "SELECT question_id, ordinal FROM replies GROUP BY ALL HAVING count(*) > 1"
+        assert connection.execute(twice).fetchall() == []
+
+
+def test_a_models_own_other_samples_are_the_alternatives_and_each_reply_is_paid_for_once(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server:
+        run, reports, _ = run_flow(chat_flow(server.url), url)
+        asked = server.counts()["total"]
+    found = [d for _, turn, _, d in rows(url) if turn == 0 and d["status"] == "confirmed"]
+    assert found
+    for detail in found:
+        assert (detail["alternative_from"], detail["alternative_authorship"], detail["on_policy_for"]) == ("explorer", "model", "m")
+        assert "right" in detail["alternative"]["tool_calls"][0]["arguments"]
+    with connect(run.ledger) as connection:
+        replies = connection.execute("SELECT count(*) FROM replies WHERE purpose = 'alternative' AND role = 'explorer'").fetchone()
+        calls = connection.execute("SELECT sum(model_calls) FROM trajectories_all").fetchone()
+    assert replies is not None
+    assert calls is not None
+    assert replies[0] + calls[0] == asked
+    assert run.budget.tokens > 0
+    assert reports["critical_step"]["verified"] == len(found)
+
+
+def test_killed_in_the_middle_no_reply_is_asked_for_twice(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server:
+        run_flow(chat_flow(server.url), str(tmp_path / "whole"))
+        whole = server.counts()["total"]
+        dice.opened, dice.dies_at = 0, 40
+        with pytest.raises(SynthError, match="the disk is full"):
+            run_flow(chat_flow(server.url), url)
+        dice.dies_at = None
+        run_flow(chat_flow(server.url), url)
+        in_flight = 64
+        assert whole <= server.counts()["total"] - whole <= whole + in_flight
+    assert rows(url) == rows(str(tmp_path / "whole"))
+
+
+def test_continuations_of_two_checkpoints_are_not_compared(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server:
+
+        def updated_under_way(body: Body) -> dict[str, Any]:
+            server.fingerprint = "fp_even" if body["seed"] % 2 == 0 else "fp_odd"
+            return fork_brain(body)
+
+        server.brain = updated_under_way
+        _, reports, _ = run_flow(chat_flow(server.url), url)
+    labels = [detail for _, _, _, detail in rows(url)]
+    weights = {t.trajectory_id: t.weights_id for t in Ledger(url).trajectories()}
+    assert {detail["reason"] for detail in labels} == {None, "mixed_weights"}
+    for detail in labels:
+        played_with = {weights[identity] for identity in (*detail["pos_ids"], *detail["neg_ids"])}
+        assert (detail["reason"] == "mixed_weights") == (len(played_with) > 1 or "mixed" in played_with)
+        assert detail["reason"] is not None or {detail["weights_id"]} == played_with
+    assert reports["critical_step"]["rejected"]["mixed_weights"] > 0
+
+
+def with_judge(url: str, judge_url: str) -> Flow:
+    """One step of each trial, the judge's first choice; the judge decides nothing else."""
+    content = chat_flow(url).model_dump(mode="json")
+    content["stages"][1]["settings"]["proposals"] |= {"per_trajectory": 1}
+    content["models"]["judge"] = {"model": "judge", "base_url": judge_url, "max_retries": 0}
+    return Flow.model_validate(content)
+
+
+def says(content: str) -> Callable[[Body], dict[str, Any]]:
+    return lambda body: {"role": "assistant", "content": content}
+
+
+def test_what_a_judge_names_is_tested_and_decided_by_continuations_alone(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server, ChatServer(says("[1]")) as judge:
+        run, _, _ = run_flow(with_judge(server.url, judge.url), url)
+        failures = sum(t.synthesizer == "rollout" and t.outcome == "failure" for t in Ledger(url).trajectories())
+        assert judge.counts()["total"] == failures > 3
+    labels = rows(url)
+    assert {(turn, detail["proposed_by"]) for _, turn, _, detail in labels} == {(1, "judge")}
+    assert "confirmed" not in {detail["status"] for _, _, _, detail in labels}, "on the left way no throw wins, whoever suspects it"
+    with connect(run.ledger) as connection:
+        asked = connection.execute("SELECT count(*) FROM replies WHERE role = 'judge' AND purpose = 'suspected_steps'").fetchone()
+    assert asked == (failures,)
+
+
+@pytest.mark.parametrize("answer", ["[9]", "all of them", "[0] or [1]"])
+def test_a_judge_that_is_not_understood_leaves_the_rules(tmp_path: Path, answer: str) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server, ChatServer(says(answer)) as judge:
+        run_flow(with_judge(server.url, judge.url), url)
+    assert {(turn, detail["proposed_by"]) for _, turn, _, detail in rows(url)} <= {(0, "departure"), (0, "effect")}
+    with connect(Ledger(url)) as connection:
+        assert connection.execute("SELECT count(*) FROM replies WHERE role = 'judge' AND unreadable IS NULL").fetchone() == (0,)

@@ -1,0 +1,229 @@
+"""What an act does to success: counted in live continuations whose chances are known, faults and the recorded failure never among them."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from schemas.errors import SynthError
+from schemas.outcome import Fault, Outcome
+from schemas.policy import Act
+from schemas.trajectory import Observation
+from synth.policies.chat import chat_policy
+from synth.policies.expert import expert_policy
+from synth.policies.mixture import mixture_policy
+from synth.policies.random_walk import random_policy
+from synth.rollout.limits import Limits
+from synth.rollout.start import Put, recorded_act
+from synthesizers.continuations import Continuations
+from synthesizers.step_effect import Effect
+from tests.synthesizers.effect_bench import RIGHT, Bench
+from tests.synthesizers.fork_world import NAME, SPEC, dice, roller, take
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+
+
+def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    (effect,) = bench.tested()
+    assert (effect.accepted, effect.stopped_at, effect.method, effect.invalid) == (True, 4, "sequential", 0)
+    assert (effect.good_successes, effect.good_n, effect.bad_successes, effect.bad_n) == (4, 4, 0, 4)
+    assert effect.difference == 1.0
+    assert dice.opened == len(effect.continuations) == len({t.slot_id for t in effect.continuations}) == 8
+
+
+def test_an_act_that_changes_nothing_stops_after_two(tmp_path: Path) -> None:
+    for chance in (0, 100):
+        (effect,) = Bench(tmp_path / str(chance), left=chance, right=chance).tested()
+        assert (effect.accepted, effect.stopped_at, effect.difference) == (False, 2, 0.0)
+
+
+def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its_trial(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    (effect,) = bench.tested()
+    assert len(set(dice.thrown)) > 4, "eight throws of a hundred"
+    for t in effect.continuations:
+        assert (t.synthesizer, t.parent_id, t.pivot_turn, t.policy, t.role) == (
+            *("critical_step", bench.parent.trajectory_id, 0, "roller", "explorer"),
+        )
+        assert [turn.mask for turn in t.turns] == ["tested_act", None]
+    assert set(effect.good_ids) | set(effect.bad_ids) == {t.trajectory_id for t in effect.continuations}
+
+
+def test_the_recorded_failure_is_never_counted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    (effect,) = bench.tested()
+    assert bench.parent.trajectory_id not in {*effect.good_ids, *effect.bad_ids}
+    assert effect.bad_n == 4, "those that were played, not one more"
+
+
+def test_alternatives_at_a_state_share_the_continuations_of_the_own_act(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    rest = Put(act=Act(turn=take("left")), mask="tested_act", injected="detour")
+    first, second, again = bench.tested(bench.effect, partial(bench.effect, rest), bench.effect)
+    assert first.bad_ids[:2] == second.bad_ids
+    assert (len(first.continuations), len(second.continuations), len(again.continuations)) == (8, 2, 0)
+    assert msgspec.structs.replace(again, continuations=first.continuations) == first
+    assert dice.opened == 10
+
+
+def test_tests_of_one_state_at_the_same_time_share_them_too(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+
+    async def both() -> list[Effect]:
+        shared = Continuations(bench.run, "s")
+        return list(await asyncio.gather(bench.effect(shared=shared), bench.effect(shared=shared)))
+
+    with bench.journal("s"):
+        first, second = asyncio.run(both())
+    assert dice.opened == len(first.continuations) + len(second.continuations) == 8
+
+
+def test_what_the_ledger_holds_is_counted_and_not_played_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=10, right=90)
+    first = bench.tested()
+    bench.commit(first)
+    dice.opened = 0
+    (again,) = bench.tested()
+    assert dice.opened == 0
+    assert again.continuations == []
+    assert msgspec.structs.replace(again, continuations=first[0].continuations) == first[0]
+
+
+def test_an_act_against_itself_is_played_on_both_sides_by_draws_of_their_own(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=50)
+    own = Put(act=recorded_act(bench.parent.turns[0]), mask="tested_act")
+    (effect,) = bench.tested(partial(bench.effect, own, own))
+    assert not set(effect.good_ids) & set(effect.bad_ids)
+    assert dice.opened == 2 * effect.stopped_at
+
+
+def test_later_draws_are_other_continuations(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    first, later = bench.tested(bench.effect, partial(bench.effect, draws_from=17))
+    assert not {*first.good_ids, *first.bad_ids} & {*later.good_ids, *later.bad_ids}
+
+
+def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+
+    def answered(text: str, observations: tuple[Observation, ...]) -> tuple[Observation, ...]:
+        return tuple(msgspec.structs.replace(o, content=text) for o in observations)
+
+    same = [
+        RIGHT,
+        msgspec.structs.replace(RIGHT, injected="wrong way"),
+        msgspec.structs.replace(RIGHT, mask=None),
+        msgspec.structs.replace(RIGHT, alter=partial(answered, "stale")),
+        msgspec.structs.replace(RIGHT, alter=partial(answered, "garbled")),
+        Put(act=Act(turn=take("up")), mask="tested_act"),
+    ]
+    others = [{"limits": Limits(max_turns=7)}, {"seed": 6}, {"synthesizer": "failure_injection"}]
+    effects = bench.tested(*(partial(bench.effect, put) for put in same), *(partial(bench.effect, **other) for other in others))
+    slots = [{t.slot_id for t in effect.continuations if t.trajectory_id in effect.good_ids} for effect in effects]
+    assert len(set().union(*slots)) == sum(map(len, slots))
+
+
+def test_faults_are_no_verdicts_and_beyond_a_quarter_nothing_is_said(tmp_path: Path) -> None:
+    (effect,) = Bench(tmp_path, left=0, right=100, breaks_from=0).tested()
+    assert (effect.accepted, effect.reason, effect.difference) == (None, "faults", None)
+    assert (effect.good_n, effect.bad_n, effect.invalid) == (0, 0, 4)
+    assert not effect.open, "a broken world breaks again"
+    assert {t.fault for t in effect.continuations} == {Fault.ENVIRONMENT}
+    assert len(effect.continuations) == 8, "each was tried again once in its slot, and replaced by none"
+
+
+def test_a_lost_continuation_never_helps_an_act_to_be_accepted(tmp_path: Path) -> None:
+    for seed in range(60):
+        bench = Bench(tmp_path / str(seed), left=0, right=100, breaks_from=85)
+        (effect,) = bench.tested(partial(bench.effect, seed=seed))
+        assert effect.good_successes == effect.good_n
+        assert effect.bad_successes == 0
+        assert effect.good_n + effect.bad_n + effect.invalid == 2 * effect.stopped_at
+        if effect.accepted:
+            assert effect.good_successes - (effect.stopped_at - effect.bad_n) >= {4: 4, 6: 5, 8: 5}[effect.stopped_at]
+        elif effect.accepted is None:
+            assert effect.invalid > effect.stopped_at / 2
+
+
+def test_a_truncated_continuation_counts_as_not_solved(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    (effect,) = bench.tested(partial(bench.effect, limits=Limits(max_turns=1)))
+    assert {t.outcome for t in effect.continuations} == {Outcome.TRUNCATED}
+    assert (effect.accepted, effect.good_successes, effect.good_n, effect.invalid) == (False, 0, 2, 0)
+
+
+def test_a_world_that_is_not_the_recorded_one_gives_no_verdict(tmp_path: Path) -> None:
+    (effect,) = Bench(tmp_path, left=0, right=100, drifts=True).tested()
+    assert (effect.accepted, effect.reason, effect.good_n, effect.bad_n) == (None, "faults", 0, 0)
+    assert {t.fault for t in effect.continuations} == {Fault.DRIFT}
+
+
+def test_a_task_without_a_check_gives_no_verdict(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    bench.task = msgspec.structs.replace(bench.task, check=None)
+    (effect,) = bench.tested()
+    assert (effect.accepted, effect.reason, effect.difference) == (None, "no_verdict", None)
+
+
+def test_a_ceiling_leaves_a_test_open(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, left=0, right=100)
+    bench.run.stopped = "max_tokens 1 is reached"
+    (effect,) = bench.tested()
+    assert (effect.accepted, effect.reason, effect.open, effect.invalid) == (None, "not_started", True, 0)
+    assert dice.opened == 0
+
+
+def test_one_flip_is_exact_for_a_policy_that_is_deterministic_in_a_world_that_is(tmp_path: Path) -> None:
+    sure = msgspec.structs.replace(roller({}, model_name=None, sampling={}), deterministic=True)
+    saved, lost = Bench(tmp_path / "a", sure, left=0, right=100).tested(), Bench(tmp_path / "b", sure, left=100, right=100).tested()
+    assert [(e.accepted, e.method, e.good_n, e.bad_n, e.stopped_at) for e in (*saved, *lost)] == [
+        (True, "flip_deterministic", 1, 1, 1),
+        (False, "flip_deterministic", 1, 1, 1),
+    ]
+    bench = Bench(tmp_path / "c", sure, left=0, right=100)
+    bench.run.spec_of = lambda name, settings: msgspec.structs.replace(SPEC, deterministic=False)
+    assert bench.tested()[0].method == "sequential"
+
+
+def test_which_policies_are_deterministic() -> None:
+    def chat(**sampling: Any) -> bool:
+        return chat_policy({}, model_name="m", sampling=sampling).deterministic
+
+    assert expert_policy({"profiles": "mixed"}, model_name=None, sampling={}).deterministic
+    assert chat(temperature=0)
+    assert not chat(temperature=0.7)
+    assert not chat(), "what the server draws by is not known"
+    assert not random_policy({}, model_name=None, sampling={}).deterministic
+    assert not mixture_policy({"of": [{"policy": "expert"}, {"policy": "expert"}]}, model_name=None, sampling={}).deterministic
+
+
+def test_an_interrupted_test_goes_on_with_the_continuations_that_were_played(tmp_path: Path) -> None:
+    whole = Bench(tmp_path / "whole", left=0, right=100)
+    (expected,) = whole.tested()
+    bench = Bench(tmp_path / "cut", left=0, right=100)
+    calls = [0]
+    sound = bench.run.open_env
+
+    def dies(name: str, settings: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 6:
+            raise SynthError("the disk is full")
+        return sound(name, settings)
+
+    bench.run.open_env = dies
+    with pytest.raises(SynthError, match="the disk is full"), bench.journal("s", keep=True):
+        asyncio.run(bench.effect())
+    bench.run.open_env = sound
+    (effect,) = bench.tested()
+    assert (effect.good_ids, effect.bad_ids, effect.accepted) == (expected.good_ids, expected.bad_ids, True)
+
+
+def test_the_world_is_named_as_its_module(tmp_path: Path) -> None:
+    assert Bench(tmp_path).task.env == NAME
