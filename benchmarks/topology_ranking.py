@@ -75,9 +75,7 @@ def main(folder: Path) -> int:
         import_into(f"{scratch}/run", [folder], "auto", progress_for(quiet=True))
         tasks = graphs(Ledger(f"{scratch}/run"))
     trials = sum(len(graph.trials) for graph in tasks.values())
-    print(
-        f"{len(tasks)} tasks with at least {LEAST} trials and both outcomes, {trials} trials; 95 % intervals, {SHUFFLES} shuffles"
-    )
+    print(f"{len(tasks)} tasks with at least {LEAST} trials and both outcomes, {trials} trials; 95 % intervals, {SHUFFLES} shuffles")
     print("| turns seen | AUROC within tasks | tasks, pairs | outcomes shuffled | one by one | its shuffle |\n|---|---|---|---|---|---|")
     for prefix in PREFIXES:
         pairs, singly = by_pairs(tasks, prefix), one_by_one(tasks, prefix)

@@ -1,17 +1,13 @@
 """An audit's report as one HTML page that needs nothing else: no scripts, no fonts, no network."""
 
-import re
 from collections.abc import Sequence
-from html import escape as _escape
 
-from envs.audit.report import Answer, Report, Table
+from envs.audit.report import Answer, Report
 from envs.conformance.finding import Finding
-from schemas.printable import printable
-from synth.cli.audit_style import STYLE
+from synth.report.html import document, escape, table
 
 _CLASSES = {True: "pass", False: "fail", None: "none"}
 _MARKS = {True: "✓ passed", False: "✗ failed", None: "– not asked"}
-_NUMBER = re.compile(r"^[-+]?[\d.,]+(?: (?:%|KiB|MiB|ms))?$|^-$")
 LONGEST_OVERVIEW = 170
 
 
@@ -19,15 +15,9 @@ def page(report: Report, command: str) -> str:
     """The whole page; `command` is what gives it again."""
     title = f"Audit of {report.world} {report.version}"
     settings = ", ".join(f"{key} = {value}" for key, value in report.settings.items()) or "the world's own defaults"
-    return "\n".join(
+    return document(
+        title,
         [
-            "<!doctype html>",
-            '<html lang="en">',
-            '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>',
-            '<body><a class="skip" href="#questions">Skip to the questions</a>',
-            "<main>",
-            f"<header><h1>{escape(title)}</h1>",
             f'<p class="quiet">{report.tasks} tasks from seed {report.seed}; settings: {escape(settings)}; licence: ',
             f"{escape(report.licence)}</p>",
             f'<p class="verdict {"fail" if report.failed else "pass"}" role="status">{escape(report.verdict)}</p></header>',
@@ -36,9 +26,8 @@ def page(report: Report, command: str) -> str:
             *(_section(answer) for answer in report.answers),
             "</div>",
             f"<footer><p>Made by <code>{escape(command)}</code>. What each question means: docs/audit.md.</p></footer>",
-            "</main></body></html>",
-            "",
-        ]
+        ],
+        skip=("questions", "Skip to the questions"),
     )
 
 
@@ -56,9 +45,9 @@ def _overview(answers: Sequence[Answer]) -> str:
 def _section(answer: Answer) -> str:
     """One question: what was asked, what came of each part, and the evidence; open where it failed."""
     opened = " open" if answer.passed is False else ""
-    evidence = "".join(_table(table) for table in answer.tables)
+    evidence = "".join(table(found.title, found.columns, found.rows) for found in answer.tables)
     if evidence:
-        summary = f"<summary>Evidence: {escape('; '.join(table.title for table in answer.tables))}</summary>"
+        summary = f"<summary>Evidence: {escape('; '.join(found.title for found in answer.tables))}</summary>"
         evidence = f"<details{opened}>{summary}{evidence}</details>"
     name = escape(answer.name)
     parts = "".join(_part(finding) for finding in answer.findings)
@@ -76,19 +65,6 @@ def _part(finding: Finding) -> str:
     return f"<tr><td>{escape(finding.name.replace('_', ' '))}</td><td>{_mark(finding.passed)}</td><td>{detail}</td></tr>"
 
 
-def _table(table: Table) -> str:
-    """A table of evidence; a column of numbers is set to the right."""
-    numeric = [bool(table.rows) and all(_NUMBER.match(row[index]) for row in table.rows) for index in range(len(table.columns))]
-    kinds = [' class="number"' if is_number else "" for is_number in numeric]
-    head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for column, kind in zip(table.columns, kinds, strict=True))
-    rows = "".join(
-        "<tr>" + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in table.rows
-    )
-    caption = f"<caption>{escape(table.title)}</caption>"
-    region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{escape(table.title)}">'
-    return f"{region}<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-
-
 def _mark(passed: bool | None) -> str:
     return f'<span class="mark {_CLASSES[passed]}">{_MARKS[passed]}</span>'
 
@@ -96,8 +72,3 @@ def _mark(passed: bool | None) -> str:
 def _short(text: str) -> str:
     """The first part of a result, for the overview."""
     return text if len(text) <= LONGEST_OVERVIEW else f"{text[:LONGEST_OVERVIEW].rsplit(' ', 1)[0]} …"
-
-
-def escape(text: str) -> str:
-    """A text as a page can hold it: control characters and lone surrogates shown by their escapes."""
-    return _escape(printable(text, keep="\n"))

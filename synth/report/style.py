@@ -1,4 +1,4 @@
-"""How the audit's page looks: light and dark by the reader's own setting, readable on paper."""
+"""How the project's pages look: light and dark by the reader's own setting, readable on paper."""
 
 STYLE = """
 :root {

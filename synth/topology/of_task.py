@@ -72,7 +72,8 @@ def _of_trials(graph: TaskGraph, keyed: Keyed, effectful: Effectful) -> Iterator
     for at, ((trajectory, keys), potential) in enumerate(zip(keyed, potentials(graph), strict=True)):
         identity = trajectory.trajectory_id
         turns = [turn.index for turn in trajectory.turns if turn.sampled_by != "canned"]
-        yield Score(identity, "potential", potential.mean(), detail=_potential_detail(potential, turns))
+        nodes = [key.node(graph.level) for key in keys]
+        yield Score(identity, "potential", potential.mean(), detail={**_potential_detail(potential, turns), "nodes": nodes})
         yield from (Score(identity, "decisive_drop", potential.by_turn[place], turns[place]) for place in drops(potential))
         others = [count for other, count in fits if other is not trajectory]
         yield Score(identity, "efficiency", efficiency(len(keys), others))

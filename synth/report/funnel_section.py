@@ -1,0 +1,32 @@
+"""The funnel: what went into each stage, what went on, and why the rest did not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from synth.ledger.ledger import Ledger
+from synth.ledger.state import IMPORT
+from synth.report.html import table
+from synth.report.section import Section
+from synth.run.episodes_report import episodes_report
+from synth.run.funnel import funnel
+
+
+def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
+    """What the current flow's stages have reported, in their order, after what was imported."""
+    found: dict[str, Mapping[str, Any]] = {}
+    if any(shard.stage == IMPORT for shard in ledger.state.shards):
+        found[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
+    for name, line in ledger.state.stages.items():
+        report = ledger.state.done.get((name, line.stage_key))
+        if report is not None:
+            found[name] = report
+    return found
+
+
+def render(ledger: Ledger) -> str | None:
+    """The table that a run ends with."""
+    rows = [(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons) for row in funnel(reports(ledger))]
+    return table("What went into each stage and what went on", ("stage", "in", "kept", "unit", "reasons"), rows) if rows else None
+
+
+SECTION = Section("Funnel", render)
