@@ -11,6 +11,7 @@ from benchmarks.machine import machine
 
 BENCHMARKS = (
     "storefront_targets",
+    "critical_steps",
     "rollout_rate",
     "journal_cost",
     "ledger_commits",
@@ -19,6 +20,8 @@ BENCHMARKS = (
     "engine_efficiency",
     "openai_client",
     "import_rate",
+    "injected_failures",
+    "reverse_tasks",
 )
 """A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
 

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks import (
+    critical_steps,
     empty_flow,
     engine_efficiency,
     import_rate,
+    injected_failures,
     journal_cost,
     ledger_commits,
     memory_growth,
     openai_client,
+    reverse_tasks,
     rollout_rate,
     storefront_targets,
 )
@@ -28,15 +31,18 @@ from benchmarks.process_table import children, session_members
 pytestmark = pytest.mark.slow
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 TINY: dict[str, Callable[[], Report]] = {
+    "critical_steps": lambda: critical_steps.measure(tasks=4),
     "empty_flow": lambda: empty_flow.measure(rounds=1, kills=2),
     "engine_efficiency": lambda: engine_efficiency.measure(
         latency_ms=1, skew_latency_ms=1, episodes=4, few_episodes=3, in_flight=(1, 2, 3), rounds=1
     ),
     "import_rate": lambda: import_rate.measure(count=20, long=40, rounds=1),
+    "injected_failures": lambda: injected_failures.measure(tasks=4),
     "journal_cost": lambda: journal_cost.measure(episodes=2, synced=3, rounds=1),
     "ledger_commits": lambda: ledger_commits.measure(shards=1, rounds=1),
     "memory_growth": lambda: memory_growth.measure(episodes=2, factor=2, rounds=1),
     "openai_client": lambda: openai_client.measure(latency_ms=1, episodes=4, in_flight=(2,), rounds=1),
+    "reverse_tasks": lambda: reverse_tasks.measure(explorations=3),
     "rollout_rate": lambda: rollout_rate.measure(tasks=2, trials=2, rounds=1),
     "storefront_targets": lambda: storefront_targets.measure(tasks=2, rounds=1, with_live=False),
 }

@@ -38,7 +38,7 @@ def test_a_dry_run_says_what_it_would_do_and_writes_nothing(imported: Path) -> N
     before = sorted(imported.rglob("*"))
     done = synth("curate", imported, "configs/quickstart.yaml", "--dry-run")
     assert done.stdout == f"configs/quickstart.yaml: valid; on the 2 valid trajectories of {imported}: filter, export\n"
-    assert "rollout: not run" in done.stderr
+    assert "rollout, reflect_retry: not run" in done.stderr
     assert sorted(imported.rglob("*")) == before
 
 
