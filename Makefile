@@ -12,8 +12,9 @@ SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | 
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
-quickstart: .venv/.ready  ## storefront, 40 tasks x 8 trials, verified SFT rows: under a minute, no GPU, key or server
+quickstart: .venv/.ready  ## storefront, 46 tasks x 8 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
+	$(BIN)/synth report runs/quickstart
 
 test: .venv/.ready  ## unit tests, under two minutes
 	$(BIN)/python -m pytest -n auto

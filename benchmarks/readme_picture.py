@@ -9,7 +9,7 @@ from rich.console import Console
 
 from flows.synthesize import synthesize
 from flows.yaml_file import read_flow
-from synth.run.funnel import funnel_table
+from synth.run.funnel import funnel_notes, funnel_table
 from synth.run.progress import progress_for
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +23,10 @@ def main() -> None:
     console = Console(record=True, width=112, highlight=False, file=io.StringIO())
     console.print("$ synth run configs/quickstart.yaml", style="bold")
     console.print(funnel_table(reports))
+    for stage, said in funnel_notes(reports):
+        console.print(f"{stage}: {said}", markup=False, style="dim")
     console.print("sft      runs/quickstart/datasets/sft")
+    console.print("report   runs/quickstart/report.html")
     svg = console.export_svg(title="make quickstart")
     start, end = svg.index("@font-face"), svg.index(".terminal")
     (ROOT / "docs" / "quickstart.svg").write_text(svg[:start] + svg[svg.rindex("}", start, end) + 1 :], encoding="utf-8")

@@ -14,7 +14,7 @@ from synth.ledger.ledger import Ledger
 from synth.run.closing import closing_lines
 from synth.run.context import Run
 from synth.run.cost import cost_in_words
-from synth.run.funnel import funnel_table
+from synth.run.funnel import funnel_notes, funnel_table
 
 
 def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
@@ -24,6 +24,8 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
         console = Console(highlight=False, width=160)
     if reports:
         console.print(funnel_table(reports))
+    for stage, said in funnel_notes(reports):
+        console.print(printable(f"{stage}: {said}"), markup=False, style="dim")
     storage = run.ledger.storage
     ends = " (in memory: it ends with this process)" if storage.url.startswith("memory:") else ""
     console.print(f"ledger   {storage.url}{ends}", markup=False, soft_wrap=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
-from synth.report.html import table
+from synth.report.html import escape, table
 from synth.report.section import Section
 from synth.run.episodes_report import episodes_report
-from synth.run.funnel import funnel
+from synth.run.funnel import funnel, funnel_notes
 
 
 def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
@@ -26,7 +26,11 @@ def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
 def render(ledger: Ledger) -> str | None:
     """The table that a run ends with."""
     rows = [(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons) for row in funnel(reports(ledger))]
-    return table("What went into each stage and what went on", ("stage", "in", "kept", "unit", "reasons"), rows) if rows else None
+    if not rows:
+        return None
+    notes = "".join(f"<li><b>{escape(stage)}</b>: {escape(said)}</li>" for stage, said in funnel_notes(reports(ledger)))
+    listed = table("What went into each stage and what went on", ("stage", "in", "kept", "unit", "reasons"), rows)
+    return listed + (f'<ul class="quiet">{notes}</ul>' if notes else "")
 
 
 SECTION = Section("Funnel", render)

@@ -13,13 +13,14 @@ Reports = Mapping[str, Mapping[str, Any]]
 
 
 class FunnelRow(msgspec.Struct, frozen=True):
-    """One line: a stage, how many units came in and went on, and the reasons for the difference."""
+    """One line: a stage, how many units came in and went on, the reasons for the difference, and what else is worth knowing."""
 
     stage: str
     unit: str
     came_in: int
     went_on: int
     reasons: str
+    notes: tuple[str, ...] = ()
 
 
 def funnel(reports: Reports) -> Iterator[FunnelRow]:
@@ -72,10 +73,9 @@ def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
 
 
 def _method(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
-    """What a method attempted, what stood up to its tests, and why the rest did not; `also` says in words what else is worth knowing."""
-    reasons = [f"rejected: {counted(report['rejected'])}"] if report["rejected"] else []
-    reasons += [str(line) for line in report.get("also", ())]
-    yield FunnelRow(name, report["unit"], report["attempted"], report["verified"], "; ".join(reasons))
+    """What a method attempted, what stood up to its tests, and why the rest did not; what it has to say beside that are notes."""
+    reasons = f"rejected: {counted(report['rejected'])}" if report["rejected"] else ""
+    yield FunnelRow(name, report["unit"], report["attempted"], report["verified"], reasons, tuple(map(str, report.get("also", ()))))
 
 
 _ROWS = {
@@ -105,8 +105,16 @@ def funnel_table(reports: Reports) -> Table:
     return table
 
 
+def funnel_notes(reports: Reports) -> Iterator[tuple[str, str]]:
+    """(stage, what it has to say beside its line), for below the table."""
+    for row in funnel(reports):
+        if row.notes:
+            yield row.stage, "; ".join(row.notes)
+
+
 def funnel_markdown(reports: Reports) -> str:
     """For reports and artifacts."""
     lines = ["| stage | in | kept | unit | reasons |", "|---|---:|---:|---|---|"]
     lines += [f"| {row.stage} | {row.came_in:,} | {row.went_on:,} | {row.unit} | {row.reasons} |" for row in funnel(reports)]
-    return "\n".join(lines) + "\n"
+    notes = [f"- {stage}: {said}" for stage, said in funnel_notes(reports)]
+    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"

@@ -1,0 +1,110 @@
+"""`synth report`: one page that needs nothing else, whatever the run holds."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from synth.cli.report import report
+from synth.ledger import Ledger
+from synth.ledger.graph_rows import Edge, Node
+from synth.report.build import report as built
+from synth.report.folding import folded
+from synth.report.graph_svg import picture, shade
+from synth.report.layering import layers
+from synth.topology.graph import FAILURE, START, SUCCESS
+from tests.flow_files import echo_flow, run_flow
+
+FLOW = echo_flow(
+    models={"explorer": {"policy": "expert", "profiles": "mixed"}}, stages=[{"rollout": {"trials": 4}}, "topology", {"filter": ["solved"]}]
+)
+
+
+def node(name: str, n: int, solved: int) -> Node:
+    return Node("t", name, "p", "exact", n, solved, () if name in (START, SUCCESS, FAILURE) else (name,))
+
+
+def edge(one: str, other: str, n: int, solved: int) -> Edge:
+    return Edge("t", one, other, "p", "exact", n, solved)
+
+
+CHAIN = (
+    [node(START, 2, 1), node("a", 2, 1), node("b", 2, 1), node("c", 1, 1), node("d", 1, 0), node(SUCCESS, 1, 1), node(FAILURE, 1, 0)],
+    [
+        edge(START, "a", 2, 1),
+        edge("a", "b", 2, 1),
+        edge("b", "c", 1, 1),
+        edge("b", "d", 1, 0),
+        edge("c", SUCCESS, 1, 1),
+        edge("d", FAILURE, 1, 0),
+    ],
+)
+
+
+def test_turns_that_always_come_together_are_one_box() -> None:
+    boxes, arrows = folded(*CHAIN)
+    assert {box.name: [member.node for member in box.members] for box in boxes}["a"] == ["a", "b"]
+    assert {(arrow.source, arrow.target) for arrow in arrows} == {(START, "a"), ("a", "c"), ("a", "d"), ("c", SUCCESS), ("d", FAILURE)}
+
+
+def test_detours_of_single_trials_are_bundled_where_there_are_many() -> None:
+    ways = [f"w{n}" for n in range(5)]
+    nodes = [node(START, 5, 5), node("a", 5, 5), *(node(way, 1, 1) for way in ways), node("z", 5, 5), node(SUCCESS, 5, 5)]
+    edges = [edge(START, "a", 5, 5), edge("z", SUCCESS, 5, 5)]
+    edges += [edge("a", way, 1, 1) for way in ways] + [edge(way, "z", 1, 1) for way in ways]
+    boxes, arrows = folded(nodes, edges, most=4)
+    (bundle,) = [box for box in boxes if box.bundled]
+    assert (bundle.bundled, bundle.n, bundle.n_success, len(bundle.members)) == (5, 5, 5, 5)
+    assert ("a", bundle.name, 5) in {(arrow.source, arrow.target, arrow.n) for arrow in arrows}
+    assert len(folded(nodes, edges)[0]) == len(nodes)
+
+
+def test_columns_go_from_the_start_to_the_ends_and_a_loop_leads_back() -> None:
+    nodes, edges = CHAIN
+    boxes, arrows = folded(nodes, [*edges, edge("d", "a", 1, 0)])
+    columns, back = layers([box.name for box in boxes], arrows)
+    assert columns[0] == [START]
+    assert set(columns[-1]) == {SUCCESS, FAILURE}
+    assert back == {("d", "a")}
+
+
+@pytest.mark.parametrize(("n", "solved", "expected"), [(4, 2, "--mid"), (8, 8, "--u3"), (8, 0, "--d3"), (1000, 1000, "--u4")])
+def test_colour_is_how_much_better_than_the_task_shrunk(n: int, solved: int, expected: str) -> None:
+    # (8 + 2 * .5) / (8 + 2) - .5 = .4, of which 8 steps make a whole: 3.2
+    assert shade(n, solved, 0.5) == expected
+
+
+def test_hostile_texts_stay_texts() -> None:
+    svg = picture(*CHAIN, {"a": '<script>alert("x")</script>\x00', "c": "&amp;"})
+    assert "<script" not in svg
+    assert "&lt;script&gt;" in svg
+    assert "\x00" not in svg
+
+
+def test_the_page_of_a_run_has_its_sections_and_asks_for_nothing_from_elsewhere(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(FLOW, url)
+    done = CliRunner().invoke(report, [url, "--quiet"])
+    assert (done.exit_code, done.stdout.strip()) == (0, f"{url}/report.html")
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert re.findall(r'<section id="(\w+)"', page) == ["funnel", "tasks", "graphs"]
+    assert not re.search(r'(?:src|href)="(?!#|data:,)', page)
+    assert "<script" not in page
+    assert page.count('<svg class="graph"') == 4
+
+
+def test_a_run_without_graphs_has_a_page_without_them(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    run_flow(echo_flow(), url)
+    assert re.findall(r'<section id="(\w+)"', built(Ledger(url), "synth report")) == ["funnel", "tasks"]
+
+
+def test_an_empty_run_says_so(tmp_path: Path) -> None:
+    assert "The run holds nothing yet" in built(Ledger(str(tmp_path), create=True), "synth report")
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    Ledger(str(tmp_path / "run"), create=True)
+    done = CliRunner().invoke(report, [str(tmp_path / "run"), "--out", str(tmp_path / "no" / "r.html")])
+    assert "there is no folder" in str(done.exception)
