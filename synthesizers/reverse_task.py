@@ -27,6 +27,7 @@ from synth.ledger.state import kept_apart
 from synth.rollout.threads import Threads
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
+from synth.run.numbers import counted_noun
 from synthesizers.made_tasks import refuse_mistyped
 from synthesizers.reverse.choosing import chosen
 from synthesizers.reverse.deriving import Ground
@@ -34,6 +35,7 @@ from synthesizers.reverse.experience import Experience
 from synthesizers.reverse.harvest import Harvest, harvested
 from synthesizers.reverse.reporting import method_report
 from synthesizers.reverse.role_writer import asked_for_goal
+from synthesizers.stage_cost import stage_cost
 
 RECIPE = 1
 """To be raised with every change to which tasks an exploration gives."""
@@ -191,7 +193,14 @@ class ReverseTask:
         """Windows by what became of them, with details; of what was explored so far where the stage was stopped."""
         rows = self._rows(run, kept_apart(stage_key))
         choice = chosen(self._found(run, rows), self.config.tasks)
-        return method_report(rows, choice.tasks, choice.left_out)
+        report = method_report(rows, choice.tasks, choice.left_out)
+        cost = stage_cost(run.ledger, stage_key)
+        money = f", ${cost['usd']:.2f}" if cost["usd"] is not None else ""
+        return {
+            **report,
+            "cost": cost,
+            "also": [*report["also"], f"cost: {counted_noun(len(rows), 'walk')}, {cost['tokens']:,} tokens{money}"],
+        }
 
 
 class Writing:

@@ -6,8 +6,6 @@ from typing import Any
 
 from synth.interventions import MOST_FALSE
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import kept_apart
-from synth.ledger.views import connect
 from synth.run.funnel import counted
 from synth.run.numbers import counted_noun
 from synthesizers.failures.control import Judged, false_share, judged_in
@@ -15,6 +13,7 @@ from synthesizers.failures.labels import CONTROL
 from synthesizers.failures.mix import mix_line
 from synthesizers.failures.notes import Note, noted, settled
 from synthesizers.failures.settings import InjectionSettings
+from synthesizers.stage_cost import stage_cost
 
 
 def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *, without_twin: int) -> Mapping[str, Any]:
@@ -24,7 +23,7 @@ def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *
     reasons = Counter(note.reason for note in tried)
     verified = Counter(note.mode for note in tried if note.kind == "injection" and note.reason == "confirmed" and _ruled(note))
     tested = list(judged_in(ledger, stage_key))
-    cost = _cost(ledger, stage_key)
+    cost = stage_cost(ledger, stage_key)
     confirmed = reasons.pop("confirmed", 0)
     return {
         "kind": "method",
@@ -78,16 +77,3 @@ def _lines(
     yield f"cost: {counted_noun(cost['episodes'], 'episode')}, {cost['tokens']:,} tokens" + (
         f", ${cost['usd']:.2f}" if cost["usd"] is not None else ""
     )
-
-
-def _cost(ledger: Ledger, stage_key: str) -> Mapping[str, Any]:
-    """Episodes, tokens and money of all runs and questions of the stage."""
-    keys = f"('{stage_key}', '{kept_apart(stage_key)}')"
-    use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
-    with connect(ledger) as connection:
-        ((episodes, tokens, usd),) = connection.execute(
-            f"SELECT count(*), {use} FROM trajectories_all WHERE stage_key IN {keys}"
-        ).fetchall()
-        ((asked, more),) = connection.execute(f"SELECT {use} FROM replies_all WHERE stage_key IN {keys}").fetchall()
-    costs = [value for value in (usd, more) if value is not None]
-    return {"episodes": episodes, "tokens": int((tokens or 0) + (asked or 0)), "usd": sum(costs) if costs else None}
