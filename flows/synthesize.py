@@ -14,6 +14,7 @@ from synth.run.budget import Budget
 from synth.run.context import Role, Run
 from synth.run.cost import cost, spent
 from synth.run.engine import WorkShard, run_stages
+from synth.run.idle_stages import idle_stages
 from synth.run.loud_settings import loud_settings
 from synth.run.progress import Progress
 from synth.run.report_files import write_report_file
@@ -27,7 +28,7 @@ Recipe = Callable[[Flow, str, Progress, Wrap | None], Coroutine[Any, Any, Done]]
 async def synthesize(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None) -> Done:
     """Runs or resumes a flow; the stages' reports by name. Raises `SynthError`; what was committed stays."""
     roles, stages = resolve(flow)  # before anything is created: a typo leaves no run directory behind
-    for line in loud_settings(flow):
+    for line in (*loud_settings(flow), *idle_stages(flow)):
         progress.say(line)
     refuse_foreign(run_url)
     ledger = Ledger(run_url, create=True)

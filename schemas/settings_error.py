@@ -61,6 +61,8 @@ def explain(error: ValidationError, model: type[BaseModel] | None = None, prefix
     context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in first.get("ctx", {}).items()}
     if kind == "invalid_key" or (location and location[-1] == "[key]"):
         location = location[:-1] if location[-1] == "[key]" else location
+        if kind in _PLAIN and kind != "string_type":  # a text, but none of those that are allowed as keys
+            return f"{_place(prefix, location)} is not a setting: a key {_PLAIN[kind].format(**context)}{more}"
         return f"{_place(prefix, location)}: a key here is no text; put it in quotes{more}"
     place = _place(prefix, location)
     if kind == "extra_forbidden":

@@ -44,8 +44,12 @@ class NotStarted(Exception):  # noqa: N818 - no error: the run takes no new work
     """An episode that was about to ask its model for the first time may not begin any more; its slot stays open."""
 
 
-async def crossing(fault: Fault, what: str, call: Callable[[], Awaitable[T]], timeout_s: float | None) -> T:
+async def crossing(
+    fault: Fault, what: str, call: Callable[[], Awaitable[T]], timeout_s: float | None, clock: asyncio.Timeout | None = None
+) -> T:
     """Awaits `call()` into foreign code; whatever it raises becomes a `FaultError` of that boundary, a late answer one of `timeout`.
+
+    `clock`: a timeout of `timeout_s` that the caller stops while something else is waited for.
 
     So do cancellation, exit and interrupt that the foreign code raises itself. What the user or the disk must mend (`SynthError`),
     faults already named and the engine's own cancellation pass through.
@@ -53,13 +57,13 @@ async def crossing(fault: Fault, what: str, call: Callable[[], Awaitable[T]], ti
     task = asyncio.current_task()
     pending = task.cancelling() if task is not None else 0
     try:
-        async with asyncio.timeout(timeout_s) as limit:
+        async with clock or asyncio.timeout(timeout_s) as limit:
             answer = await call()
     except (SynthError, FaultError, NotStarted):
         raise
     except ModelError as error:
         boundary = Fault.TIMEOUT if error.timeout else fault
-        overflow = error.context_overflow and fault is Fault.MODEL
+        overflow = error.context_overflow and fault in (Fault.MODEL, Fault.JUDGE)
         raise FaultError(boundary, _detail(what, words(error)), context_overflow=overflow, final=not error.retryable) from error
     except BaseException as error:
         if _stops_the_process(error, task):

@@ -29,7 +29,7 @@ from synth.run.funnel import counted
 from synth.run.numbers import counted_noun
 from synthesizers.episodes import played
 from synthesizers.made_tasks import refuse_mistyped
-from synthesizers.rollout import RolloutSettings, user_identity
+from synthesizers.rollout import RolloutSettings, role_identity, user_identity
 
 MOST_INVALID = 0.25
 """Share of a round's episodes that may end in a fault: beyond it what is left says little, since faults prefer the long ones."""
@@ -71,12 +71,9 @@ class Calibrate:
             "seed": self.seed,
             "target_pass_rate": self.difficulty.target_pass_rate,
             "episodes": self.difficulty.episodes,
-            "policy": self.role.policy.identity,
-            "model": self.role.policy.model,
-            "sampling": self.role.policy.sampling,
             "limits": self.rollout.limits.model_dump(),
             "trials": self.rollout.trials,
-            **user_identity(self.role),
+            **role_identity(self.role),
         }
 
     def inputs(self, run: Run) -> str:

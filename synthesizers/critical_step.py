@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from envs.world import World
 from schemas.canonical import content_hash
 from schemas.errors import ConfigError
 from schemas.flow import Flow
@@ -22,7 +23,7 @@ from synth.rollout.limits import Limits
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
 from synth.side_by_side import side_by_side
-from synthesizers.rollout import RolloutSettings, places_for, trial_limits, user_identity
+from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
 from synthesizers.steps.alternatives import State
 from synthesizers.steps.judged import JUDGE, Suspected, suspected
 from synthesizers.steps.labels import Findings, Recorded, rows_of
@@ -80,12 +81,9 @@ class CriticalStep:
             **self.config.model_dump(mode="json", exclude={"shard", "live", "limits"}, by_alias=True),
             "limits": self.limits.model_dump(),
             "seed": self.seed,
-            "policy": self.role.policy.identity,
-            "model": self.role.policy.model,
-            "sampling": self.role.policy.sampling,
             "sources": {name: _identity(role) for name, role in self.sources.items()},
             **({} if self.judge is None else {"judge": _identity(self.judge)}),
-            **user_identity(self.role),
+            **role_identity(self.role),
         }
 
     def inputs(self, run: Run) -> str:
@@ -93,11 +91,7 @@ class CriticalStep:
         return content_hash([run.spec_of(self.env, self.env_config).version, self._base_trials(run)])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """Shards of trials that have steps without a test; continuations that tests took over from other settings are adopted.
-
-        Raises `ConfigError` where the world lacks the expert that alternatives are to come from.
-        """
-        self._sources(run)
+        """Shards of trials that have steps without a test; continuations that tests took over from other settings are adopted."""
         tests = recorded_tests(run, stage_key)
         left = self._left(run, stage_key, tests)
         units = sum(len(shard.items) for shard in left) * self.config.proposals.per_trajectory
@@ -114,11 +108,9 @@ class CriticalStep:
 
     def _sources(self, run: Run) -> Mapping[str, Role]:
         """Whom alternatives come from, in turn."""
-        able = EXPERT in run.spec_of(self.env, self.env_config).capabilities
         if self.config.alternatives_from:
-            if EXPERT in self.config.alternatives_from and self.sources[EXPERT] is _EXPERT_ROLE and not able:
-                raise ConfigError(f"{self.name}: world {self.env} has no expert; name a role in alternatives_from")
             return self.sources
+        able = EXPERT in run.spec_of(self.env, self.env_config).capabilities
         return {name: role for name, role in self.sources.items() if role is not _EXPERT_ROLE or able}
 
     def _trials(self, run: Run, tests: Sequence[Recorded]) -> list[PlannedTrial]:
@@ -201,6 +193,8 @@ class CriticalStep:
 
         async def worker() -> None:
             for trajectory in waiting:
+                if not run.may_start():
+                    return
                 failed = trajectory.outcome is Outcome.FAILURE
                 found[trajectory.trajectory_id] = await suspected(asking, trajectory, most) if failed else Suspected()
 
@@ -243,8 +237,8 @@ class CriticalStep:
             run.ledger.begin_stage(msgspec.structs.replace(line, adopted=continuations))
 
 
-def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role]) -> CriticalStep:
-    """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
+def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role], world: World) -> CriticalStep:
+    """The stage for a flow. Raises `ConfigError` for what the flow or its world lacks."""
     if flow.env is None:
         raise ConfigError("critical_step needs a world: add `env: {name: ..., tasks: ...}` to the flow")
     for wanted in (config.role, *(source for source in config.alternatives_from if source != EXPERT)):
@@ -252,6 +246,8 @@ def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str
             raise ConfigError(f"{USER!r} plays the user of the world, not its agent; name a role of its own, such as explorer")
         if wanted not in roles:
             raise ConfigError(f"critical_step needs the role {wanted!r}: add `models: {{{wanted}: ...}}` to the flow")
+    if EXPERT in config.alternatives_from and EXPERT not in roles and EXPERT not in world.spec.capabilities:
+        raise ConfigError(f"world {flow.env.name} has no expert; name a role in alternatives_from")
     role = roles[config.role]
     names = config.alternatives_from or tuple(dict.fromkeys((config.role, EXPERT)))
     sources = {source: roles.get(source, _EXPERT_ROLE) for source in names}
@@ -266,4 +262,4 @@ def _identity(role: Role) -> Sequence[Any]:
     return [role.policy.identity, role.policy.model, role.policy.sampling]
 
 
-SYNTHESIZER = Synthesizer(CriticalStepSettings, bind)
+SYNTHESIZER = Synthesizer(CriticalStepSettings, bind, of_world=True)

@@ -24,7 +24,6 @@ from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
-from synth.rollout.limits import Limits
 from synth.rollout.start import Start
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
@@ -39,7 +38,7 @@ from synthesizers.reflection.reported import method_report
 from synthesizers.reflection.retry_work import RetryWork
 from synthesizers.reflection.settings import ReflectRetrySettings
 from synthesizers.reflection.transcript import first_own_turn
-from synthesizers.rollout import RolloutSettings, places_for
+from synthesizers.rollout import RolloutSettings, places_for, trial_limits
 
 AGAIN = "again"
 """Shards of chains that another key of the stage has settled: their rows are taken over."""
@@ -274,14 +273,8 @@ def bind(name: str, config: ReflectRetrySettings, flow: Flow, roles: Mapping[str
         )
     role = roles[config.role]
     places = places_for(RolloutSettings(live=config.live), role)
-    make = RetryWork(role, config.role, config.limits or _of_the_trials(flow, config.role), flow.seed)
+    make = RetryWork(role, config.role, config.limits or trial_limits(flow, config.role), flow.seed)
     return ReflectRetry(name, config, chosen, asked if chosen == "model" else None, make, places, loud)
-
-
-def _of_the_trials(flow: Flow, role: str) -> Limits:
-    """The limits of the first rollout of a role; the default ones where the flow has none."""
-    rollouts = [RolloutSettings.model_validate(choice.settings or {}) for choice in flow.stages if choice.name == "rollout"]
-    return next((settings.limits for settings in rollouts if settings.role == role), Limits())
 
 
 SYNTHESIZER = Synthesizer(ReflectRetrySettings, bind)

@@ -34,7 +34,7 @@ from synthesizers.reverse.deriving import Ground
 from synthesizers.reverse.experience import Experience
 from synthesizers.reverse.harvest import Harvest, harvested
 from synthesizers.reverse.reporting import method_report
-from synthesizers.reverse.role_writer import asked_for_goal
+from synthesizers.reverse.role_writer import asked_for_goal, no_goal
 from synthesizers.stage_cost import stage_cost
 
 RECIPE = 1
@@ -43,7 +43,7 @@ CHOICE = "choice"
 METRIC = "reverse_task.exploration"
 NEEDED = ("affordances", "facts")
 LIMIT_S = 600.0
-"""Wall clock of one exploration with all its tests."""
+"""Wall clock of one exploration with all its tests, without what a writer takes."""
 
 
 class ReverseTaskSettings(BaseModel):
@@ -105,7 +105,7 @@ class ReverseTask:
         return Plan([*left, *choice], units=sum(len(part.items) for part in left), unit="explorations", at_once=1)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Explores, or chooses. Raises `SynthError` where no exploration came to its end."""
+        """Explores, or chooses. Raises `SynthError` where no exploration came to its end, and where the writer failed most of the time."""
         if shard.name == CHOICE:
             self._choose(run, stage_key)
             return
@@ -128,6 +128,9 @@ class ReverseTask:
             rows.append(Score(f"{self.name}/{place}", METRIC, float(len(harvest.tasks)), detail=detail))
             run.progress.step(1)
             await asyncio.sleep(0)
+        if run.may_start() and len(writing.faults) > len(writing.replies):
+            lost = f"{writing.faults[-1].detail}; {len(writing.faults)} of its questions were not answered"
+            raise SynthError(f"{self.name}: {lost}: mend it and run again, what was answered is kept")
         if self.writer is None or run.may_start():  # what a ceiling kept from being asked is asked by the next run
             run.ledger.commit(apart, tasks=list(tasks.values()), scores=rows, replies=writing.replies, name=shard.name)
 
@@ -154,7 +157,8 @@ class ReverseTask:
 
         try:
             whole = harvest if threads is None else (lambda: threads.run(harvest))
-            return await crossing(Fault.ENVIRONMENT, f"exploration {place}", whole, LIMIT_S), None
+            writing.clock = asyncio.timeout(LIMIT_S)
+            return await crossing(Fault.ENVIRONMENT, f"exploration {place}", whole, LIMIT_S, writing.clock), None
         except FaultError as error:
             if error.fault not in run.told_faults:
                 run.told_faults.add(error.fault)
@@ -208,6 +212,8 @@ class Writing:
 
     def __init__(self, stage: ReverseTask, run: Run, shard: str) -> None:
         self.replies: list[RoleReply] = []
+        self.faults: list[FaultError] = []
+        self.clock = asyncio.timeout(LIMIT_S)
         self._rules = stage.world.write_goal
         self._asking = None if stage.writer is None else Asking(run, shard, str(stage.config.role), stage.writer)
         self._loop = asyncio.get_running_loop()
@@ -227,9 +233,15 @@ class Writing:
     async def _asked(self, window: Window, exploration: str) -> Draft | NoGoal:
         if self._asking is None:
             raise ValueError("neither rules nor a role to write goals")
-        found, replies = await asked_for_goal(self._asking, window, exploration)
-        self.replies += replies
-        return found
+        now = self._loop.time
+        left = (self.clock.when() or now()) - now()
+        self.clock.reschedule(None)
+        answer = await asked_for_goal(self._asking, window, exploration)
+        self.clock.reschedule(now() + left)
+        self.replies += answer.replies
+        if answer.fault is not None and not answer.fault.context_overflow:
+            self.faults.append(answer.fault)
+        return answer.value or no_goal(answer)
 
 
 def bind(name: str, config: ReverseTaskSettings, flow: Flow, roles: Mapping[str, Role], world: World) -> ReverseTask:

@@ -74,10 +74,7 @@ class Rollout:
             "trials": self.config.trials,
             "limits": self.config.limits.model_dump(),
             "seed": self.seed,
-            "policy": self.role.policy.identity,
-            "model": self.role.policy.model,
-            "sampling": self.role.policy.sampling,
-            **user_identity(self.role),
+            **role_identity(self.role),
         }
 
     def inputs(self, run: Run) -> str:
@@ -170,6 +167,12 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
         raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
     role = roles[config.role]
     return Rollout(name, config, role, flow.env.name, flow.env.settings(), flow.seed, places_for(config, role))
+
+
+def role_identity(role: Role) -> Mapping[str, Any]:
+    """What of a role determines the episodes that it plays."""
+    policy = role.policy
+    return {"policy": policy.identity, "model": policy.model, "sampling": policy.sampling, **user_identity(role)}
 
 
 def user_identity(role: Role) -> Mapping[str, Any]:

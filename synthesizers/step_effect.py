@@ -1,6 +1,7 @@
 """What one act at a recorded state does to success against another one: live continuations on both sides, counted."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -49,6 +50,21 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     weights_id: str | None = None
     reason: str | None = None
     open: bool = False
+
+    def evidence(self) -> Mapping[str, Any]:
+        """Counts and continuations, as every label that stands on the test carries them."""
+        return {
+            "q_pos": self.good_successes / self.good_n if self.good_n else None,
+            "n_pos": self.good_n,
+            "q_neg": self.bad_successes / self.bad_n if self.bad_n else None,
+            "n_neg": self.bad_n,
+            "method": self.method,
+            "stopped_at": self.stopped_at,
+            "invalid": self.invalid,
+            "weights_id": self.weights_id,
+            "pos_ids": list(self.good_ids),
+            "neg_ids": list(self.bad_ids),
+        }
 
     @property
     def difference(self) -> float | None:

@@ -32,6 +32,7 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     from flows.synthesize import synthesize
     from flows.yaml_file import read_flow
     from synth.cli.carry_out import carry_out, in_file
+    from synth.run.idle_stages import idle_stages
     from synth.run.loud_settings import loud_settings
     from synth.run.progress import progress_for
 
@@ -43,7 +44,7 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     if dry_run:
         with in_file(flow_file):
             _, stages = resolve(flow)
-        for line in loud_settings(flow):
+        for line in (*loud_settings(flow), *idle_stages(flow)):
             progress.say(line)
         click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
         if flow.env is not None and flow.env.difficulty is not None:

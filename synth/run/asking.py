@@ -87,9 +87,10 @@ class Asking:
             except NotStarted:
                 return Answer(None, tuple(replies))
             except FaultError as error:
-                self._run.faulted(error)
+                self._run.faulted(error, self._name)
+                self._run.may_start()  # refusals in a row end the run, though no further question may come
                 return Answer(None, tuple(replies), error)
-            self._run.asked(completion.usage)
+            self._run.asked(completion.usage, self._name)
             value, problem = _read(completion, read)
             replies.append(self._reply(identity, ordinal, question, completion, problem))
             if not problem:

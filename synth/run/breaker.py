@@ -24,8 +24,10 @@ class Breaker:
         self._failed, self._answered = 0, True
 
     def failed(self, error: FaultError) -> None:
-        """An attempt ended in this fault."""
-        if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.TIMEOUT) and (error.final or not self._answered):
+        """An attempt, or a question to a role, ended in this fault."""
+        if error.context_overflow:  # said of one text; the next may be shorter
+            return
+        if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.JUDGE, Fault.TIMEOUT) and (error.final or not self._answered):
             self._failed += 1
             self._last = error.detail.removeprefix("policy: ")
 

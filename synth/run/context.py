@@ -1,5 +1,6 @@
 """What a stage works with: the ledger, the worlds and models that the flow names, ceilings, progress."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +64,7 @@ class Run:
     breaker: Breaker = field(default_factory=Breaker)
     told_faults: set[str] = field(default_factory=set)
     user_breaker: Breaker = field(default_factory=Breaker)
+    role_breakers: dict[str, Breaker] = field(default_factory=lambda: defaultdict(Breaker))
     _threads: Threads | None = None
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
@@ -75,7 +77,8 @@ class Run:
 
     def may_start(self) -> bool:
         """Whether a new episode may begin: no ceiling is reached, and the model's server does not only refuse."""
-        self.refused = self.refused or self.breaker.tripped() or self.user_breaker.tripped()
+        breakers = (self.breaker, self.user_breaker, *self.role_breakers.values())
+        self.refused = self.refused or next(filter(None, (breaker.tripped() for breaker in breakers)), None)
         self.stopped = self.stopped or self.refused or self.budget.exhausted()
         return self.stopped is None
 
@@ -92,17 +95,22 @@ class Run:
         self.budget.add(usage)
         self.progress.spoke(usage)
 
-    def asked(self, usage: Usage) -> None:
+    def asked(self, usage: Usage, role: str) -> None:
         """Counts a reply of a role that plays no episode."""
-        self.breaker.answered()
+        self.role_breakers[role].answered()
         self.budget.add(usage)
         self.progress.spoke(usage)
 
-    def faulted(self, error: FaultError) -> None:
-        """Counts an attempt that a fault ended, for the model at whose boundary it did; the first of each kind is told at once."""
-        (self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker).failed(error)
-        if error.fault not in self.told_faults:
-            self.told_faults.add(error.fault)
+    def faulted(self, error: FaultError, role: str | None = None) -> None:
+        """Counts an attempt that a fault ended, for the model at whose boundary it did, or a question that a `role` did not answer.
+
+        The first of each kind, and of each role, is told at once.
+        """
+        played = self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker
+        (played if role is None else self.role_breakers[role]).failed(error)
+        kind = error.fault if role is None else f"{error.fault} {role}"
+        if kind not in self.told_faults:
+            self.told_faults.add(kind)
             self.progress.say(f"first fault of kind {error.fault}: {error.detail}")
 
     async def close(self) -> None:

@@ -16,6 +16,7 @@ from synth.provenance.effect import effectful_by_name
 from synth.run.context import Run
 from synth.run.decided import decided
 from synth.run.with_tasks import with_tasks
+from synth.selection.allocation import Standing
 from synth.selection.candidates import candidate, is_candidate, traits
 from synth.selection.choosing import Candidate, Quotas, chosen, composition
 from synth.topology.graph import BASE
@@ -125,9 +126,9 @@ def _compositions(ledger: Ledger, all_of_them: set[str], taken: set[str]) -> tup
     candidates: list[Candidate] = []
     known: dict[str, Mapping[str, Any]] = {}
     for trajectory, task in with_tasks(ledger, ledger.trajectories(all_of_them)):
-        trials, successes = standings.get(trajectory.task_id, (0, 0))
+        standing = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1)
         candidates.append(candidate(trajectory, {}, effectful_by_name))
-        known[trajectory.trajectory_id] = traits(trajectory, task, easy=bool(trials) and successes >= trials * 7 / 8)
+        known[trajectory.trajectory_id] = traits(trajectory, task, easy=standing.easy)
     return composition(candidates, known), composition((one for one in candidates if one.trajectory_id in taken), known)
 
 

@@ -1,11 +1,12 @@
 """The stage `topology`: the trials of each task as one graph, with what it says about steps, trials and the task, as rows."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
@@ -35,6 +36,20 @@ class TopologySettings(BaseModel):
     group: int = Field(default=8, ge=2, le=1024)
     masked: dict[str, str] = {}
     generated: dict[str, str] = {}
+
+    @field_validator("masked", "generated")
+    @classmethod
+    def _patterns_of_something(cls, patterns: dict[str, str]) -> dict[str, str]:
+        for name, pattern in patterns.items():
+            try:
+                found = re.compile(pattern).match("")
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from error
+            if found is not None:
+                raise ValueError(
+                    f"{name}: {pattern!r} matches the empty text, and so stands between any two characters; ask for one at least"
+                )
+        return patterns
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ import msgspec
 PRIOR = 2.0
 """Beta(2, 2) over the pass rate of a task."""
 EASY = 7 / 8
+FEWEST_TRIALS = 4
+"""By which a task can be called easy: half of those that pass every other time pass in one trial of one."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -24,8 +26,8 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def easy(self) -> bool:
-        """Whether it passes nearly always, as observed."""
-        return self.trials > 0 and self.successes >= EASY * self.trials
+        """Whether it passes nearly always, as observed in at least `FEWEST_TRIALS`."""
+        return self.trials >= FEWEST_TRIALS and self.successes >= EASY * self.trials
 
 
 def allocated(tasks: Mapping[str, Standing], rows: int, cap: int) -> dict[str, int]:

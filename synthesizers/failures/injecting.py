@@ -12,7 +12,7 @@ from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synthesizers.failures.bench import CONTROL_DRAWS, Bench
-from synthesizers.failures.labels import CONTROL, Injected, Status, counts, executed, label
+from synthesizers.failures.labels import CONTROL, Injected, Status, executed, label
 from synthesizers.failures.notes import Note
 from synthesizers.failures.planning import Planned
 from synthesizers.failures.preparing import Prepared, prepared
@@ -60,12 +60,12 @@ async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> Non
         _close(bench, planned, run.trajectory_id, f"undefined:{found.reason}", again=found.open)
         return
     status: Status = "confirmed" if found.accepted else "weak"
-    bench.made.scores.append(label(injected, status, counts(found)))
+    bench.made.scores.append(label(injected, status, found.evidence()))
     _close(bench, planned, run.trajectory_id, status)
     if found.method == "sequential" and Random(f"control {planned.seed}").random() < bench.settings.controls:
         same = await bench.tested(twin, task, planned.turn, good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
-            detail = {**counts(same), "control_of": run.trajectory_id}
+            detail = {**same.evidence(), "control_of": run.trajectory_id}
             bench.made.scores.append(Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, detail))
 
 

@@ -10,7 +10,6 @@ from schemas.trajectory import Trajectory, Turn
 from synth.ledger.ledger import Score
 from synthesizers.failures.legend import LEGEND_VERSION
 from synthesizers.failures.planning import Planned
-from synthesizers.step_effect import Effect
 
 INJECTION = "injection"
 """Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only that the recorded rest works)."""
@@ -44,22 +43,6 @@ def executed(twin: Turn, injected: Turn) -> Executed:
 
 def _shown(turn: Turn) -> object:
     return [(o.content if o.planted is not None else o.as_given().content, o.source, o.error) for o in turn.observations]
-
-
-def counts(effect: Effect) -> Mapping[str, Any]:
-    """The evidence of a test of continuations, as every label carries it."""
-    return {
-        "q_pos": effect.good_successes / effect.good_n if effect.good_n else None,
-        "n_pos": effect.good_n,
-        "q_neg": effect.bad_successes / effect.bad_n if effect.bad_n else None,
-        "n_neg": effect.bad_n,
-        "method": effect.method,
-        "stopped_at": effect.stopped_at,
-        "invalid": effect.invalid,
-        "weights_id": effect.weights_id,
-        "pos_ids": list(effect.good_ids),
-        "neg_ids": list(effect.bad_ids),
-    }
 
 
 class Injected(msgspec.Struct, frozen=True, kw_only=True):

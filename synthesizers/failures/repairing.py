@@ -12,7 +12,7 @@ from synth.ledger.ledger import Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synthesizers.failures.bench import Bench
-from synthesizers.failures.labels import REPAIR, builtins, counts
+from synthesizers.failures.labels import REPAIR, builtins
 from synthesizers.failures.placing import placed
 from synthesizers.failures.site import Site, same_act
 from synthesizers.steps.labels import on_policy_for
@@ -62,7 +62,7 @@ async def repair(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool
             "on_policy_for": on_policy_for(bench.role.policy),
             "likelihood": "not measured",
             "dpo": False,
-            **counts(found),
+            **found.evidence(),
         }))  # fmt: skip
         if found.accepted:
             return "confirmed", False

@@ -31,7 +31,7 @@ from synthesizers.failures.planning import Offer, PlannedTask
 from synthesizers.failures.playing import play_round
 from synthesizers.failures.report import method_report
 from synthesizers.failures.settings import InjectionSettings
-from synthesizers.rollout import RolloutSettings, places_for, user_identity
+from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
 
 NATURAL_SOURCES = frozenset({"rollout", IMPORT})
 """Synthesizers of trials that nobody has meddled with: twins and failures to repair are taken from these."""
@@ -61,11 +61,8 @@ class FailureInjection:
             **config,
             "limits": self.limits.model_dump(),
             "seed": self.seed,
-            "policy": self.role.policy.identity,
-            "model": self.role.policy.model,
-            "sampling": self.role.policy.sampling,
             "injector": None if injector is None else [injector.policy.model, injector.policy.sampling],
-            **user_identity(self.role),
+            **role_identity(self.role),
         }
 
     def inputs(self, run: Run) -> str:
@@ -199,11 +196,10 @@ def bind(name: str, config: InjectionSettings, flow: Flow, roles: Mapping[str, R
         raise ConfigError(
             f"strategies: role needs the role {config.injector!r}: add `models: {{{config.injector}: {{model: ...}}}}` to the flow"
         )
-    rollouts = [choice.settings or {} for choice in flow.stages if choice.name == "rollout"]
-    rollout = RolloutSettings.model_validate(rollouts[0] if rollouts else {})
     role = SILENT if config.evidence == "replay" else roles[config.role]
-    places = places_for(rollout.model_copy(update={"live": config.live or rollout.live}), role)
-    return FailureInjection(name, config, role, injector, config.limits or rollout.limits, flow.seed, places)
+    places = places_for(RolloutSettings(live=config.live), role)
+    limits = config.limits or trial_limits(flow, config.role)
+    return FailureInjection(name, config, role, injector, limits, flow.seed, places)
 
 
 SYNTHESIZER = Synthesizer(InjectionSettings, bind)

@@ -9,8 +9,7 @@ from schemas.canonical import valid_text
 from schemas.model import Completion, Message
 from schemas.reverse import Draft, NoGoal, Window
 from schemas.trajectory import ToolCall
-from synth.ledger.role_reply import RoleReply
-from synth.run.asking import Asking, Question, UnreadableError
+from synth.run.asking import Answer, Asking, Question, UnreadableError
 from synthesizers.reverse.windows import operation_signature
 
 TEMPERATURE = 0.7
@@ -35,13 +34,15 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _WRITTEN = msgspec.json.Decoder(Written)
 
 
-async def asked_for_goal(asking: Asking, window: Window, subject: str) -> tuple[Draft | NoGoal, tuple[RoleReply, ...]]:
-    """The role's goal for a window, or why there is none; with all that the role replied."""
+async def asked_for_goal(asking: Asking, window: Window, subject: str) -> Answer[Draft]:
+    """The role's goal for a window; with all that the role replied."""
     question = Question(purpose="write_goal", subject_id=subject, messages=messages(window), sampling={"temperature": TEMPERATURE})
-    answer = await asking.ask(question, lambda completion: read_goal(completion, window))
-    if answer.value is not None:
-        return answer.value, answer.replies
-    return NoGoal("writer_fault" if answer.fault is not None else "writer_unreadable" if answer.unreadable else "not_asked"), answer.replies
+    return await asking.ask(question, lambda completion: read_goal(completion, window))
+
+
+def no_goal(answer: Answer[Draft]) -> NoGoal:
+    """Why an answer holds no goal."""
+    return NoGoal("writer_fault" if answer.fault is not None else "writer_unreadable" if answer.unreadable else "not_asked")
 
 
 def read_goal(completion: Completion, window: Window) -> Draft:

@@ -22,7 +22,7 @@ _FORM = "Which steps decided that it failed? Answer with a JSON list of at most 
 
 
 class Suspected(msgspec.Struct, frozen=True):
-    """The turns that the judge named, none where it could not be asked or understood; `asked` is False where a ceiling was in the way."""
+    """The turns that the judge named, none where it was not understood or never will answer; `asked` is False where a rerun may ask it."""
 
     turns: tuple[int, ...] = ()
     replies: tuple[RoleReply, ...] = ()
@@ -48,7 +48,8 @@ async def suspected(asking: Asking, trajectory: Trajectory, most: int) -> Suspec
         purpose=PURPOSE, subject_id=trajectory.trajectory_id, task_id=trajectory.task_id, messages=_messages(trajectory, most)
     )
     answer = await asking.ask(question, read)
-    asked = answer.value is not None or answer.fault is not None or answer.unreadable is not None
+    too_long = answer.fault is not None and answer.fault.context_overflow
+    asked = answer.value is not None or too_long or answer.unreadable is not None
     return Suspected(answer.value or (), answer.replies, asked)
 
 

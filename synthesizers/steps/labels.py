@@ -59,17 +59,8 @@ def _detail(test: StepTest) -> Mapping[str, Any]:
     found: dict[str, Any] = {
         "control": test.control,
         "accepted": effect.accepted,
-        "q_pos": effect.good_successes / effect.good_n if effect.good_n else None,
-        "n_pos": effect.good_n,
-        "q_neg": effect.bad_successes / effect.bad_n if effect.bad_n else None,
-        "n_neg": effect.bad_n,
-        "method": effect.method,
-        "stopped_at": effect.stopped_at,
-        "invalid": effect.invalid,
+        **effect.evidence(),
         "reason": effect.reason,
-        "weights_id": effect.weights_id,
-        "pos_ids": effect.good_ids,
-        "neg_ids": effect.bad_ids,
     }
     if other is not None:
         found |= {

@@ -156,3 +156,26 @@ def test_a_world_that_makes_tasks_without_end_is_asked_for_as_many_as_are_wanted
 @pytest.mark.parametrize("name", ["echo", "storefront"])
 def test_our_worlds_take_the_first_and_the_last_seed(name: str, seed: int) -> None:
     assert len(make_tasks(name, {}, seed, 2)) == 2
+
+
+@pytest.mark.parametrize("stage", ["reflect_retry", "failure_injection", "critical_step"])
+@pytest.mark.parametrize(
+    ("rollout", "said"),
+    [
+        ({"trials": 0}, ".trials: must be at least 1"),
+        ({"limits": {"max_turns": "x"}}, ".limits.max_turns: must be a whole number"),
+        (5, ": must be a mapping of settings; allowed: limits, live, role, shard, trials"),
+    ],
+)
+def test_a_broken_rollout_is_told_with_its_own_place_by_whatever_stage_takes_its_limits(stage: str, rollout: Any, said: str) -> None:
+    with pytest.raises(FlowError) as caught:
+        resolve(echo_flow(stages=[{stage: {}}, {"rollout": rollout}]))
+    assert str(caught.value) == f"stages[1].rollout{said}"
+
+
+@pytest.mark.parametrize("stage", ["reflect_retry", "failure_injection", "critical_step"])
+def test_episodes_that_go_on_from_a_roles_trials_have_the_limits_of_that_roles_rollout(stage: str) -> None:
+    rollouts = [{"rollout": {"role": "teacher", "limits": {"max_turns": 7}}}, {"rollout": {"limits": {"max_turns": 5}}}]
+    models = {"explorer": {"policy": "expert"}, "teacher": {"policy": "expert"}}
+    _, stages = resolve(echo_flow(models=models, stages=[*rollouts, {stage: {}}]))
+    assert stages[-1].settings["limits"]["max_turns"] == 5

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from flows.resolve import resolve
+from schemas.errors import FlowError
 from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.views import query
@@ -91,3 +95,16 @@ def test_a_selection_is_made_once_and_again_where_it_is_asked_for_otherwise(tmp_
     _, _, said = run_flow(selecting(0.5), url)
     assert "select: 24 trajectories to do (sft: " in said
     assert rows(url, "SELECT count(*) FROM decisions WHERE filter = 'select' AND keep") == [(2,)]
+
+
+@pytest.mark.parametrize("kind", ["masked", "generated"])
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [("(", "is no regular expression: missing )"), ("(?P<a>x)(?P<a>y)", "redefinition of group name"), ("x*", "matches the empty text")],
+)
+def test_a_pattern_that_cannot_be_looked_for_is_refused_with_its_place(kind: str, pattern: str, said: str) -> None:
+    with pytest.raises(FlowError) as caught:
+        resolve(echo_flow(stages=[{"rollout": {}}, {"topology": {kind: {"ticket": pattern}}}]))
+    assert str(caught.value).startswith(f"stages[1].topology.{kind}: ticket: {pattern!r} ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -24,6 +24,7 @@ class Settings(BaseModel):
     prices: list[Price] = []
     pair: tuple[int, ...] = Field(default=(1, 2), min_length=2)
     names: dict[str, int] = {}
+    weights: dict[Literal["rule", "role"], float] = {}
 
 
 @pytest.mark.parametrize(
@@ -48,8 +49,9 @@ class Settings(BaseModel):
         ({"price": {"output": 1}}, "x.price.output is not a setting; allowed: input"),
         ({"prices": [{"output": 1}]}, "x.prices[0].output is not a setting; allowed: input"),
         ({"names": {1: 1}}, "x.names[1]: a key here is no text; put it in quotes"),
-        (3, "x: must be a mapping of settings; allowed: as, mine, name, names, pair, price, prices, quiet, share, trials"),
-        ({"trails": 1}, "x.trails is not a setting; allowed: as, mine, name, names, pair, price, prices, quiet, share, trials"),
+        ({"weights": {"rules": 1}}, "x.weights.rules is not a setting: a key must be one of 'rule' or 'role'"),
+        (3, "x: must be a mapping of settings; allowed: as, mine, name, names, pair, price, prices, quiet, share, trials, weights"),
+        ({"trails": 1}, "x.trails is not a setting; allowed: as, mine, name, names, pair, price, prices, quiet, share, trials, weights"),
         ({"trails": 1, "trials": 0}, "x.trials: must be at least 1 (and 1 more)"),
     ],
 )

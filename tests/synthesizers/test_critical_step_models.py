@@ -13,7 +13,7 @@ from synth.ledger import Ledger
 from synth.ledger.views import connect
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, called
-from tests.synth.models.chat_server import ChatServer
+from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.fork_flows import fork_flow, rows
 from tests.synthesizers.fork_world import dice
 
@@ -146,3 +146,17 @@ def test_a_judge_that_is_not_understood_leaves_the_rules(tmp_path: Path, answer:
     assert {(turn, detail["proposed_by"]) for _, turn, _, detail in rows(url)} <= {(0, "departure"), (0, "effect")}
     with connect(Ledger(url)) as connection:
         assert connection.execute("SELECT count(*) FROM replies WHERE role = 'judge' AND unreadable IS NULL").fetchone() == (0,)
+
+
+def test_trials_that_no_judge_could_be_asked_about_wait_for_one(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server:
+        with ChatServer(says("[1]"), mishaps=[Mishap("status", status=401)] * 1000) as judge:
+            _, reports, _ = run_flow(with_judge(server.url, judge.url), url)
+        assert rows(url) == []
+        left = reports["critical_step"]["left_open"]
+        assert left > 0
+        with ChatServer(says("[1]")) as judge:
+            _, reports, _ = run_flow(with_judge(server.url, judge.url), url)
+    assert reports["critical_step"]["left_open"] == 0
+    assert {detail["proposed_by"] for _, _, _, detail in rows(url)} == {"judge"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from synth.ledger.views import connect
 from synth.models.admission import Admission, AdmittedChat
 from synth.models.scripted import ScriptedChat
 from synth.run.asking import Answer, Asking, Question, UnreadableError
+from synth.run.breaker import IN_A_ROW
 from synth.run.context import Role, Run
 from synth.run.cost import cost
-from synth.run.progress import progress_for
+from synth.run.progress import PlainProgress, progress_for
 
 QUESTION = Question(purpose="reflect_retry", subject_id="t1", task_id="task", messages=({"role": "user", "content": "How many?"},))
 
@@ -53,10 +55,10 @@ def run_in(folder: Path) -> Run:
     return Run(ledger, Flow(name="f"), {}, none, none, lambda name, config: SPEC, progress_for(quiet=True))
 
 
-def ask(run: Run, model: ScriptedChat, question: Question = QUESTION, *, close: bool = True) -> Answer[int]:
+def ask(run: Run, model: ScriptedChat, question: Question = QUESTION, *, close: bool = True, name: str = "judge") -> Answer[int]:
     journal = run.journals["s"] = Journal(run.ledger.journal_folder / "key-s.jsonl")
     try:
-        return asyncio.run(Asking(run, "s", "judge", role(model)).ask(question, number))
+        return asyncio.run(Asking(run, "s", name, role(model)).ask(question, number))
     finally:
         journal.close(discard=close)
 
@@ -141,3 +143,25 @@ def test_what_replies_have_used_is_in_the_accounts_of_their_role(run: Run) -> No
     with connect(run.ledger) as connection:
         found = connection.execute("SELECT ordinal, subject_id, content, unreadable FROM replies_all ORDER BY ordinal").fetchall()
     assert found == [(0, "t1", "about seven", "it is no number"), (1, "t1", "7", None)]
+
+
+def test_a_role_whose_server_only_refuses_ends_the_run_whatever_other_models_answer(run: Run) -> None:
+    for _ in range(IN_A_ROW):
+        assert run.refused is None
+        run.turned(Usage(1, 1, 0, 1))
+        ask(run, ScriptedChat([ModelError("HTTP 401", retryable=False)]))
+    assert run.refused == "judge: HTTP 401; stopped after 10 attempts in a row that ended so: mend it and run again, what was done is kept"
+
+
+def test_logs_that_are_too_long_for_a_role_end_no_run(run: Run) -> None:
+    answers = [ask(run, ScriptedChat([ModelError("too long", context_overflow=True)])) for _ in range(2 * IN_A_ROW)]
+    assert all(answer.fault is not None and answer.fault.context_overflow for answer in answers)
+    assert run.refused is None
+
+
+def test_of_each_role_that_fails_the_first_fault_is_told(run: Run) -> None:
+    said = StringIO()
+    run.progress = PlainProgress(said)
+    for name in ("judge", "injector", "judge"):
+        ask(run, ScriptedChat([ModelError("HTTP 500", retryable=False)]), name=name)
+    assert said.getvalue().splitlines() == ["first fault of kind judge: judge: HTTP 500", "first fault of kind judge: injector: HTTP 500"]

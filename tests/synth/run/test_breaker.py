@@ -44,3 +44,8 @@ def test_an_answer_between_refusals_starts_the_count_again() -> None:
 
 def test_a_broken_world_is_no_refusal() -> None:
     assert fails(Breaker(), BROKEN_WORLD, 100) is None
+
+
+def test_a_text_that_is_too_long_for_a_model_says_nothing_of_the_next() -> None:
+    too_long = FaultError(Fault.JUDGE, "judge: model m at http://x/v1: HTTP 400: too long", context_overflow=True, final=True)
+    assert fails(Breaker(), too_long, 100) is None

@@ -75,6 +75,12 @@ def test_tasks_that_nearly_always_pass_have_a_bounded_share_of_the_loss() -> Non
     assert sum(reason == "easy_tasks_have_their_share" for _, reason in found.values()) == 1
 
 
+def test_a_task_that_was_tried_less_than_four_times_is_not_called_easy() -> None:
+    rows = [success("a", "once"), success("b", "thrice"), success("c", "middle")]
+    assert taken(chosen(rows, {"once": (1, 1), "thrice": (3, 3), "middle": (8, 4)}, Quotas())) == {"a", "b", "c"}
+    assert [Standing(n, n, 1).easy for n in (1, 3, 4)] == [False, False, True]
+
+
 def test_recoveries_have_a_bounded_share_of_the_loss() -> None:
     rows = [success(f"r{n}", f"a{n}", recovered=True) for n in range(5)] + [success(f"n{n}", f"b{n}") for n in range(18)]
     found = chosen(rows, {one.task_id: (8, 4) for one in rows}, Quotas(per_task=1))

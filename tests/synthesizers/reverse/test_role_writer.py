@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.environment import Opening
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
 from schemas.model import Completion
 from schemas.reverse import Change, Operation, Window
@@ -68,6 +68,33 @@ def test_a_server_that_fails_once_costs_one_window(tmp_path: Path) -> None:
     with ChatServer(writes, mishaps=[Mishap("bad_request")]) as server:
         _, reports, _ = run_flow(written_flow(server.url), str(tmp_path / "run"))
     assert reports["reverse_task"]["rejected"]["no_goal_writer_fault"] == 1
+    assert reports["reverse_task"]["verified"] > 0
+
+
+@pytest.mark.parametrize("explorations", [1, 8])
+def test_a_server_that_is_not_there_loses_no_window(tmp_path: Path, explorations: int) -> None:
+    stage = {"explorations": explorations, "shard": 4, "role": "writer"}
+    with ChatServer(writes) as server:
+        flow = written_flow(server.url, stages=[{"reverse_task": stage}])
+        run_flow(flow, str(tmp_path / "whole"))
+        asked = server.counts()["total"]
+    with (
+        ChatServer(writes, mishaps=[Mishap("status", status=401)] * 1000) as server,
+        pytest.raises(SynthError, match=r"HTTP 401.*run again"),
+    ):
+        run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))
+    with ChatServer(writes) as server:
+        _, reports, _ = run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))
+        assert server.counts()["total"] == asked
+    assert "no_goal_writer_fault" not in reports["reverse_task"]["rejected"]
+    assert tasks_of(tmp_path / "run").keys() == tasks_of(tmp_path / "whole").keys() != set()
+
+
+def test_what_a_slow_writer_takes_is_not_taken_from_the_exploration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizers.reverse_task.LIMIT_S", 1.0)
+    stage = {"explorations": 1, "shard": 1, "role": "writer"}
+    with ChatServer(writes, latency_s=1.3) as server:
+        _, reports, _ = run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))
     assert reports["reverse_task"]["verified"] > 0
 
 
