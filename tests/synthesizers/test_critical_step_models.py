@@ -17,6 +17,8 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.fork_flows import fork_flow, rows
 from tests.synthesizers.fork_world import dice
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -16,6 +16,8 @@ from tests.synth.models.chat_brains import Body, Brain, called, echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.failures.flows_of_failures import asked, injected, injection_flow, scores
 
+pytestmark = pytest.mark.slow
+
 ECHO = {"name": "echo", "tasks": 2, "turns": 3}
 STOPS_EARLY = json.dumps({"content": None, "tool_calls": [{"name": "finish", "arguments": {}}], "description": "finishes at once"})
 

@@ -14,6 +14,8 @@ from synth.ledger.ledger import Ledger
 from tests.synthesizers.failures.flows_of_failures import EXPERT, WAVERING, injected, injection_flow, scores
 from tests.synthesizers.failures.verify_labels import Labelled, problems, verified
 
+pytestmark = pytest.mark.slow
+
 ERRING = {**WAVERING, "of": [{**WAVERING["of"][0], "weight": 0.85}, {**WAVERING["of"][1], "weight": 0.15}]}
 
 

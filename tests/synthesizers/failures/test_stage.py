@@ -17,6 +17,8 @@ from tests.flow_files import run_flow
 from tests.synthesizers.failures.brittle_world import NAME as BRITTLE
 from tests.synthesizers.failures.flows_of_failures import WAVERING, asked, injected, injection_flow, scores
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 SHOP = {"name": "storefront", "tasks": 3}
 ECHO = {"name": "echo", "tasks": 2, "turns": 3}

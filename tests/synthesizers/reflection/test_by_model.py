@@ -27,6 +27,8 @@ from tests.synthesizers.reflection.desk import (
     stutterer,
 )
 
+pytestmark = pytest.mark.slow
+
 BAD = {
     "prose": "I think that it was careless.",
     "cut off": diagnosis()[:-20],

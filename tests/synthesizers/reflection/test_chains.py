@@ -20,6 +20,8 @@ from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.reflection.desk import asks_for_reflection, details, diagnosis, guided, reflecting_flow, stutterer
 from tests.trajectories import make_trajectory
 
+pytestmark = pytest.mark.slow
+
 
 def retries(ledger: Ledger) -> list[Any]:
     return [trajectory for trajectory in ledger.trajectories() if trajectory.synthesizer == "reflect_retry"]

@@ -23,6 +23,8 @@ from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.reflection.desk import details, reflecting_flow, stutterer
 from tests.trajectories import make_trajectory
 
+pytestmark = pytest.mark.slow
+
 STOCHASTIC = {"policy": "mixture", "of": [{"policy": "expert", "profiles": "mixed", "weight": 9}, {"policy": "random", "weight": 1}]}
 
 

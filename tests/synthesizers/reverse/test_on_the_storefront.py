@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.provenance import Status, provenance
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import tasks_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_derived_tasks_are_solved_anew_by_an_expert_that_makes_nothing_up(tmp_path: Path) -> None:

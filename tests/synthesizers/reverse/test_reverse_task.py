@@ -18,6 +18,8 @@ from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import run_shelf, shelf_flow, tasks_of
 from tests.synthesizers.reverse.shelf_world import NAME
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 WORLDS = NAME.partition(":")[0]
 

@@ -22,6 +22,8 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.reverse.deriving_on_shelves import shelf_flow, tasks_of
 from tests.synthesizers.reverse.shelf_world import NAME, call
 
+pytestmark = pytest.mark.slow
+
 WORLD = f"{NAME.partition(':')[0]}:NO_RULES"
 
 
