@@ -79,11 +79,11 @@ def drops(potential: Potential, by: float = 0.25, support: int = 2) -> Sequence[
     A drop is correlation, and only proposes a turn for an interventional test.
     """
     found: list[int] = []
-    last: float | None = 0.0
+    last = 0.0
     for turn, (value, n) in enumerate(zip(potential.by_turn, potential.support, strict=True)):
         if value is None or n < support:
             continue
-        if last is not None and last - value >= by:
+        if last - value >= by:
             found.append(turn)
         last = value
     return found

@@ -42,7 +42,7 @@ def process_kept(trajectory: Trajectory) -> bool:
 
 
 def agent_turns(trajectory: Trajectory) -> int:
-    """Turns that the agent took of its own: answers to a user who asked once more because a line failed are none of them."""
+    """Turns that the agent took; a canned greeting is none."""
     return sum(turn.sampled_by != "canned" for turn in trajectory.turns)
 
 
