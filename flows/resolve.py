@@ -3,6 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import to_builtins
@@ -21,7 +22,7 @@ from schemas.stage import Stage
 from schemas.user import USER
 from synth.boundary import called
 from synth.exporters.registry import EXPORTERS, SFT_FORMS
-from synth.models.registry import open_model
+from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
 from synth.run.budget import require_prices
@@ -124,7 +125,7 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
     sampling = to_builtins(chosen.sampling())
     policy = _policy(where, str(policy_name), left, chosen.model, sampling)
     with _at(where):
-        return Role(policy, open_model(chosen))
+        return Role(policy, open_model(chosen), open_scoring=partial(open_scoring, chosen))
 
 
 def _policy(where: str, name: str, settings: Mapping[str, Any], model: str | None, sampling: Mapping[str, Any]) -> PolicySpec:

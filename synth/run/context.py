@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
 from schemas.flow import Flow
-from schemas.model import ChatModel
+from schemas.model import ChatModel, ScoringModel
 from schemas.policy import PolicySpec
 from schemas.stage import Stage
 from schemas.trajectory import Usage
@@ -26,11 +26,15 @@ from synth.run.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the user for it, if any."""
+    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the user for it, if any.
+
+    `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError` where its engine gives none.
+    """
 
     policy: PolicySpec
     model: ChatModel | None
     user: User | None = None
+    open_scoring: Callable[[], ScoringModel] | None = None
 
 
 @dataclass(frozen=True, slots=True)
