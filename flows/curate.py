@@ -12,22 +12,24 @@ from schemas.errors import ConfigError
 from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.run.loud_settings import loud_settings
+from synth.run.measured import MEASURES
 from synth.run.progress import Progress
 
 
 async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None) -> Done:
     """Runs or resumes them; the reports by stage, those of the collection first. Raises `SynthError`; nothing is collected."""
-    stages = resolve_later(flow)
+    roles, stages = resolve_later(flow)
     ledger = Ledger(run_url)
     whole = curated(flow, ledger)
     refuse_their_flow_file(ledger)
     for line in (*loud_settings(whole), *left_alone(flow)):
         progress.say(line)
-    collected = [begun for begun in ledger.state.stages.values() if _kind(begun.stage) not in OWN_STAGES]
+    begun_here = [begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)]
+    collected = [begun for begun in begun_here if _kind(begun.stage) not in OWN_STAGES]
     for begun in collected:
         if (begun.stage, begun.stage_key) not in ledger.state.done:
             progress.say(f"{begun.stage}: not finished; what it has committed is curated")
-    return await run_on(ledger, whole, {}, stages, progress, wrap, collected=collected)
+    return await run_on(ledger, whole, roles, stages, progress, wrap, collected=collected)
 
 
 def curated(flow: Flow, ledger: Ledger) -> Flow:

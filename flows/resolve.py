@@ -28,7 +28,8 @@ from synth.policies.registry import POLICIES
 from synth.run.budget import require_prices
 from synth.run.context import Role, Run, Synthesizer
 from synth.run.export_stage import ExportSettings, ExportStage
-from synth.run.filter_stage import FilterStage, NamedFilter
+from synth.run.filter_stage import FilterStage
+from synth.run.measured import NamedFilter
 from synth.run.select_stage import SelectSettings, SelectStage
 from synth.run.topology_stage import TopologySettings, TopologyStage
 from synthesizers.registry import SYNTHESIZERS
@@ -46,12 +47,25 @@ def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
         raise FlowError(str(error)) from error
 
 
-def resolve_later(flow: Flow) -> list[Stage[Run]]:
-    """The stages after collection alone; what only collection needs (world, models, its stages) is not looked at. Raises `FlowError`."""
+def resolve_later(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+    """The models that filters ask, and the stages after collection; what only collection needs is not looked at. Raises `FlowError`."""
     try:
-        return _stages(flow, {}, collect=False)
+        asked = _asked_by_filters(flow)
+        roles = {name: role(name, settings) for name, settings in flow.models.items() if name in asked and "model" in settings}
+        return roles, _stages(flow, roles, collect=False)
     except ConfigError as error:
         raise FlowError(str(error)) from error
+
+
+def _asked_by_filters(flow: Flow) -> set[str]:
+    """Roles that filters of a flow ask or may ask."""
+    filters = [
+        named
+        for index, choice in enumerate(flow.stages)
+        if choice.name == "filter"
+        for named in _filters(choice.settings, f"stages[{index}].filter")
+    ]
+    return {one for named in filters for ask in (named.filter.roles, named.filter.optional_roles) for one in ask(named.config)}
 
 
 @contextlib.contextmanager
@@ -149,7 +163,7 @@ def _policy(where: str, name: str, settings: Mapping[str, Any], model: str | Non
 def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mapping[str, Role]) -> Stage[Run]:
     where = f"stages[{index}].{choice.name}"
     if choice.name == "filter":
-        return FilterStage(name, _filters(choice.settings, where))
+        return _filter_stage(name, _filters(choice.settings, where), roles, where)
     if choice.name == "export":
         return ExportStage(name, _export(choice.settings, where))
     if choice.name == "topology":
@@ -187,6 +201,19 @@ def _filters(settings: Any, where: str) -> list[NamedFilter]:
             raise ConfigError(f"{where}: {name!r} is a {type(found).__name__}, not a schemas.filter.Filter")
         chosen.append(NamedFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}")))
     return chosen
+
+
+def _filter_stage(name: str, filters: Sequence[NamedFilter], roles: Mapping[str, Role], where: str) -> FilterStage:
+    """With the models that the filters ask. Raises `ConfigError` where the flow names none for a role that one needs."""
+    asked: dict[str, Role] = {}
+    for named in filters:
+        needed = tuple(named.filter.roles(named.config))
+        for one in (*needed, *named.filter.optional_roles(named.config)):
+            if one in roles and roles[one].model is not None:
+                asked[one] = roles[one]
+            elif one in needed:
+                raise ConfigError(f"{where}.{named.name}: needs a model as {one!r}: add `{one}: {{model: ...}}` to the flow's models")
+    return FilterStage(name, filters, asked)
 
 
 def _export(settings: Any, where: str) -> ExportSettings:

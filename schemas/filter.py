@@ -1,7 +1,7 @@
-"""A filter: a function from a trajectory to a verdict."""
+"""A filter: a function from a trajectory, from the trials of a task, or from a corpus, to verdicts; what it measures is kept apart."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 from pydantic import BaseModel
@@ -9,19 +9,58 @@ from pydantic import BaseModel
 from schemas.environment import OpenEnv
 from schemas.task import Task
 from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
+
+Scope = Literal["trajectory", "task", "corpus"]
+
+
+class Measure(msgspec.Struct, frozen=True):
+    """A number about a trajectory, or about one of its turns; None = undefined, with the reason in `detail`."""
+
+    metric: str
+    value: float | None
+    turn: int | None = None
+    detail: Mapping[str, Any] | None = None
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A trajectory with its task (None where the ledger has none) and the means to open its world again."""
+    """A trajectory, its task (None where the ledger has none), the means to open its world again, and what the filter measured of it."""
 
     trajectory: Trajectory
     task: Task | None
     open_env: OpenEnv
+    measures: Sequence[Measure] = ()
+
+
+class Cases:
+    """The cases of a corpus: may be iterated as often as needed, a few hundred in memory at a time."""
+
+    def __init__(self, begin: Callable[[], Iterator[Case]], count: int) -> None:
+        self._begin = begin
+        self._count = count
+
+    def __iter__(self) -> Iterator[Case]:
+        return self._begin()
+
+    def __len__(self) -> int:
+        return self._count
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What a registry entry is: the settings that a flow may give, and the function that judges one trajectory alone."""
+    """What a registry entry is. `judge` takes, by `scope`, and always with the settings last:
+
+    trajectory: a `Case`, and gives a `Verdict`; task: the cases of a task's trials, and gives verdicts by trajectory id;
+    corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most).
+
+    `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the settings named in `measured`, so that a
+    changed threshold measures nothing again. `means` is a `synth.run.means.Means`; `roles(settings)` names the flow's models that are
+    needed, `optional_roles(settings)` those that are used where the flow has them.
+    """
 
     config: type[BaseModel]
-    judge: Callable[[Case, Any], Awaitable[Verdict]]
+    judge: Callable[..., Awaitable[Any]]
+    scope: Scope = "trajectory"
+    measure: Callable[..., Awaitable[Sequence[Measure]]] | None = None
+    measured: tuple[str, ...] = ()
+    version: int = 1
+    roles: Callable[[Any], Sequence[str]] = lambda settings: ()
+    optional_roles: Callable[[Any], Sequence[str]] = lambda settings: ()

@@ -1,83 +1,182 @@
-"""The stage `filter`: each named filter judges each valid trajectory; verdicts are decisions in the ledger, nothing is removed."""
+"""The stage `filter`: each named filter judges the valid trajectories; verdicts are decisions in the ledger, nothing is removed."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel
+import msgspec
 
 from schemas.canonical import content_hash
-from schemas.filter import Case, Filter
+from schemas.filter import Case, Cases
 from schemas.stage import Plan, Shard
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Decision, StageRef
-from synth.ledger.views import connect
-from synth.run.context import Run
+from synth.run.context import Role, Run
+from synth.run.filter_report import filter_report
+from synth.run.means import Means
+from synth.run.measured import NamedFilter, begin_measures, measured, stored
 from synth.run.with_tasks import with_tasks
 
-
-@dataclass(frozen=True, slots=True)
-class NamedFilter:
-    """A filter under the name that its decisions carry, with its settings."""
-
-    name: str
-    filter: Filter
-    config: BaseModel
+TRIALS_PER_SHARD = 1000
+CHUNK = 500
+TASK, CORPUS = "task-", "corpus-"
 
 
 @dataclass(frozen=True, slots=True)
 class FilterStage:
-    """Filters over the current flow's valid trajectories."""
+    """Filters over the current flow's valid trajectories; `roles` are the models that they ask."""
 
     name: str
     filters: Sequence[NamedFilter]
+    roles: Mapping[str, Role] = field(default_factory=dict)
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Each filter's own."""
-        return {named.name: named.config.model_dump(mode="json") for named in self.filters}
+        """Each filter's own, and the models that it asks."""
+        return {named.name: {**named.config.model_dump(mode="json"), **self._models(named)} for named in self.filters}
+
+    def _models(self, named: NamedFilter) -> Mapping[str, Any]:
+        names = [*named.filter.roles(named.config), *named.filter.optional_roles(named.config)]
+        asked = {name: self.roles[name].policy for name in names if name in self.roles}
+        return {f"model of {name}": [policy.model, dict(policy.sampling)] for name, policy in asked.items()}
 
     def inputs(self, run: Run) -> str:
         """The trajectories that the flow has collected so far."""
         return content_hash(run.ledger.state.current_valid())
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """The trajectories without decisions under this key, cut as the ledger's shards are: each is read once."""
-        decided = run.ledger.decided(stage_key)
-        parts = [[identity for identity in part if identity not in decided] for part in run.ledger.state.valid_by_shard()]
-        shards = [Shard(content_hash(part), part) for part in parts if part]
-        return Plan(shards, (), sum(len(part) for part in parts), "trajectories")
+        """What has no decisions under this key: trajectories, cut as the ledger's shards are; tasks; the corpus as a whole."""
+        for named in self.filters:
+            if named.filter.measure is not None:
+                begin_measures(run.ledger, named, self._models(named))
+        scopes = [named.filter.scope for named in self.filters]
+        parts = run.ledger.state.valid_by_shard()
+        shards = [Shard(content_hash(part), part) for part in parts] if "trajectory" in scopes else []
+        tasks = dict(self._tasks(run)) if "task" in scopes else {}
+        shards += [Shard(f"{TASK}{content_hash(part)}", part) for part in _parts(tasks)]
+        whole = run.ledger.state.current_valid()
+        shards += [Shard(f"{CORPUS}{at}", whole) for at, named in enumerate(self.filters) if named.filter.scope == "corpus" and whole]
+        left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
+        units = sum(sum(tasks[task] for task in shard.items) if shard.name.startswith(TASK) else len(shard.items) for shard in left)
+        return Plan(left, (), units, "trajectories")
+
+    def _tasks(self, run: Run) -> Iterator[tuple[str, int]]:
+        counts: dict[str, int] = {}
+        for record in run.ledger.records():
+            if record["fault"] is None:
+                counts[record["task_id"]] = counts.get(record["task_id"], 0) + 1
+        yield from counts.items()
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Judges a shard's trajectories and commits the decisions."""
+        """Judges a shard's trajectories and commits the decisions; none where a ceiling of the run kept one from being measured."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        decisions = []
-        for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(set(shard.items))):
-            await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
-            case = Case(trajectory, task, run.world)
-            for named in self.filters:
-                verdict = await named.filter.judge(case, named.config)
-                decisions.append(_decision(trajectory.trajectory_id, named.name, verdict))
-            run.progress.step(1)
-        run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, name=shard.name)
+        means = Means(run, shard.name, self.roles)
+        try:
+            if shard.name.startswith(TASK):
+                decisions = await self._of_tasks(run, means, shard)
+            elif shard.name.startswith(CORPUS):
+                decisions = await self._of_corpus(run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard)
+            else:
+                decisions = await self._of_each(run, means, shard)
+        finally:
+            await means.close()
+        if run.stopped is None:
+            run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, name=shard.name)
+
+    async def _of_each(self, run: Run, means: Means, shard: Shard) -> list[Decision]:
+        decisions: list[Decision] = []
+        alone = [named for named in self.filters if named.filter.scope == "trajectory"]
+        for chunk in _chunks(_cases(run, set(shard.items))):
+            for named in alone:
+                for case in await measured(named, chunk, means, self._models(named)):
+                    if run.stopped is not None:
+                        return []
+                    await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
+                    decisions.append(_decision(case.trajectory.trajectory_id, named.name, await named.filter.judge(case, named.config)))
+            run.progress.step(len(chunk))
+        return decisions
+
+    async def _of_tasks(self, run: Run, means: Means, shard: Shard) -> list[Decision]:
+        wanted = set(shard.items)
+        of_them = {r["trajectory_id"] for r in run.ledger.records() if r["task_id"] in wanted and r["fault"] is None}
+        cases = list(_cases(run, of_them))
+        decisions: list[Decision] = []
+        for named in (named for named in self.filters if named.filter.scope == "task"):
+            trials: dict[str, list[Case]] = {}
+            for case in await measured(named, cases, means, self._models(named)):
+                trials.setdefault(case.trajectory.task_id, []).append(case)
+            for task in sorted(trials):
+                if run.stopped is not None:
+                    return []
+                await asyncio.sleep(0)
+                decisions += _decisions(named, [c.trajectory.trajectory_id for c in trials[task]], await _judged(named, trials[task]))
+        run.progress.step(len(cases))
+        return decisions
+
+    async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> list[Decision]:
+        wanted = set(shard.items)
+        models = self._models(named)
+        if named.filter.measure is not None:
+            for chunk in _chunks(_cases(run, wanted)):
+                await measured(named, chunk, means, models)
+        if run.stopped is not None:
+            return []
+
+        def begin() -> Iterator[Case]:
+            for chunk in _chunks(_cases(run, wanted)):
+                ids = [case.trajectory.trajectory_id for case in chunk]
+                found = stored(run.ledger, named.measures_ref(models).stage_key, ids) if named.filter.measure is not None else {}
+                for case in chunk:
+                    yield msgspec.structs.replace(case, measures=tuple(found.get(case.trajectory.trajectory_id, ())))
+
+        verdicts = await _judged(named, Cases(begin, len(wanted)))
+        run.progress.step(len(wanted))
+        return _decisions(named, sorted(wanted), verdicts)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
-        sql = f"SELECT filter, keep, reason, count(*) FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY ALL ORDER BY ALL"
-        counts: dict[str, dict[str, Counter[str]]] = {
-            n.name: {"kept": Counter(), "dropped": Counter(), "undefined": Counter()} for n in self.filters
-        }
-        with connect(run.ledger) as connection:
-            for name, keep, reason, count in connection.execute(sql).fetchall():
-                counts[name]["undefined" if keep is None else "kept" if keep else "dropped"][reason] += count
-            whole = (
-                f"SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY trajectory_id"
-            )
-            ((kept, total),) = connection.execute(f"SELECT count(*) FILTER (kept), count(*) FROM ({whole})").fetchall()
-        return {"kind": "filter", "filters": [{"name": name, **found} for name, found in counts.items()], "kept": kept, "total": total}
+        return filter_report(run.ledger, stage_key, [named.name for named in self.filters])
+
+
+async def _judged(named: NamedFilter, cases: Sequence[Case] | Cases) -> Mapping[str, Verdict]:
+    verdicts: Mapping[str, Verdict] = await named.filter.judge(cases, named.config)
+    return verdicts
+
+
+def _cases(run: Run, wanted: set[str]) -> Iterator[Case]:
+    for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(wanted)):
+        yield Case(trajectory, task, run.world)
+
+
+def _chunks(cases: Iterator[Case]) -> Iterator[list[Case]]:
+    chunk: list[Case] = []
+    for case in cases:
+        chunk.append(case)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _parts(trials: Mapping[str, int]) -> Iterator[list[str]]:
+    """Tasks in their order, cut where a part has enough trials."""
+    part: list[str] = []
+    count = 0
+    for task, number in trials.items():
+        part.append(task)
+        count += number
+        if count >= TRIALS_PER_SHARD:
+            yield part
+            part, count = [], 0
+    if part:
+        yield part
+
+
+def _decisions(named: NamedFilter, identities: Sequence[str], verdicts: Mapping[str, Verdict]) -> list[Decision]:
+    return [_decision(identity, named.name, verdicts.get(identity, Verdict(None, "not_judged"))) for identity in identities]
 
 
 def _decision(identity: str, name: str, verdict: Verdict) -> Decision:

@@ -1,0 +1,20 @@
+"""What the filters of a stage decided: kept, dropped and undefined by filter, with the reasons, and what all together keep."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+
+
+def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str]) -> Mapping[str, Any]:
+    """The stage's report, kind `filter`."""
+    sql = f"SELECT filter, keep, reason, count(*) FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY ALL ORDER BY ALL"
+    counts: dict[str, dict[str, Counter[str]]] = {name: {"kept": Counter(), "dropped": Counter(), "undefined": Counter()} for name in names}
+    with connect(ledger) as connection:
+        for name, keep, reason, count in connection.execute(sql).fetchall():
+            counts[name]["undefined" if keep is None else "kept" if keep else "dropped"][reason] += count
+        whole = f"SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY trajectory_id"
+        ((kept, total),) = connection.execute(f"SELECT count(*) FILTER (kept), count(*) FROM ({whole})").fetchall()
+    return {"kind": "filter", "filters": [{"name": name, **found} for name, found in counts.items()], "kept": kept, "total": total}
