@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from schemas.environment import OpenEnv
 from schemas.task import Task
 from schemas.trajectory import Trajectory
+from schemas.verdict import Verdict
 
 Scope = Literal["trajectory", "task", "corpus"]
 
@@ -31,6 +32,14 @@ class Case(msgspec.Struct, frozen=True):
     measures: Sequence[Measure] = ()
 
 
+class Findings(msgspec.Struct, frozen=True):
+    """What a filter of tasks or of a corpus may give beside its verdicts: lines for the funnel, and numbers about subjects of its own."""
+
+    verdicts: Mapping[str, Verdict]
+    notes: Sequence[str] = ()
+    measures: Mapping[str, Sequence[Measure]] = msgspec.field(default_factory=dict)
+
+
 class Cases:
     """The cases of a corpus: may be iterated as often as needed, a few hundred in memory at a time."""
 
@@ -49,7 +58,7 @@ class Filter(msgspec.Struct, frozen=True):
     """What a registry entry is. `judge` takes, by `scope`, and always with the settings last:
 
     trajectory: a `Case`, and gives a `Verdict`; task: the cases of a task's trials, and gives verdicts by trajectory id;
-    corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most).
+    corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most); both may give `Findings` instead.
 
     `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the settings named in `measured`, so that a
     changed threshold measures nothing again. `means` is a `synth.run.means.Means`; `roles(settings)` names the flow's models that are

@@ -1,11 +1,15 @@
 """What the filters of a stage decided: kept, dropped and undefined by filter, with the reasons, and what all together keep."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+
+NOTE = "note"
+"""Metric of the lines that a filter has for the funnel."""
 
 
 def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str]) -> Mapping[str, Any]:
@@ -15,6 +19,11 @@ def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str]) -> Mappi
     with connect(ledger) as connection:
         for name, keep, reason, count in connection.execute(sql).fetchall():
             counts[name]["undefined" if keep is None else "kept" if keep else "dropped"][reason] += count
+        noted = f"SELECT subject_id, detail FROM scores_all WHERE stage_key = '{stage_key}' AND metric = '{NOTE}' ORDER BY subject_id, turn"
+        notes = [
+            f"{subject.removeprefix('filter:')}: {json.loads(detail)['text']}" for subject, detail in connection.execute(noted).fetchall()
+        ]
         whole = f"SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY trajectory_id"
         ((kept, total),) = connection.execute(f"SELECT count(*) FILTER (kept), count(*) FROM ({whole})").fetchall()
-    return {"kind": "filter", "filters": [{"name": name, **found} for name, found in counts.items()], "kept": kept, "total": total}
+    filters = [{"name": name, **found} for name, found in counts.items()]
+    return {"kind": "filter", "filters": filters, "kept": kept, "total": total, "also": notes}

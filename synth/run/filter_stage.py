@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from schemas.canonical import content_hash
-from schemas.filter import Case, Cases
+from schemas.filter import Case, Cases, Findings
 from schemas.stage import Plan, Shard
 from schemas.verdict import Verdict
-from synth.ledger.ledger import Decision, StageRef
+from synth.ledger.ledger import Decision, Score, StageRef
 from synth.run.context import Role, Run
-from synth.run.filter_report import filter_report
+from synth.run.filter_report import NOTE, filter_report
 from synth.run.means import Means
 from synth.run.measured import NamedFilter, begin_measures, measured, stored
 from synth.run.with_tasks import with_tasks
@@ -21,6 +21,7 @@ from synth.run.with_tasks import with_tasks
 TRIALS_PER_SHARD = 1000
 CHUNK = 500
 TASK, CORPUS = "task-", "corpus-"
+Rows = tuple[list[Decision], list[Score]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,15 @@ class FilterStage:
         means = Means(run, shard.name, self.roles)
         try:
             if shard.name.startswith(TASK):
-                decisions = await self._of_tasks(run, means, shard)
+                decisions, scores = await self._of_tasks(run, means, shard)
             elif shard.name.startswith(CORPUS):
-                decisions = await self._of_corpus(run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard)
+                decisions, scores = await self._of_corpus(run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard)
             else:
-                decisions = await self._of_each(run, means, shard)
+                decisions, scores = await self._of_each(run, means, shard), []
         finally:
             await means.close()
         if run.stopped is None:
-            run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, name=shard.name)
+            run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name)
 
     async def _of_each(self, run: Run, means: Means, shard: Shard) -> list[Decision]:
         decisions: list[Decision] = []
@@ -98,51 +99,65 @@ class FilterStage:
             run.progress.step(len(chunk))
         return decisions
 
-    async def _of_tasks(self, run: Run, means: Means, shard: Shard) -> list[Decision]:
+    async def _of_tasks(self, run: Run, means: Means, shard: Shard) -> Rows:
         wanted = set(shard.items)
         of_them = {r["trajectory_id"] for r in run.ledger.records() if r["task_id"] in wanted and r["fault"] is None}
         cases = list(_cases(run, of_them))
         decisions: list[Decision] = []
+        scores: list[Score] = []
         for named in (named for named in self.filters if named.filter.scope == "task"):
             trials: dict[str, list[Case]] = {}
             for case in await measured(named, cases, means, self._models(named)):
                 trials.setdefault(case.trajectory.task_id, []).append(case)
             for task in sorted(trials):
                 if run.stopped is not None:
-                    return []
+                    return [], []
                 await asyncio.sleep(0)
-                decisions += _decisions(named, [c.trajectory.trajectory_id for c in trials[task]], await _judged(named, trials[task]))
+                found = await _found(named, trials[task])
+                decisions += _decisions(named, [c.trajectory.trajectory_id for c in trials[task]], found.verdicts)
+                scores += _scores(named, found)
         run.progress.step(len(cases))
-        return decisions
+        return decisions, scores
 
-    async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> list[Decision]:
+    async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> Rows:
         wanted = set(shard.items)
         models = self._models(named)
         if named.filter.measure is not None:
             for chunk in _chunks(_cases(run, wanted)):
                 await measured(named, chunk, means, models)
         if run.stopped is not None:
-            return []
+            return [], []
 
         def begin() -> Iterator[Case]:
             for chunk in _chunks(_cases(run, wanted)):
                 ids = [case.trajectory.trajectory_id for case in chunk]
-                found = stored(run.ledger, named.measures_ref(models).stage_key, ids) if named.filter.measure is not None else {}
+                taken = stored(run.ledger, named.measures_ref(models).stage_key, ids) if named.filter.measure is not None else {}
                 for case in chunk:
-                    yield msgspec.structs.replace(case, measures=tuple(found.get(case.trajectory.trajectory_id, ())))
+                    yield msgspec.structs.replace(case, measures=tuple(taken.get(case.trajectory.trajectory_id, ())))
 
-        verdicts = await _judged(named, Cases(begin, len(wanted)))
+        found = await _found(named, Cases(begin, len(wanted)))
         run.progress.step(len(wanted))
-        return _decisions(named, sorted(wanted), verdicts)
+        return _decisions(named, sorted(wanted), found.verdicts), _scores(named, found)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
         return filter_report(run.ledger, stage_key, [named.name for named in self.filters])
 
 
-async def _judged(named: NamedFilter, cases: Sequence[Case] | Cases) -> Mapping[str, Verdict]:
-    verdicts: Mapping[str, Verdict] = await named.filter.judge(cases, named.config)
-    return verdicts
+async def _found(named: NamedFilter, cases: Sequence[Case] | Cases) -> Findings:
+    found: Findings | Mapping[str, Verdict] = await named.filter.judge(cases, named.config)
+    return found if isinstance(found, Findings) else Findings(found)
+
+
+def _scores(named: NamedFilter, found: Findings) -> list[Score]:
+    """What a filter found beside its verdicts; its lines are scores of the filter itself (`note`)."""
+    notes = [Score(f"filter:{named.name}", NOTE, None, at, {"text": line}) for at, line in enumerate(found.notes)]
+    numbers = [
+        Score(subject, one.metric, one.value, one.turn, one.detail)
+        for subject, measures in sorted(found.measures.items())
+        for one in measures
+    ]
+    return notes + numbers
 
 
 def _cases(run: Run, wanted: set[str]) -> Iterator[Case]:
