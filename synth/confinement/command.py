@@ -1,0 +1,112 @@
+"""The command line that runs another one confined, by bubblewrap: namespaces of its own, nothing to see but what is named here."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.errors import ConfigError
+
+INSIDE = "/work"
+"""Where the writable folder stands inside."""
+_UID, _FIRST_UID, _UIDS = 1000, 200_000, 60_000
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_CONFIGURATION = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/mime.types")
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_NEEDED = ("bwrap", "prlimit")
+
+
+class Limits(BaseModel):
+    """Of one confined process tree. `memory_mb` is each process's own writable memory, `file_mb` one file's size, `disk_mb` that of the
+    whole folder (looked at while a call runs, see `synth.confinement.folder`), `cpu_s` each process's computing time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    memory_mb: int = Field(default=1024, ge=16)
+    processes: int = Field(default=128, ge=1)
+    file_mb: int = Field(default=64, ge=1)
+    disk_mb: int = Field(default=256, ge=1)
+    open_files: int = Field(default=512, ge=16)
+    cpu_s: int = Field(default=600, ge=1)
+
+
+def missing() -> str | None:
+    """Why nothing can be confined here, in one line; None where it can."""
+    if not sys.platform.startswith("linux"):
+        return f"confinement needs Linux; this is {sys.platform}"
+    absent = [name for name in _NEEDED if shutil.which(name) is None]
+    if absent:
+        return f"{' and '.join(absent)} is missing: install it (Debian, Ubuntu: apt install bubblewrap util-linux)"
+    return None
+
+
+def confined_command(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    limits: Limits,
+    read_only: Sequence[Path] = (),
+    environment: Mapping[str, str] | None = None,
+) -> list[str]:
+    """`command` as it is to be started: `folder` is writable at /work, its current directory; `read_only` paths stand where they do here.
+
+    The environment is `environment` alone: nothing of ours reaches the process, nor bubblewrap's own, which it could read.
+    The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own per folder. Raises `ConfigError` where confinement is missing, and for a path that must not
+    be shown.
+    """
+    problem = missing()
+    if problem is not None:
+        raise ConfigError(f"{problem}; or allow worlds to run unconfined with `unconfined: true`")
+    seen = [argument for path in read_only for argument in ("--ro-bind", str(_shown(path)), str(path.absolute()))]
+    system = [argument for path in _SYSTEM for argument in _as_it_stands(Path(path))]
+    configuration = [argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)]
+    variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})}
+    return [
+        "/usr/bin/env", "-i", *_other_user(folder),
+        _place("bwrap"), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+        "--uid", str(_UID), "--gid", str(_UID), "--hostname", "world", "--clearenv",
+        *[argument for name, value in variables.items() for argument in ("--setenv", name, value)],
+        *system, *configuration, "--proc", "/proc", "--dev", "/dev", "--size", str(limits.file_mb << 20), "--tmpfs", "/tmp",
+        *seen, "--bind", str(folder.absolute()), INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/", "--",
+        "prlimit", f"--data={limits.memory_mb << 20}", f"--nproc={limits.processes}", f"--fsize={limits.file_mb << 20}",
+        f"--nofile={limits.open_files}", f"--cpu={limits.cpu_s}", "--core=0", "--", *command,
+    ]  # fmt: skip
+
+
+def _other_user(folder: Path) -> list[str]:
+    """Where we are root, becomes a user that nobody else is: its processes are counted apart, and files of others are not its own."""
+    if os.geteuid() != 0:
+        return []
+    user = _FIRST_UID + folder.stat().st_ino % _UIDS
+    for path in [folder, *folder.rglob("*")]:
+        os.chown(path, user, user, follow_symlinks=False)
+    return [_place("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+
+
+def _place(program: str) -> str:
+    """Where a program is. Raises `ConfigError`."""
+    found = shutil.which(program)
+    if found is None:
+        raise ConfigError(f"{program} is missing: install it (Debian, Ubuntu: apt install bubblewrap util-linux)")
+    return found
+
+
+def _as_it_stands(path: Path) -> list[str]:
+    """A system folder, or the link that it is on systems where /usr holds everything."""
+    if path.is_symlink():
+        return ["--symlink", str(path.readlink()), str(path)]
+    return ["--ro-bind-try", str(path), str(path)]
+
+
+def _shown(path: Path) -> Path:
+    """A path that a world may read. Raises `ConfigError` for a home folder, for what holds one, and for what is not there."""
+    found = path.resolve()
+    if not found.exists():
+        raise ConfigError(f"{path}: is not there, and cannot be shown to a world")
+    home = Path.home().resolve()
+    if home == found or home.is_relative_to(found):
+        raise ConfigError(f"{path}: holds the home folder, which no world may read; name the folder in it that is needed")
+    return found
