@@ -54,8 +54,8 @@ def confined_command(
     """`command` as it is to be started: `folder` is writable at /work, its current directory; `read_only` paths stand where they do here.
 
     The environment is `environment` alone: nothing of ours reaches the process, nor bubblewrap's own, which it could read.
-    The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own per folder. Raises `ConfigError` where confinement is missing, and for a path that must not
-    be shown.
+    The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own per folder.
+    Raises `ConfigError` where confinement is missing, and for a path that must not be shown.
     """
     problem = missing()
     if problem is not None:
