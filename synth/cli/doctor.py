@@ -14,7 +14,15 @@ import click
 CORE = ("aiohttp", "click", "datasets", "duckdb", "fastapi", "fsspec", "msgspec", "openai", "prefect", "pyarrow", "pydantic", "rich")
 NAMED = ("prefect", "fastapi", "duckdb", "pyarrow", "datasets", "openai")
 """Those whose versions people ask for."""
-EXTRAS = {"s3": "s3fs", "train": "trl", "score": "torch", "embed": "sentence_transformers", "textworld": "textworld", "ray": "ray"}
+EXTRAS = {
+    "s3": "s3fs",
+    "train": "trl",
+    "score": "torch",
+    "embed": "sentence_transformers",
+    "textworld": "textworld",
+    "ray": "ray",
+    "mcp": "mcp",
+}
 """Extra of pyproject.toml -> a package that shows that it is there."""
 
 
