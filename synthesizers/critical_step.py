@@ -15,40 +15,45 @@ from schemas.outcome import Outcome
 from schemas.stage import Plan, Shard
 from schemas.user import USER
 from synth.interventions import control_count
+from synth.ledger.conclude import conclude
 from synth.ledger.ledger import Score, StageRef
+from synth.ledger.state import kept_apart
 from synth.ledger.storable import ended_line
 from synth.models.admission import Admission
 from synth.policies.expert import expert_policy
 from synth.rollout.limits import Limits
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
 from synth.side_by_side import side_by_side
+from synthesizers.rebuilding import unfit, world_versions
 from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
 from synthesizers.steps.alternatives import State
 from synthesizers.steps.judged import JUDGE, Suspected, suspected
-from synthesizers.steps.labels import Findings, Recorded, rows_of
+from synthesizers.steps.labels import Findings, Recorded, rows_of, untestable
 from synthesizers.steps.proposals import proposed
-from synthesizers.steps.recorded import Trial, base_trials, recorded_tests, unlabelled, used_elsewhere
+from synthesizers.steps.recorded import Trial, base_trials, decisive_drops, recorded_tests
 from synthesizers.steps.settings import CriticalStepSettings
-from synthesizers.steps.state_tests import StateTests, Tested
+from synthesizers.steps.state_tests import EXPERT, StateTests, Tested
 
 SYNTHESIZER_NAME = "critical_step"
-EXPERT = "expert"
-"""The source of alternatives that is the world's own planner, without a misconception; a role of that name takes its place."""
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
+"""The source of alternatives that is the world's own planner, without a misconception; a role of that name takes its place."""
 
 
 class PlannedTrial(msgspec.Struct, frozen=True):
     """A base trial whose steps are to be tested, and at how many of them the own act is compared with itself too.
 
-    `solved` are the task's trials that succeeded, `done` the turns that have their tests.
+    `solved` are the task's trials that succeeded, `done` the turns that have their tests (None: it was found that none can be tested).
     """
 
     trajectory_id: str
     task_id: str
     controls: int
     solved: Collection[str]
-    done: Collection[int]
+    done: Collection[int | None]
+    outcome: str
+    imported: bool
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -87,15 +92,18 @@ class CriticalStep:
         }
 
     def inputs(self, run: Run) -> str:
-        """The world's version, the base trials, and what came of them."""
-        return content_hash([run.spec_of(self.env, self.env_config).version, self._base_trials(run)])
+        """The base trials, what came of them, and the versions of their worlds."""
+        trials = self._base_trials(run)
+        versions = world_versions(run, {trial.task_id for trial in trials})
+        drops = decisive_drops(run, self.name)
+        return content_hash([run.spec_of(self.env, self.env_config).version, versions, trials, *([drops] if drops else [])])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """Shards of trials that have steps without a test; continuations that tests took over from other settings are adopted."""
+        """Shards of trials that have steps without a test."""
         tests = recorded_tests(run, stage_key)
         left = self._left(run, stage_key, tests)
         units = sum(len(shard.items) for shard in left) * self.config.proposals.per_trajectory
-        return Plan(left, used_elsewhere(run, stage_key, tests), units, "steps")
+        return Plan(left, (), units, "steps")
 
     def _left(self, run: Run, stage_key: str, tests: Sequence[Recorded]) -> list[Shard]:
         trials = self._trials(run, tests)
@@ -105,13 +113,6 @@ class CriticalStep:
 
     def _base_trials(self, run: Run) -> list[Trial]:
         return base_trials(run, self.env, self.config.role, self.role)
-
-    def _sources(self, run: Run) -> Mapping[str, Role]:
-        """Whom alternatives come from, in turn."""
-        if self.config.alternatives_from:
-            return self.sources
-        able = EXPERT in run.spec_of(self.env, self.env_config).capabilities
-        return {name: role for name, role in self.sources.items() if role is not _EXPERT_ROLE or able}
 
     def _trials(self, run: Run, tests: Sequence[Recorded]) -> list[PlannedTrial]:
         """Those with steps to test. A/A tests go to trials in an order of their own, a second one where all have one."""
@@ -126,7 +127,7 @@ class CriticalStep:
         for trial in every:
             if trial.outcome == Outcome.SUCCESS:
                 solved.setdefault(trial.task_id, []).append(trial.trajectory_id)
-        done: dict[str, set[int]] = {}
+        done: dict[str, set[int | None]] = {}
         for row in tests:
             done.setdefault(row.trajectory_id, set()).add(row.turn)
         return [
@@ -136,6 +137,8 @@ class CriticalStep:
                 controls[trial.trajectory_id],
                 solved.get(trial.task_id, ()),
                 done.get(trial.trajectory_id, ()),
+                trial.outcome,
+                trial.imported,
             )
             for trial in trials
         ]
@@ -144,12 +147,14 @@ class CriticalStep:
         """Tests the shard's steps and commits tests, values and continuations; steps that a rerun may tell more of are left to it."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        suspicions = await self._suspicions(run, shard)
-        asked = [trial for trial in shard.items if trial.trajectory_id not in suspicions or suspicions[trial.trajectory_id].asked]
+        misfits = await self._misfits(run, shard)
+        fit = [trial for trial in shard.items if trial.trajectory_id not in misfits and None not in trial.done]
+        suspicions = await self._suspicions(run, shard, fit)
+        asked = [trial for trial in fit if trial.trajectory_id not in suspicions or suspicions[trial.trajectory_id].asked]
         waiting = self._proposed(run, asked, {identity: one.turns for identity, one in suspicions.items()})
         run.progress.step(len(shard.items) * self.config.proposals.per_trajectory - len(waiting))
         tests = StateTests(
-            run, shard.name, SYNTHESIZER_NAME, self.config.role, self.role, self._sources(run),
+            run, shard.name, SYNTHESIZER_NAME, self.config.role, self.role, self.sources,
             alternatives=self.config.proposals.alternatives, samples=self.config.proposals.samples, limits=self.limits,
             places=self.places, seed=self.seed,
         )  # fmt: skip
@@ -163,14 +168,16 @@ class CriticalStep:
 
         await side_by_side(min(self.places.limit, max(len(waiting), 1)), worker)
         settled = [number for number in sorted(found) if not found[number].open]
-        whole = len(settled) == len(waiting) and all(suspected.asked for suspected in suspicions.values())
+        never = [untestable(identity, reason) for identity, reason in sorted(misfits.items()) if not _may_pass(reason)]
+        whole = len(settled) == len(waiting) and len(never) == len(misfits) and all(one.asked for one in suspicions.values())
         stopped = run.stopped is not None  # the journal then outlives the shard, and gives the replies of open states again
-        if not found and not whole:
+        if not found and not never and not whole:
             return
-        ended = run.ledger.commit(
+        played = [attempt for number in sorted(found) for attempt in found[number].continuations]
+        ended = run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played) if played else []
+        run.ledger.commit(
             StageRef(self.name, stage_key),
-            trajectories=[attempt for number in sorted(found) for attempt in found[number].continuations],
-            scores=[row for number in settled for row in self._rows(waiting[number], found[number])],
+            scores=[*never, *(row for number in settled for row in self._rows(waiting[number], found[number]))],
             replies=[
                 *(reply for suspected in suspicions.values() if whole or not stopped for reply in suspected.replies),
                 *(reply for number in sorted(found) if number in settled or not stopped for reply in found[number].replies),
@@ -180,15 +187,34 @@ class CriticalStep:
         for attempt in ended:
             run.progress.say(ended_line(attempt))
 
+    async def _misfits(self, run: Run, shard: Shard) -> dict[str, str]:
+        """Imported trials that cannot be built on here, each with the reason; without those that are known to be such already."""
+        imported = [trial for trial in shard.items if trial.imported and None not in trial.done]
+        trials = {trial.trajectory_id: trial for trial in run.ledger.trajectories({trial.trajectory_id for trial in imported})}
+        tasks = run.ledger.tasks({trial.task_id for trial in imported})
+        found: dict[str, str] = {}
+        queue = iter(imported)
+
+        async def worker() -> None:
+            for trial in queue:
+                passes, identity = trial.outcome == Outcome.SUCCESS, trial.trajectory_id
+                task, patience = tasks.get(trial.task_id), self.limits.step_timeout_s
+                reason = await unfit(run, task, trials[identity], patience, passes=passes)
+                if reason is not None:
+                    found[identity] = reason
+
+        await side_by_side(min(self.places.limit, max(len(imported), 1)), worker)
+        return found
+
     def _rows(self, entry: Planned, tested: Tested) -> list[Score]:
         return rows_of(entry.state, entry.rule, tested.tests, tested.untested, self.role.policy)
 
-    async def _suspicions(self, run: Run, shard: Shard) -> dict[str, Suspected]:
-        """What a judge suspects of the shard's failed trials, by trial, in their order; nothing where the flow has no judge."""
-        if self.judge is None:
+    async def _suspicions(self, run: Run, shard: Shard, trials: Sequence[PlannedTrial]) -> dict[str, Suspected]:
+        """What a judge suspects of the failed ones of a shard's trials, by trial, in their order; nothing where the flow has no judge."""
+        if self.judge is None or not trials:
             return {}
         asking, most = Asking(run, shard.name, JUDGE, self.judge), self.config.proposals.per_trajectory
-        found: dict[str, Suspected] = {trial.trajectory_id: Suspected(asked=False) for trial in shard.items}
+        found: dict[str, Suspected] = {trial.trajectory_id: Suspected(asked=False) for trial in trials}
         waiting = run.ledger.trajectories(set(found))
 
         async def worker() -> None:
@@ -206,11 +232,13 @@ class CriticalStep:
         wanted = {identity for trial in trials for identity in (trial.trajectory_id, *trial.solved)}
         recorded = {trajectory.trajectory_id: trajectory for trajectory in run.ledger.trajectories(wanted)}
         tasks = run.ledger.tasks({trial.task_id for trial in trials})
+        drops = decisive_drops(run, self.name)
         found: list[Planned] = []
         for trial in trials:
             parent = recorded[trial.trajectory_id]
             successes = [recorded[identity] for identity in trial.solved if identity != trial.trajectory_id]
-            steps = proposed(parent, successes, self.config.proposals.per_trajectory, suspicions.get(trial.trajectory_id, ()))
+            suspected, dropped = suspicions.get(trial.trajectory_id, ()), drops.get(trial.trajectory_id, ())
+            steps = proposed(parent, successes, self.config.proposals.per_trajectory, suspected, dropped)
             drawn = sorted(steps, key=lambda step: content_hash(["control", self.seed, trial.trajectory_id, step.turn]))
             controls = {step.turn for step in drawn[: trial.controls]}
             task = tasks[trial.task_id]
@@ -221,20 +249,19 @@ class CriticalStep:
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Tests by verdict, the A/A control, the expected share of false discoveries.
 
-        Writes the labels first, unless a ceiling stopped the run: what they are worth depends on the control of the whole stage.
+        Concludes the labels first: what they are worth depends on the control of the whole stage, so those that a former run has concluded
+        are judged anew. None are made by a run that a ceiling stopped.
         """
         tests = recorded_tests(run, stage_key)
         findings = Findings(tests)
-        labels = findings.labels(unlabelled(run, stage_key, tests))
-        if run.stopped is None and labels:
-            run.ledger.commit(StageRef(self.name, stage_key), scores=labels)
-        self._adopt(run, used_elsewhere(run, stage_key, tests))
+        if run.stopped is None or run.ledger.state.concluded(stage_key) is not None:
+            conclude(run.ledger, StageRef(self.name, stage_key), scores=findings.labels(tests))
         return findings.report(sum(len(shard.items) for shard in self._left(run, stage_key, tests)))
 
-    def _adopt(self, run: Run, continuations: tuple[str, ...]) -> None:
-        line = run.ledger.state.stages[self.name]
-        if line.adopted != continuations:
-            run.ledger.begin_stage(msgspec.structs.replace(line, adopted=continuations))
+
+def _may_pass(reason: str) -> bool:
+    """Whether a rerun may find that a trial can be built on after all."""
+    return reason.removeprefix("fault:") in RETRIED_BY_A_RERUN
 
 
 def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role], world: World) -> CriticalStep:

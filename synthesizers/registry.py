@@ -6,5 +6,6 @@ SYNTHESIZERS: dict[str, str] = {
     "reflect_retry": "synthesizers.reflect_retry:SYNTHESIZER",
     "reverse_task": "synthesizers.reverse_task:SYNTHESIZER",
     "rollout": "synthesizers.rollout:SYNTHESIZER",
+    "second_evidence": "synthesizers.second_evidence:SYNTHESIZER",
     "trajectory_reward": "synthesizers.trajectory_reward:SYNTHESIZER",
 }

@@ -37,10 +37,12 @@ from synthesizers.reverse.reporting import method_report
 from synthesizers.reverse.role_writer import asked_for_goal, no_goal
 from synthesizers.stage_cost import stage_cost
 
-RECIPE = 1
+RECIPE = 2
 """To be raised with every change to which tasks an exploration gives."""
 CHOICE = "choice"
 METRIC = "reverse_task.exploration"
+SOLVABLE = "t8_solvable"
+"""Score of a task: 1 where the world's expert solved it from its goal alone, null where the world has none."""
 NEEDED = ("affordances", "facts")
 LIMIT_S = 600.0
 """Wall clock of one exploration with all its tests, without what a writer takes."""
@@ -149,6 +151,7 @@ class ReverseTask:
             benchmark=kind.benchmark if kind is not None else None,
             exploration=f"{self.name}/{place}",
             longest=self.config.window,
+            asks=self.writer is None,
             write=writing.goals_of(f"{self.name}/{place}"),
         )
 
@@ -174,6 +177,7 @@ class ReverseTask:
             raise SynthError(f"{self.name}: all {len(rows)} explorations ended in faults; the first: {rows[0]['examples']['fault']}")
         choice = chosen(self._found(run, rows), self.config.tasks)
         scores = [Score(f"{self.name}/{place}", METRIC, float(len(row["tasks"])), detail=row) for place, row in enumerate(rows)]
+        scores += [Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks]
         scores.append(Score(self.name, f"{self.name}.choice", float(len(choice.tasks)), detail={"left_out": choice.left_out}))
         run.ledger.commit(StageRef(self.name, stage_key), tasks=choice.tasks, scores=scores, name=CHOICE)
 
@@ -205,6 +209,11 @@ class ReverseTask:
             "cost": cost,
             "also": [*report["also"], f"cost: {counted_noun(len(rows), 'walk')}, {cost['tokens']:,} tokens{money}"],
         }
+
+
+def _solvable(task: Task) -> float | None:
+    passed = task.difficulty["tests"]["T8"]["passed"]
+    return None if passed is None else float(passed)
 
 
 class Writing:

@@ -1,6 +1,7 @@
 """Trajectory reward: a judge says 1 to 5 how well a passed trial did its task; a sampling weight, never a verdict (OS-Genesis, A2 step 9).
 
-P(i) = R_i / sum_k R_k over the trials that were judged; a trial that the judge's reply could not be read for has no weight.
+P(i) = R_i / sum_k R_k over the trials that were judged; a trial that the judge's reply could not be read for has no weight. `select`
+draws by it (`by_reward`).
 """
 
 from collections import Counter
@@ -23,10 +24,11 @@ from synth.ledger.role_reply import RoleReply
 from synth.ledger.views import connect
 from synth.run.asking import Answer, Asking, Question, UnreadableError
 from synth.run.context import Role, Run, Synthesizer
+from synth.selection.weighted_draw import REWARD
 from synth.side_by_side import side_by_side
-from synthesizers.reflection.transcript import log_of
+from synth.trajectory_log import log_of
 
-METRIC = "trajectory_reward"
+METRIC = REWARD
 SAMPLING = {"temperature": 0.5, "top_p": 0.9}
 ASKED_AT_ONCE = 64
 LONGEST_REASON = 1000

@@ -20,13 +20,23 @@ LEAST_SHUFFLED = 20
 
 async def turn_gains(scorer: ScoringModel, trajectory: Trajectory, guidance: str) -> Mapping[int, float] | None:
     """g_t in nats per token by turn from the pivot on; None where one of the two transcripts could not be scored. Raises `ModelError`."""
+    (found,) = await turn_gains_of_each(scorer, trajectory, [guidance])
+    return found
+
+
+async def turn_gains_of_each(
+    scorer: ScoringModel, trajectory: Trajectory, guidances: Sequence[str]
+) -> Sequence[Mapping[int, float] | None]:
+    """g_t under each of several guidances; the transcript without guidance is scored once. Raises `ModelError`."""
     pivot = trajectory.pivot_turn or 0
     opening = Opening(trajectory.system_prompt, trajectory.tools, trajectory.opening)
-    guided = view_messages(opening, trajectory.turns, thoughts=True, guidance=Guidance(guidance, pivot))
     tools = list(trajectory.tools)
-    with_help = await scorer.score(guided, tools)
     without = await scorer.score(to_messages(trajectory), tools)
-    return gains(with_help, without, pivot)
+    found = []
+    for text in guidances:
+        guided = view_messages(opening, trajectory.turns, thoughts=True, guidance=Guidance(text, pivot))
+        found.append(gains(await scorer.score(guided, tools), without, pivot))
+    return found
 
 
 def gains(with_help: Scored, without: Scored, pivot: int) -> Mapping[int, float] | None:

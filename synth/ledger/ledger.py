@@ -172,9 +172,9 @@ class Ledger:
         )
         return line, kept, ended
 
-    def trajectories(self, wanted: set[str] | None = None) -> Iterator[Trajectory]:
-        """The current flow's trajectories, all attempts, one shard in memory at a time."""
-        whole, partly = self.state.visible()
+    def trajectories(self, wanted: set[str] | None = None, *, every: bool = False) -> Iterator[Trajectory]:
+        """The current flow's trajectories, or those of `every` flow that ran here; all attempts, one shard in memory at a time."""
+        whole, partly = (self.state.shards, []) if every else self.state.visible()
         adopted = self.state.adopted()
         for shards, allowed in ((whole, None), (partly, adopted)):
             for shard in shards:
@@ -182,12 +182,11 @@ class Ledger:
                     continue
                 if "trajectories" not in shard.files:
                     continue
-                for trajectory in self._read_shard(shard):
+                for trajectory in self._read_shard(shard, wanted):
                     identity = trajectory.trajectory_id
                     if identity in self.state.superseded or (allowed is not None and identity not in allowed):
                         continue
-                    if wanted is None or identity in wanted:
-                        yield trajectory
+                    yield trajectory
 
     def records(self, stages: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         """Rows of the current flow's trajectories without the heavy columns, of all stages or of those named."""
@@ -223,7 +222,7 @@ class Ledger:
                 f"{identity!r} {problem} in {self.storage.url}; list them with: synth sql RUN 'SELECT trajectory_id FROM trajectories'"
             )
         ((whole_id, shard),) = found.items()
-        return next(t for t in self._read_shard(shard) if t.trajectory_id == whole_id)
+        return next(self._read_shard(shard, {whole_id}))
 
     def task_ids(self) -> dict[str, str]:
         """The current flow's tasks: id -> environment."""
@@ -251,8 +250,16 @@ class Ledger:
         files = [shard.files["decisions"] for shard in self.state.shards if shard.stage_key == stage_key and "decisions" in shard.files]
         return {identity for file in files for identity in self.files.table(file).column("trajectory_id").to_pylist()}
 
-    def _read_shard(self, shard: ShardLine) -> Iterator[Trajectory]:
-        return rows.trajectories_of(self.files.table(shard.files["trajectories"]), self.files.table(shard.files["turns"]))
+    def _read_shard(self, shard: ShardLine, wanted: Collection[str] | None = None) -> Iterator[Trajectory]:
+        """Its trajectories; of those that are not wanted nothing is decoded, which is most of the work."""
+        tables = (self.files.table(shard.files["trajectories"]), self.files.table(shard.files["turns"]))
+        if wanted is not None:
+            ids = pa.array([record.trajectory_id for record in shard.slots if record.trajectory_id in wanted], pa.string())
+            tables = (
+                tables[0].filter(pc.is_in(tables[0]["trajectory_id"], ids)),
+                tables[1].filter(pc.is_in(tables[1]["trajectory_id"], ids)),
+            )
+        return rows.trajectories_of(*tables)
 
     def _append(self, make: Callable[[], manifest.Line | None]) -> None:
         """Writes a line at the end of the log; asked again after each look at what others wrote, None = not needed any more."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,12 @@ IMPORT = "import"
 def kept_apart(stage_key: str) -> str:
     """The key of rows that a stage keeps out of views, filters and datasets: not its own."""
     return content_hash([stage_key, "episodes"])
+
+
+@lru_cache(maxsize=1024)
+def conclusion(stage_key: str) -> str:
+    """The key of what a stage concludes from all its work: of several shards under it the last is in force, and nobody sees the others."""
+    return content_hash([stage_key, "conclusion"])
 
 
 @dataclass(slots=True)
@@ -42,6 +49,7 @@ class LedgerState:
     imported: dict[str, ImportedFile] = field(default_factory=dict)
     _lost_attempts: dict[str, int] = field(default_factory=dict)
     _contested: set[str] = field(default_factory=set)
+    _last: dict[str, ShardLine | None] = field(default_factory=dict)
     _hidden: tuple[int, frozenset[str]] = (0, frozenset())
 
     def fold(self, line: Line, missing: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -57,7 +65,8 @@ class LedgerState:
             case StageLine():
                 self.stages[line.stage] = line
             case DoneLine():
-                self.done[(line.stage, line.stage_key)] = line.report
+                if self._last.get(conclusion(line.stage_key), line) is not None:  # without its conclusion it is still to be done
+                    self.done[(line.stage, line.stage_key)] = line.report
             case ShardLine():
                 self._take(line, missing)
             case ImportLine():
@@ -76,11 +85,13 @@ class LedgerState:
     def _lose(self, line: ShardLine, path: str) -> None:
         self.lost_shards.append((path, line))
         self.done.pop((line.stage, line.stage_key), None)
+        self._last[line.stage_key] = None
         for record in line.slots:
             self._lost_attempts[record.slot_id] = max(self._lost_attempts.get(record.slot_id, 0), record.attempt + 1)
 
     def _settle(self, line: ShardLine) -> None:
         self.shards.append(line)
+        self._last[line.stage_key] = line
         self.named.add((line.stage_key, line.name))
         for record in line.slots:
             slot = self.slots.setdefault(record.slot_id, SlotState())
@@ -127,6 +138,8 @@ class LedgerState:
     def _made_again(self, line: ShardLine) -> bool:
         if line.slots:
             return all(record.slot_id in self.slots for record in line.slots)
+        if any(conclusion(stage.stage_key) == line.stage_key for stage in self.stages.values()):
+            return self._last.get(line.stage_key) is not None
         return (line.stage_key, line.name) in self.named
 
     def is_current(self, shard: ShardLine) -> bool:
@@ -134,7 +147,11 @@ class LedgerState:
         if shard.stage == IMPORT:
             return True
         stage = self.stages.get(shard.stage)
-        return stage is not None and stage.stage_key == shard.stage_key
+        return stage is not None and (stage.stage_key == shard.stage_key or self.concluded(stage.stage_key) is shard)
+
+    def concluded(self, stage_key: str) -> ShardLine | None:
+        """The conclusion of a stage that is in force; None too where its file is gone."""
+        return self._last.get(conclusion(stage_key))
 
     def adopted(self) -> set[str]:
         """Trajectories of equal slots that current stages took over from other keys."""

@@ -18,6 +18,8 @@ class Breaker:
         self._failed = 0
         self._answered = False
         self._last = ""
+        self._unanswered = 0
+        self._detail = ""
 
     def answered(self) -> None:
         """The model decided a turn."""
@@ -27,6 +29,8 @@ class Breaker:
         """An attempt, or a question to a role, ended in this fault."""
         if error.context_overflow:  # said of one text; the next may be shorter
             return
+        self._unanswered += 1
+        self._detail = error.detail
         if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.JUDGE, Fault.TIMEOUT) and (error.final or not self._answered):
             self._failed += 1
             self._last = error.detail.removeprefix("policy: ")
@@ -36,3 +40,7 @@ class Breaker:
         if self._failed < IN_A_ROW:
             return None
         return f"{self._last}; stopped after {self._failed} attempts in a row that ended so: mend it and run again, what was done is kept"
+
+    def unheard(self) -> tuple[int, str] | None:
+        """How many failed where nothing at all was answered, and what the last one said; else None."""
+        return (self._unanswered, self._detail) if self._unanswered and not self._answered else None

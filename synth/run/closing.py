@@ -9,6 +9,7 @@ from schemas.outcome import Fault, Outcome
 from synth.run.context import Run
 from synth.run.numbers import counted_noun
 from synth.run.repaired_turns import repaired_turns
+from synth.run.silent_roles import silent_roles
 from synth.run.user_words import user_words
 
 Reports = Mapping[str, Mapping[str, Any]]
@@ -49,6 +50,8 @@ def closing_lines(run: Run, reports: Reports, show: Callable[[str], str | None])
             f"world    {counted_noun(broken, 'attempt')} ended in faults of the world, which would only repeat themselves: a rerun leaves "
             f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run its episodes again"
         )
+    for line in silent_roles(run):
+        yield f"role     {line}"
     words = user_words(run)
     if words is not None:
         yield f"user     {words}"

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from schemas.flow import Flow
 
 ROLLOUT = "rollout"
-OF_TRIALS = {"reflect_retry": "", "critical_step": "", "trajectory_reward": "", "failure_injection": ", or those of an import"}
+OR_OF_AN_IMPORT = ", or those of an import"
+OF_TRIALS = {
+    "reflect_retry": OR_OF_AN_IMPORT,
+    "critical_step": OR_OF_AN_IMPORT,
+    "trajectory_reward": "",
+    "failure_injection": OR_OF_AN_IMPORT,
+}
 """Stages that work on the trials of a rollout before them; and on what else."""
 
 

@@ -68,6 +68,7 @@ class Bench:
     asking: Asking | None
     """The policy's own model, for errors of its own; None where it has none."""
     injector: Asking | None
+    corrector: Asking | None = None
     made: Made = field(default_factory=Made)
 
     async def played(self, parent: Trajectory, task: Task, turn: int, puts: tuple[Put, ...]) -> Came:

@@ -12,8 +12,8 @@ from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synthesizers.failures.bench import CONTROL_DRAWS, Bench
-from synthesizers.failures.labels import CONTROL, Injected, Status, executed, label
-from synthesizers.failures.notes import Note
+from synthesizers.failures.labels import CONTROL, Injected, executed, test_row, untested_label
+from synthesizers.failures.notes import ACCEPTED, Note
 from synthesizers.failures.planning import Planned
 from synthesizers.failures.preparing import Prepared, prepared
 from synthesizers.failures.reaction import reaction
@@ -45,23 +45,22 @@ async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -
         await _tested(bench, task, injected, ready.put)
         return
     if reason == "recovered":
-        bench.made.scores.append(label(injected, "recovered", {}))
+        bench.made.scores.append(untested_label(injected, "recovered"))
     elif reason == "replay_flip":
-        bench.made.scores.append(label(injected, "replay_flip", {}))
+        bench.made.scores.append(untested_label(injected, "replay_flip"))
     _close(bench, planned, run.trajectory_id, reason)
 
 
 async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> None:
-    """The test that makes a label: the recorded turn against what was put there, live on both sides; now and then the A/A control."""
+    """The test that a label stands on: the recorded turn against what was put there, live on both sides; now and then the A/A control."""
     planned, twin, run = injected.planned, injected.twin, injected.trajectory
     good = Put(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
     found = await bench.tested(twin, task, planned.turn, good, bad)
     if found.accepted is None:
         _close(bench, planned, run.trajectory_id, f"undefined:{found.reason}", again=found.open)
         return
-    status: Status = "confirmed" if found.accepted else "weak"
-    bench.made.scores.append(label(injected, status, found.evidence()))
-    _close(bench, planned, run.trajectory_id, status)
+    bench.made.scores.append(test_row(injected, accepted=found.accepted, evidence=found.evidence()))
+    _close(bench, planned, run.trajectory_id, ACCEPTED if found.accepted else "weak")
     if found.method == "sequential" and Random(f"control {planned.seed}").random() < bench.settings.controls:
         same = await bench.tested(twin, task, planned.turn, good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
@@ -74,6 +73,8 @@ def _described(bench: Bench, planned: Planned, twin: Trajectory, ready: Prepared
     if planned.strategy == "environment":
         found = reaction(run, planned.turn, ready.answered, ready.wrong)
         extra["reaction"] = _plain(found)
+    if ready.instruction is not None:
+        extra["instruction"] = ready.instruction
     return Injected(
         planned=planned,
         twin=twin,

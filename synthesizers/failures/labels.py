@@ -1,4 +1,4 @@
-"""What is written down of an attempt: the label with its evidence, or why there is none."""
+"""What is written down of an attempt: the test with its evidence, the label that is concluded from it, or why there is none."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -7,8 +7,8 @@ import msgspec
 
 from schemas.environment import AgentTurn
 from schemas.trajectory import Trajectory, Turn
+from synth.failure_modes import LEGEND_VERSION
 from synth.ledger.ledger import Score
-from synthesizers.failures.legend import LEGEND_VERSION
 from synthesizers.failures.planning import Planned
 
 INJECTION = "injection"
@@ -18,10 +18,12 @@ OBSERVATION_FAULT = "observation_fault"
 RECOVERY = "recovery"
 REPAIR = "repair"
 CONTROL = "injection_control"
-OF_INJECTED_RUNS = frozenset({INJECTION, OBSERVATION_FAULT, RECOVERY})
+TEST, REPAIR_TEST = "injection_test", "repair_test"
+"""Metrics of tests as they ended, 1 accepted, 0 not: what a label is worth is known once the control of the whole stage is."""
+OF_INJECTED_RUNS = frozenset({TEST, INJECTION, RECOVERY})
 """Whose subject is a run of the stage's own, which the flow is to see."""
 
-Status = Literal["confirmed", "weak", "replay_flip", "recovered"]
+Untested = Literal["replay_flip", "recovered"]
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -63,39 +65,44 @@ class Injected(msgspec.Struct, frozen=True, kw_only=True):
         return "environment" if self.planned.strategy == "environment" else "agent"
 
 
-def label(injected: Injected, status: Status, evidence: Mapping[str, Any]) -> Score:
-    """The label of an injected run; it can be given to no dataset of preferences: no likelihood was measured (rigor.md, 5)."""
+def test_row(injected: Injected, *, accepted: bool, evidence: Mapping[str, Any]) -> Score:
+    """A test of an injected run, from which its label is concluded at the stage's end."""
+    metric = INJECTION if injected.side == "agent" else OBSERVATION_FAULT
+    detail = {**_about(injected), "recovered": False, **evidence, **injected.extra, "label": metric}
+    return Score(injected.trajectory.trajectory_id, TEST, float(accepted), injected.planned.turn, detail)
+
+
+def untested_label(injected: Injected, status: Untested) -> Score:
+    """A label that stands on no test: a recovery, or a flip by replay."""
+    agent, recovered = injected.side == "agent", status == "recovered"
+    metric = RECOVERY if recovered else INJECTION if agent else OBSERVATION_FAULT
+    detail = {"status": status, **_about(injected), "recovered": recovered, **injected.extra}
+    return Score(injected.trajectory.trajectory_id, metric, 1.0 if recovered else None, injected.planned.turn, detail)
+
+
+def _about(injected: Injected) -> Mapping[str, Any]:
+    """What was done to which run; it can be given to no dataset of preferences: no likelihood was measured (rigor.md, 5)."""
     planned, twin = injected.planned, injected.twin
     agent = injected.side == "agent"
     turn = twin.turns[planned.turn]
-    return Score(
-        injected.trajectory.trajectory_id,
-        RECOVERY if status == "recovered" else INJECTION if agent else OBSERVATION_FAULT,
-        {"confirmed": 1.0, "recovered": 1.0, "weak": 0.0}.get(status),
-        planned.turn,
-        {
-            "status": status,
-            "side": injected.side,
-            "strategy": planned.strategy,
-            "mode": planned.mode,
-            "legend_version": LEGEND_VERSION,
-            "preferred": planned.strategy == "natural",
-            "clean_twin_id": twin.trajectory_id,
-            "original": builtins(AgentTurn(turn.content, turn.tool_calls, turn.thought)),
-            "injected": builtins(injected.put) if agent else None,
-            "description": injected.what,
-            "mistake_agent": (turn.agent or "agent") if agent else None,
-            "mistake_step": str(planned.turn) if agent else None,
-            "effect": {"state": injected.effect.state, "observation": injected.effect.observation},
-            "earliest_tested": False,
-            "recovered": status == "recovered",
-            "on_policy_for": injected.on_policy_for,
-            "likelihood": "not measured",
-            "dpo": False,
-            **evidence,
-            **injected.extra,
-        },
-    )
+    return {
+        "side": injected.side,
+        "strategy": planned.strategy,
+        "mode": planned.mode,
+        "legend_version": LEGEND_VERSION,
+        "preferred": planned.strategy == "natural",
+        "clean_twin_id": twin.trajectory_id,
+        "original": builtins(AgentTurn(turn.content, turn.tool_calls, turn.thought)),
+        "injected": builtins(injected.put) if agent else None,
+        "description": injected.what,
+        "mistake_agent": (turn.agent or "agent") if agent else None,
+        "mistake_step": str(planned.turn) if agent else None,
+        "effect": {"state": injected.effect.state, "observation": injected.effect.observation},
+        "earliest_tested": False,
+        "on_policy_for": injected.on_policy_for,
+        "likelihood": "not measured",
+        "dpo": False,
+    }
 
 
 def builtins(turn: AgentTurn) -> Mapping[str, Any]:

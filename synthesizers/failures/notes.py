@@ -11,14 +11,16 @@ from synthesizers.failures.mix import yields
 from synthesizers.failures.planning import Planned
 
 ATTEMPT = "injection_attempt"
-"""Metric of the notes; 1 where a confirmed label came of it, 0 where not, None where nothing was tried or a rerun may still tell."""
+"""Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a rerun may still tell."""
+ACCEPTED = "accepted"
+"""The reason of an attempt that its test accepted; whether its label is confirmed, the control of the whole stage says."""
 Kind = Literal["injection", "repair", "twin", "declined"]
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One attempt (`injection`, `repair`), a trial that cannot be built on (`twin`), or a drawn strategy that is ruled out (`declined`).
 
-    `reason`: its label's status, else why it has none; `key` tells the notes of a task apart; `open`: a rerun may still tell.
+    `reason`: what the test said, else why there was none; `key` tells the notes of a task apart; `open`: a rerun may still tell.
     """
 
     kind: Kind
@@ -41,7 +43,7 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def as_score(self, subject_id: str) -> Score:
         """As it is stored."""
-        value = None if self.open or not self.tried else float(self.reason == "confirmed")
+        value = None if self.open or not self.tried else float(self.reason == ACCEPTED)
         detail: Mapping[str, Any] = msgspec.to_builtins(self)
         return Score(subject_id, ATTEMPT, value, None, detail)
 
@@ -81,11 +83,11 @@ def settled(notes: Iterable[Note]) -> list[Note]:
 
 
 def yields_of(notes: Iterable[Note]) -> dict[str, float]:
-    """Share of the attempts of each mode that were confirmed."""
+    """Share of the attempts of each mode that were accepted."""
     attempted: Counter[str] = Counter()
     verified: Counter[str] = Counter()
     for note in notes:
         if note.kind == "injection" and not note.open and note.mode is not None:
             attempted[note.mode] += 1
-            verified[note.mode] += note.reason == "confirmed"
+            verified[note.mode] += note.reason == ACCEPTED
     return yields(attempted, verified)

@@ -9,8 +9,8 @@ import msgspec
 from schemas.canonical import content_hash
 from schemas.environment import AgentTurn
 from schemas.trajectory import SampledBy, Trajectory
+from synth.failure_modes import NATURAL
 from synthesizers.failures.ending import closing
-from synthesizers.failures.legend import NATURAL
 from synthesizers.failures.mix import draw_mode
 from synthesizers.failures.observation_faults import PLANTS
 from synthesizers.failures.rules import RULES
@@ -102,7 +102,7 @@ def _drawn(
         strategy = random.choices(list(strategies), list(strategies.values()))[0]
         ruled_out = offer.declined.get(strategy)
         modes = {mode for name, mode in places if name == strategy}
-        if strategy in ("rule", "role"):
+        if strategy in ("rule", "role", "prompt"):
             mode = draw_mode(modes, settings.modes, yielded, random)
         else:
             mode = random.choice(sorted(modes)) if modes else None
@@ -130,6 +130,7 @@ def possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> Mappin
                 found.setdefault(("rule", code), []).append(turn.index)
             if (code == "FM-1.5") is (turn is last) and not (code == "FM-3.1" and turn is twin.turns[-1]):
                 found.setdefault(("role", code), []).append(turn.index)
+                found.setdefault(("prompt", code), []).append(turn.index)
         for kind, plant in PLANTS.items():
             if plant(site, Random(0)) is not None:
                 found.setdefault(("environment", kind), []).append(turn.index)

@@ -9,11 +9,11 @@ from schemas.trajectory import Trajectory
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.side_by_side import side_by_side
 from synthesizers.failures.bench import Bench
-from synthesizers.failures.clean_twin import unfit
 from synthesizers.failures.injecting import inject
 from synthesizers.failures.notes import Note
 from synthesizers.failures.planning import Offer, PlannedTask, planned_for
 from synthesizers.failures.repairing import repair
+from synthesizers.rebuilding import unfit
 
 Job = Callable[[], Awaitable[None]]
 
@@ -93,7 +93,9 @@ async def _repaired(bench: Bench, trial: Trajectory, task: Task) -> None:
     reason, again = await repair(bench, trial, task)
     note = Note("repair", trial.task_id, f"repair {trial.trajectory_id}", reason, bench.round, open=again)
     bench.made.scores.append(note.as_score(trial.trajectory_id))
-    bench.made.again = bench.made.again or again
+    if again:
+        bench.made.again = True
+        bench.made.left.add(trial.trajectory_id)
 
 
 async def _all(bench: Bench, jobs: Sequence[Job]) -> None:

@@ -10,19 +10,21 @@ from schemas.outcome import Fault
 from schemas.policy import Act
 from schemas.task import Task
 from schemas.trajectory import SampledBy, ToolCall, Trajectory
+from synth.acts import act_digest
 from synth.boundary import FaultError, crossing
+from synth.failure_modes import NATURAL
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synthesizers.failures.bench import Bench
-from synthesizers.failures.legend import NATURAL
 from synthesizers.failures.mistake import Mistake
 from synthesizers.failures.observation_faults import PLANTS
 from synthesizers.failures.placing import placed
 from synthesizers.failures.planning import Planned
+from synthesizers.failures.prompt_injector import DRAWS, asked_for_instruction, gives_away, rewritten
 from synthesizers.failures.role_injector import asked_for_mistake
 from synthesizers.failures.rules import RULES
 from synthesizers.failures.site import Site, same_act
-from synthesizers.steps.alternatives import State, asked_for, merged, played_there
+from synthesizers.steps.alternatives import State, asked_for, drawn_acts, merged, played_there, shown_at
 
 INJECTED_MASK = "injected"
 
@@ -30,7 +32,7 @@ INJECTED_MASK = "injected"
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """The turn to put, and what is wrong with it; without one the reason, and `open` where a rerun may do better.
 
-    `answered`: the call whose answer is altered; `wrong`: the false value in it.
+    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`: what the agent read when it did it.
     """
 
     put: Put | None = None
@@ -38,6 +40,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     open: bool = False
     answered: ToolCall | None = None
     wrong: str | None = None
+    instruction: str | None = None
 
 
 async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
@@ -50,6 +53,8 @@ async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
                 return _planted(planned, twin)
             case "role":
                 return await _by_role(bench, planned, twin)
+            case "prompt":
+                return await _by_prompt(bench, planned, twin, task)
             case _:
                 site = Site(twin, planned.turn, await _affordances(bench, planned, twin, task))
                 mistake = RULES[planned.mode](site, Random(planned.seed))
@@ -78,6 +83,35 @@ async def _by_role(bench: Bench, planned: Planned, twin: Trajectory) -> Prepared
     if answer.value is None:
         return Prepared(what="unreadable" if answer.unreadable else "not_started", open=answer.unreadable is None)
     return _mistaken(answer.value, planned, twin)
+
+
+async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
+    """The agent's own act where it reads what the role wrote: one that differs from the recorded act and shows nothing of the text."""
+    if bench.injector is None or bench.asking is None:
+        raise ValueError("the strategy `prompt` is planned for chat models and flows that have the role only")
+    answer = await asked_for_instruction(bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal)
+    bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
+    if answer.fault is not None:
+        return Prepared(what=f"fault:{answer.fault.fault}", open=True)
+    if answer.value is None:
+        return Prepared(what="unreadable" if answer.unreadable else "not_started", open=answer.unreadable is None)
+    text, state = answer.value.instruction, State(twin, task, planned.turn)
+    own = act_digest(state.own)
+
+    def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
+        others = [act for act in acts if act_digest(act) != own]
+        return [act for act in others if not gives_away(act, text, twin, planned.turn)]
+
+    shown = rewritten(shown_at(bench.role, state), text)
+    enough = lambda acts: bool(taken(acts))  # noqa: E731
+    drawn = await drawn_acts(bench.asking, bench.role, state, bench.seed, DRAWS, enough, messages=shown, purpose="prompted")
+    bench.made.replies += [(planned.seed, reply) for reply in drawn.replies]
+    found = taken(drawn.acts)
+    if not found:
+        unmoved = "gives_away" if any(act_digest(act) != own for act in drawn.acts) else "not_misled"
+        return Prepared(what=drawn.lost or unmoved, open=drawn.open)
+    ready = _mistaken(Mistake(found[0], answer.value.description), planned, twin)
+    return msgspec.structs.replace(ready, instruction=text)
 
 
 async def _natural(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:

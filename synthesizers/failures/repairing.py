@@ -12,65 +12,98 @@ from synth.ledger.ledger import Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synthesizers.failures.bench import Bench
-from synthesizers.failures.labels import REPAIR, builtins
+from synthesizers.failures.labels import REPAIR, REPAIR_TEST, builtins
+from synthesizers.failures.notes import ACCEPTED
 from synthesizers.failures.placing import placed
+from synthesizers.failures.role_corrector import Proposed, asked_for_correction
 from synthesizers.failures.site import Site, same_act
 from synthesizers.steps.labels import on_policy_for
 
 CORRECTED_MASK = "corrected"
 
 
-class Correction(msgspec.Struct, frozen=True):
-    """What an expert would have done at a turn of a failed trial."""
-
-    turn: int
-    act: AgentTurn
-
-
 async def repair(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool]:
-    """Tests corrections, at most `repair_rounds`, until one makes the trial pass: what it came to, and whether a rerun may still tell.
+    """Tests corrections until one makes the trial pass: what it came to, and whether a rerun may still tell.
 
-    Every test gives a label. Corrections come from the world's expert, which knows what was observed by then; the turns that write or tell
-    something come first. `earliest_tested`: every turn before, at which the expert does otherwise, was tested without success.
+    From every test a label follows. The role `corrector` proposes first, where the flow has it, then the world's expert, which knows what
+    was observed by then; at most `repair_rounds` tests of each.
     """
     try:
-        corrections = await _corrections(bench, trial, task)
+        by_role = await _by_role(bench, trial, task)
+        if by_role is not None and (by_role[1] or by_role[0] == ACCEPTED):
+            return by_role
+        by_expert = await _by_expert(bench, trial, task)
     except FaultError as error:
         bench.run.faulted(error)
         return f"fault:{error.fault}", error.fault in RETRIED_BY_A_RERUN
-    if not corrections:
-        return "no_correction", False
+    return by_expert or by_role or ("no_correction", False)
+
+
+async def _by_role(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool] | None:
+    """One proposal after the other, each told what did not help; None where the flow has no such role, or it proposed nothing of use."""
+    if bench.corrector is None:
+        return None
+    tried: list[Proposed] = []
+    for number in range(bench.settings.repair_rounds):
+        answer = await asked_for_correction(bench.corrector, trial, tried, number)
+        bench.made.replies += [(trial.trajectory_id, reply) for reply in answer.replies]
+        if answer.value is None and answer.unreadable is None:
+            return f"fault:{answer.fault.fault}" if answer.fault is not None else "not_started", True
+        if answer.value is None:
+            break
+        ended = await _tested(bench, trial, task, answer.value, "role", earliest=False)
+        if ended is not None:
+            return ended
+        tried.append(answer.value)
+    return ("no_repair", False) if tried else None
+
+
+async def _by_expert(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool] | None:
+    """The turns that write or tell something come first; None where the expert would have done the same, or there is none.
+
+    `earliest_tested`: every turn before, at which the expert does otherwise, was tested in vain. Raises `FaultError`.
+    """
+    corrections = await _corrections(bench, trial, task)
     order = sorted(corrections, key=lambda found: (not _says_or_does(trial, found.turn), found.turn))
     failed: set[int] = set()
     for correction in order[: bench.settings.repair_rounds]:
-        turn = correction.turn
-        good = Put(act=Act(turn=correction.act, sampled_by=SampledBy.INJECTED), mask=CORRECTED_MASK, injected="correction")
-        bad = Put(act=recorded_act(trial.turns[turn]), mask=PREFIX_MASK)
-        found = await bench.tested(trial, task, turn, good, bad)
-        if found.accepted is None:
-            return f"undefined:{found.reason}", found.open
-        recorded = trial.turns[turn]
-        bench.made.scores.append(Score(trial.trajectory_id, REPAIR, float(found.accepted), turn, {
-            "status": "confirmed" if found.accepted else "weak",
-            "side": "agent",
-            "strategy": "expert",
-            "original": builtins(AgentTurn(recorded.content, recorded.tool_calls, recorded.thought)),
-            "correction": builtins(correction.act),
-            "mistake_agent": recorded.agent or "agent",
-            "mistake_step": str(turn),
-            "earliest_tested": all(other.turn in failed for other in corrections if other.turn < turn),
-            "on_policy_for": on_policy_for(bench.role.policy),
-            "likelihood": "not measured",
-            "dpo": False,
-            **found.evidence(),
-        }))  # fmt: skip
-        if found.accepted:
-            return "confirmed", False
-        failed.add(turn)
-    return "no_repair", False
+        earliest = all(other.turn in failed for other in corrections if other.turn < correction.turn)
+        ended = await _tested(bench, trial, task, correction, "expert", earliest=earliest)
+        if ended is not None:
+            return ended
+        failed.add(correction.turn)
+    return ("no_repair", False) if corrections else None
 
 
-async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Correction]:
+async def _tested(
+    bench: Bench, trial: Trajectory, task: Task, correction: Proposed, strategy: str, *, earliest: bool
+) -> tuple[str, bool] | None:
+    """Notes the test of a correction; how the repair ended by it, None where others may be tried."""
+    turn = correction.turn
+    good = Put(act=Act(turn=correction.act, sampled_by=SampledBy.INJECTED), mask=CORRECTED_MASK, injected="correction")
+    bad = Put(act=recorded_act(trial.turns[turn]), mask=PREFIX_MASK)
+    found = await bench.tested(trial, task, turn, good, bad)
+    if found.accepted is None:
+        return f"undefined:{found.reason}", found.open
+    recorded = trial.turns[turn]
+    bench.made.scores.append(Score(trial.trajectory_id, REPAIR_TEST, float(found.accepted), turn, {
+        "label": REPAIR,
+        "side": "agent",
+        "strategy": strategy,
+        "original": builtins(AgentTurn(recorded.content, recorded.tool_calls, recorded.thought)),
+        "correction": builtins(correction.act),
+        "mistake_agent": recorded.agent or "agent",
+        "mistake_step": str(turn),
+        "earliest_tested": earliest,
+        "on_policy_for": on_policy_for(bench.role.policy),
+        "likelihood": "not measured",
+        "dpo": False,
+        **found.evidence(),
+    }))  # fmt: skip
+    return (ACCEPTED, False) if found.accepted else None
+
+
+async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Proposed]:
     """Where the expert does otherwise than the trial did. Raises `FaultError`."""
     if "expert" not in bench.run.spec_of(task.env, task.env_config).capabilities:
         return []
@@ -81,7 +114,7 @@ async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Corr
         async with placed(bench.run, task, trial, turn.index, patience) as (env, _):
             act = await crossing(Fault.ENVIRONMENT, "expert", lambda: env.expert("correct", 0), patience)
         if not same_act(act, AgentTurn(turn.content, turn.tool_calls)):
-            found.append(Correction(turn.index, msgspec.structs.replace(act, thought=None)))
+            found.append(Proposed(turn.index, msgspec.structs.replace(act, thought=None)))
     return found
 
 

@@ -8,12 +8,15 @@ from synth.interventions import MOST_FALSE
 from synth.ledger.ledger import Ledger
 from synth.run.funnel import counted
 from synth.run.numbers import counted_noun
-from synthesizers.failures.control import Judged, false_share, judged_in
-from synthesizers.failures.labels import CONTROL
+from synthesizers.failures.control import Judged, false_share, judged_in, status
+from synthesizers.failures.labels import REPAIR_TEST, TEST
 from synthesizers.failures.mix import mix_line
-from synthesizers.failures.notes import Note, noted, settled
+from synthesizers.failures.notes import ACCEPTED, Note, noted, settled
 from synthesizers.failures.settings import InjectionSettings
 from synthesizers.stage_cost import stage_cost
+
+WITH_MODE = frozenset({"rule", "role", "prompt"})
+"""Strategies that count for the mix: a natural error has no known mode, and a fault of the world none at all."""
 
 
 def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *, without_twin: int) -> Mapping[str, Any]:
@@ -21,52 +24,56 @@ def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *
     notes = settled(noted(ledger, stage_key))
     tried = [note for note in notes if note.tried]
     reasons = Counter(note.reason for note in tried)
-    verified = Counter(note.mode for note in tried if note.kind == "injection" and note.reason == "confirmed" and _ruled(note))
     tested = list(judged_in(ledger, stage_key))
+    share = false_share(tested)
+    accepted = [test for test in tested if test.accepted and not test.control]
+    confirmed = [test for test in accepted if status(test, share) == "confirmed"]
+    verified = Counter(test.detail["mode"] for test in confirmed if test.detail.get("strategy") in WITH_MODE and test.metric == TEST)
+    strategies = Counter("repair" if test.metric == REPAIR_TEST else str(test.detail["strategy"]) for test in confirmed)
     cost = stage_cost(ledger, stage_key)
-    confirmed = reasons.pop("confirmed", 0)
+    del reasons[ACCEPTED]
+    reasons += Counter({"weak_by_control": len(accepted) - len(confirmed)})
     return {
         "kind": "method",
         "unit": "attempts",
         "attempted": len(tried),
-        "verified": confirmed,
+        "verified": len(confirmed),
         "rejected": dict(reasons),
         "also": [
-            *_lines(notes, tested, settings, verified, cost),
+            *_lines(notes, tested, settings, verified, strategies, cost),
             *([f"{counted_noun(without_twin, 'task')} without a clean trial"] if without_twin else []),
         ],
-        "modes": {str(mode): count for mode, count in verified.items()},
+        "modes": dict(verified),
         "target": dict(settings.modes),
-        "by_strategy": dict(Counter(str(note.strategy or note.kind) for note in tried if note.reason == "confirmed")),
-        "methods": dict(Counter(found.method for found in tested if found.metric != CONTROL and found.accepted and found.method)),
-        "false_share": false_share(tested),
+        "by_strategy": dict(strategies),
+        "methods": dict(Counter(found.method for found in accepted if found.method)),
+        "false_share": share,
         "cost": cost,
     }
 
 
-def _ruled(note: Note) -> bool:
-    """Whether it counts for the mix: a natural error has no known mode, and a fault of the world none at all."""
-    return note.strategy in ("rule", "role")
-
-
 def _lines(
-    notes: list[Note], tested: list[Judged], settings: InjectionSettings, verified: Counter[str | None], cost: Mapping[str, Any]
+    notes: list[Note],
+    tested: list[Judged],
+    settings: InjectionSettings,
+    verified: Counter[str],
+    strategies: Counter[str],
+    cost: Mapping[str, Any],
 ) -> Iterator[str]:
-    strategies = Counter(str(note.strategy or note.kind) for note in notes if note.tried and note.reason == "confirmed")
     if strategies:
         yield f"confirmed by: {counted(strategies)}"
-    methods = Counter(found.method or "none" for found in tested if found.metric != CONTROL and found.accepted)
+    methods = Counter(found.method or "none" for found in tested if not found.control and found.accepted)
     if methods:
         yield f"tested by: {counted(methods)}"
     if verified:
-        yield mix_line(settings.modes, {str(mode): count for mode, count in verified.items()})
-    controls = [found for found in tested if found.metric == CONTROL]
+        yield mix_line(settings.modes, verified)
+    controls = [found for found in tested if found.control]
     if controls:
         accepted = sum(found.accepted for found in controls)
         share = false_share(tested)
         words = f"A/A control: {accepted} of {len(controls)} accepted"
         words += f", {share:.2f} of the sequential labels expected false" if share is not None else ""
-        yield words + (f"; more than {MOST_FALSE:g}, so labels are weak from there on" if share is not None and share > MOST_FALSE else "")
+        yield words + (f"; more than {MOST_FALSE:g}, so all of them are weak" if share is not None and share > MOST_FALSE else "")
     for kind, what in (("twin", "cannot be built on"), ("declined", "drawn and ruled out")):
         reasons = Counter(note.reason for note in notes if note.kind == kind)
         if reasons:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -11,11 +12,12 @@ from schemas.environment import AgentTurn, Opening
 from schemas.messages import view_messages
 from schemas.model import Completion, Message
 from schemas.trajectory import ToolCall, ToolSchema
+from synth.failure_modes import MODES
 from synth.run.asking import Answer, Asking, Question, UnreadableError
-from synthesizers.failures.legend import MODES
 from synthesizers.failures.mistake import Mistake
 from synthesizers.failures.site import Site, same_act
 
+T = TypeVar("T")
 TEMPERATURE = 0.7
 SHOWN_MESSAGES = 12
 SHOWN_CHARACTERS = 2000
@@ -56,7 +58,7 @@ async def asked_for_mistake(asking: Asking, site: Site, code: str, draw: int) ->
         purpose="inject",
         subject_id=site.twin.trajectory_id,
         task_id=site.twin.task_id,
-        messages=_messages(site, code),
+        messages=shown_site(site, TASK, code),
         sampling={"temperature": TEMPERATURE},
         draw=draw,
     )
@@ -66,28 +68,34 @@ async def asked_for_mistake(asking: Asking, site: Site, code: str, draw: int) ->
 def read_mistake(completion: Completion, site: Site) -> Mistake:
     """The mistake in a reply. Raises `UnreadableError` for one that is no JSON of the form asked for, uses a tool or argument that is not
     there, is empty, gives itself away, or is the recorded turn."""
-    text = completion.content or ""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise UnreadableError("it holds no JSON object")
-    try:
-        reply = _REPLY.decode(text[start : end + 1])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
+    reply = json_reply(completion, _REPLY)
     content = reply.content.strip() if reply.content is not None else None
     if not content and not reply.tool_calls:
         raise UnreadableError("the turn says nothing and does nothing")
     if content and _BETRAYS.search(content):
         raise UnreadableError("the turn gives away that it is a mistake made on purpose")
-    schemas = {str(tool.get("function", tool).get("name")): tool for tool in site.twin.tools}
-    calls = []
-    for call in reply.tool_calls:
-        _fits(call, schemas)
-        calls.append(site.fresh(ToolCall.received("", call.name, canonical_json(call.arguments).decode())))
-    turn = AgentTurn(content or None, tuple(calls))
+    turn = AgentTurn(content or None, tuple(fresh_call(site, call) for call in reply.tool_calls))
     if same_act(turn, AgentTurn(site.turn.content, site.turn.tool_calls)):
         raise UnreadableError("the turn is the recorded one; it must differ")
     return Mistake(turn, reply.description.strip()[:500])
+
+
+def json_reply(completion: Completion, decoder: "msgspec.json.Decoder[T]") -> T:
+    """The JSON object in a reply. Raises `UnreadableError`."""
+    text = completion.content or ""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise UnreadableError("it holds no JSON object")
+    try:
+        return decoder.decode(text[start : end + 1])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
+
+
+def fresh_call(site: Site, call: Written) -> ToolCall:
+    """A written call as one that can be made at a site. Raises `UnreadableError` for a tool or argument that is not there or missing."""
+    _fits(call, {str(tool.get("function", tool).get("name")): tool for tool in site.twin.tools})
+    return site.fresh(ToolCall.received("", call.name, canonical_json(call.arguments).decode()))
 
 
 def _fits(call: Written, schemas: dict[str, ToolSchema]) -> None:
@@ -103,7 +111,8 @@ def _fits(call: Written, schemas: dict[str, ToolSchema]) -> None:
         raise UnreadableError(f"{call.name} lacks its argument {missing[0]!r}")
 
 
-def _messages(site: Site, code: str) -> list[Message]:
+def shown_site(site: Site, form: str, code: str) -> list[Message]:
+    """What a role is shown of a turn and what leads to it, under a task about a failure mode."""
     mode, twin = MODES[code], site.twin
     shown = view_messages(Opening(None, (), twin.opening), twin.turns[: site.index])
     left_out = max(0, len(shown) - SHOWN_MESSAGES)
@@ -114,7 +123,7 @@ def _messages(site: Site, code: str) -> list[Message]:
         f"The last messages before the turn{f' ({left_out} before them are left out)' if left_out else ''}:\n{_lines(shown[left_out:])}",
         f"The recorded turn:\n{_turn(AgentTurn(site.turn.content, site.turn.tool_calls, site.turn.thought))}",
     ]
-    task = TASK.format(code=code, name=mode.name, meaning=mode.meaning)
+    task = form.format(code=code, name=mode.name, meaning=mode.meaning)
     return [{"role": "system", "content": task}, {"role": "user", "content": "\n\n".join(filter(None, parts))}]
 
 

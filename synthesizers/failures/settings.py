@@ -4,25 +4,27 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from synth.failure_modes import SINGLE_AGENT, mast_weights
 from synth.rollout.limits import Limits
-from synthesizers.failures.legend import SINGLE_AGENT, mast_weights
 
 NATURAL_TEMPERATURE = 1.3
 """At which a chat model is sampled for errors of its own, unless the settings say otherwise."""
-Strategy = Literal["natural", "rule", "role", "environment"]
+Strategy = Literal["natural", "rule", "role", "environment", "prompt"]
 
 
 def _strategies() -> dict[Strategy, float]:
-    return {"natural": 1.0, "rule": 1.0, "role": 1.0, "environment": 0.5}
+    return {"natural": 1.0, "rule": 1.0, "role": 1.0, "environment": 0.5, "prompt": 0.5}
 
 
 class InjectionSettings(BaseModel):
     """How many injected runs per task, of which kinds, by whom, how tested.
 
     `strategies`: weights of: errors that the policy makes itself when it is sampled (`natural`), by rules (`rule`), written by the role
-    `injector` (`role`, where the flow has it), planted in the world's answers (`environment`). `modes`: weights of the failure modes.
+    `injector` (`role`, where the flow has it), planted in the world's answers (`environment`), made by the policy itself where it
+    reads what the injector slips in (`prompt`). `modes`: weights of the failure modes.
     `evidence`: `live` continuations of the role on both sides; or `replay` of the recorded rest, which says only whether that still works.
-    `repairs`: failed trials per task for which the other flip is looked for. `controls`: share of the tests beside which the recorded turn
+    `repairs`: failed trials per task for which the other flip is looked for, with what the role `corrector` and the world's expert would
+    do, as far as there are such, at most `repair_rounds` tests of each. `controls`: share of the tests beside which the recorded turn
     is tested against itself. `round`: attempts before the first look at what the modes yield; each later round is twice as long. Without
     `limits` those of the flow's rollout hold; `live` as for a rollout.
     """
@@ -35,6 +37,7 @@ class InjectionSettings(BaseModel):
     strategies: dict[Strategy, float] = Field(default_factory=_strategies)
     role: str = "explorer"
     injector: str = "injector"
+    corrector: str = "corrector"
     evidence: Literal["live", "replay"] = "live"
     natural_draws: int = Field(default=8, ge=1, le=64)
     natural_temperature: float = Field(default=NATURAL_TEMPERATURE, gt=0, le=2)

@@ -10,10 +10,10 @@ from schemas.canonical import canonical_json, content_hash
 from schemas.check import Scalar
 from schemas.environment import AgentTurn
 from schemas.trajectory import SampledBy, Source, ToolCall, ToolSchema, Trajectory, Turn
+from synth.acts import act_digest
 from synth.provenance.arguments import Argument, exempt, parameters, permitted, scalars
 from synth.provenance.effect import TALKING_VERBS, effectful_by_name, first_word, read_only_hint
 from synth.provenance.seen import stands
-from synthesizers.steps.alternatives import act_digest
 
 _DEEPEST = 30
 

@@ -14,6 +14,7 @@ from schemas.outcome import Outcome
 from schemas.stage import Plan, Shard
 from schemas.trajectory import Authorship
 from schemas.user import USER
+from synth.ledger.conclude import conclude
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import IMPORT, kept_apart
 from synth.ledger.storable import ended_line
@@ -23,18 +24,21 @@ from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
 from synthesizers.continuations import Continuations
 from synthesizers.failures.bench import Bench
-from synthesizers.failures.clean_twin import SILENT
-from synthesizers.failures.control import false_share, judged_among, judged_in, tempered
+from synthesizers.failures.control import judged_in, labels
 from synthesizers.failures.labels import OF_INJECTED_RUNS
 from synthesizers.failures.notes import made_elsewhere, noted, settled, yields_of
 from synthesizers.failures.planning import Offer, PlannedTask
 from synthesizers.failures.playing import play_round
 from synthesizers.failures.report import method_report
 from synthesizers.failures.settings import InjectionSettings
+from synthesizers.failures.silent import SILENT
 from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
 
 NATURAL_SOURCES = frozenset({"rollout", IMPORT})
 """Synthesizers of trials that nobody has meddled with: twins and failures to repair are taken from these."""
+
+BY_INJECTOR = frozenset({"role", "prompt"})
+"""Strategies that need the role `injector`."""
 
 MOST_ATTEMPTS = 640
 """Of a round, unless its settings say more: what one holds in memory, and what a kill costs."""
@@ -48,6 +52,7 @@ class FailureInjection:
     config: InjectionSettings
     role: Role
     injector: Role | None
+    corrector: Role | None
     limits: Limits
     seed: int
     places: Admission
@@ -56,12 +61,12 @@ class FailureInjection:
     def settings(self) -> Mapping[str, Any]:
         """What determines the labels."""
         config = self.config.model_dump(mode="json", exclude={"live", "limits"})
-        injector = self.injector
+        asked = {"injector": self.injector, "corrector": self.corrector}
         return {
             **config,
             "limits": self.limits.model_dump(),
             "seed": self.seed,
-            "injector": None if injector is None else [injector.policy.model, injector.policy.sampling],
+            **{name: None if found is None else [found.policy.model, found.policy.sampling] for name, found in asked.items()},
             **role_identity(self.role),
         }
 
@@ -125,18 +130,18 @@ class FailureInjection:
             shared=Continuations(run, shard.name),
             asking=Asking(run, shard.name, config.role, role) if _chats(role) else None,
             injector=Asking(run, shard.name, config.injector, self.injector) if self.injector is not None else None,
+            corrector=Asking(run, shard.name, config.corrector, self.corrector) if self.corrector is not None else None,
         )
         known = noted(run.ledger, stage_key)
         former = settled(note for note in known if note.round < shard.items[0].round)
         own = settled(note for note in known if note.round == shard.items[0].round)
         await play_round(bench, shard.items, self._offer(), yields_of(former), own)
-        share = false_share([*judged_in(run.ledger, stage_key), *judged_among(bench.made.scores)])
         made, apart = bench.made, StageRef(self.name, kept_apart(stage_key))
         ended = run.ledger.commit(apart, trajectories=made.apart) if made.apart else []
         ended += run.ledger.commit(
             StageRef(self.name, stage_key),
             trajectories=made.seen,
-            scores=tempered(made.scores, share),
+            scores=made.scores,
             replies=made.paid_for(stopped=run.stopped is not None),
             name="" if made.again or run.stopped is not None else shard.name,
         )
@@ -149,20 +154,27 @@ class FailureInjection:
         """What policy and roles allow."""
         policy, declined = self.role.policy, dict[str, str]()
         if self.config.evidence == "replay":
-            declined |= {"natural": "evidence_is_replay", "environment": "evidence_is_replay"}
+            declined |= dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
         if policy.authorship is Authorship.SCRIPTED:
             declined.setdefault("environment", "policy_reads_no_observations")
         if self.role.model is None and policy.deterministic:
             declined.setdefault("natural", "policy_is_deterministic")
         if self.role.model is not None and not _chats(self.role):
             declined.setdefault("natural", "policy_is_no_chat_model")
-        weights: dict[str, float] = {
-            name: weight for name, weight in self.config.strategies.items() if name != "role" or self.injector is not None
-        }
+        if not _chats(self.role):
+            declined.setdefault("prompt", "policy_is_no_chat_model")
+        able = self.injector is not None
+        weights: dict[str, float] = {name: weight for name, weight in self.config.strategies.items() if able or name not in BY_INJECTOR}
         return Offer(weights, declined)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Attempts, confirmed labels, why the rest gave none, the mix, what it has cost."""
+        """Attempts, confirmed labels, why the rest gave none, the mix, what it has cost.
+
+        Concludes the labels first, those of former runs anew: what they are worth depends on the control of the whole stage. None are made
+        by a run that a ceiling stopped.
+        """
+        if run.stopped is None or run.ledger.state.concluded(stage_key) is not None:
+            conclude(run.ledger, StageRef(self.name, stage_key), scores=labels(list(judged_in(run.ledger, stage_key))))
         clean = {task.task_id for task in self._tasks(run) if task.twins} if self.config.per_task else set(run.ledger.task_ids())
         return method_report(run.ledger, stage_key, self.config, without_twin=len(run.ledger.task_ids().keys() - clean))
 
@@ -192,14 +204,18 @@ def bind(name: str, config: InjectionSettings, flow: Flow, roles: Mapping[str, R
         raise ConfigError(
             f"injector: the role {config.injector!r} writes mistakes in words, so it needs a `model`; leave the role out for rules"
         )
-    if injector is None and set(config.strategies) == {"role"}:
+    corrector = roles.get(config.corrector)
+    if corrector is not None and corrector.model is None:
+        raise ConfigError(f"corrector: the role {config.corrector!r} writes corrections in words, so it needs a `model`")
+    if injector is None and BY_INJECTOR.issuperset(config.strategies):
         raise ConfigError(
-            f"strategies: role needs the role {config.injector!r}: add `models: {{{config.injector}: {{model: ...}}}}` to the flow"
+            f"strategies: {', '.join(config.strategies)} needs the role {config.injector!r}: "
+            f"add `models: {{{config.injector}: {{model: ...}}}}` to the flow"
         )
     role = SILENT if config.evidence == "replay" else roles[config.role]
     places = places_for(RolloutSettings(live=config.live), role)
     limits = config.limits or trial_limits(flow, config.role)
-    return FailureInjection(name, config, role, injector, limits, flow.seed, places)
+    return FailureInjection(name, config, role, injector, corrector, limits, flow.seed, places)
 
 
 SYNTHESIZER = Synthesizer(InjectionSettings, bind)

@@ -1,6 +1,6 @@
 """A chain: a base trial and the retries that follow from it, each from a turn of the one before, with all lessons so far."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,16 @@ from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.leakage import Leak, leaks
 from synth.ledger.ledger import Decision, Score
+from synth.ledger.role_reply import RoleReply
+from synth.pdi.settings import CarriedMemo
 from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.trajectory_log import first_own_turn
+from synthesizers.reflection.carried import carried_scores, carried_text
 from synthesizers.reflection.guidance import guidance_text
 from synthesizers.reflection.memo import Memo, memo_of
 from synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
 from synthesizers.reflection.question import reflection_messages
 from synthesizers.reflection.reflectors import Reflected
-from synthesizers.reflection.transcript import first_own_turn
 
 CHAIN, REFLECTION = "reflect_retry", "reflection"
 """Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""
@@ -40,6 +43,8 @@ class Retry:
     found: tuple[Leak, ...] = ()
     keep: bool = False
     reason: str = ""
+    known: bool = False
+    """Whether the ledger has it, with the decisions on it."""
 
     @property
     def outcome(self) -> Trajectory | None:
@@ -49,20 +54,34 @@ class Retry:
 
 @dataclass(slots=True)
 class Chain:
-    """What is known of a chain so far; `reason` says why it ended, empty while it goes on, `verified` where a retry is kept."""
+    """What is known of a chain so far; `reason` says why it ended, empty while it goes on, `verified` where a retry is kept.
+
+    `exhausted`: it ended only because no more retries were allowed. `measured`: how its kept retry was measured, and with `measures` what
+    came of that; a chain that is still to be measured is not done.
+    """
 
     key: str
     base: Trajectory
-    task: Task
+    task: Task | None
     gold_informed: bool
     retries: list[Retry] = field(default_factory=list)
     reason: str = ""
     fault: Fault | None = None
+    exhausted: bool = False
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    measures: list[Score] = field(default_factory=list)
+    replies: list[RoleReply] = field(default_factory=list)
+    carry: CarriedMemo | None = None
 
     @property
     def last(self) -> Trajectory:
         """The latest attempt with a verdict."""
         return next((retry.outcome for retry in reversed(self.retries) if retry.outcome is not None), self.base)
+
+    @property
+    def kept(self) -> Trajectory | None:
+        """The retry that it came to."""
+        return self.last if self.reason == VERIFIED else None
 
     @property
     def lessons(self) -> list[str]:
@@ -85,8 +104,18 @@ class Chain:
         leaked = self.retries[-1].found[0].turn if self.retries and self.retries[-1].found else len(self.last.turns)
         retry.pivot = max(first_own_turn(self.last) or 0, min(reflection.retry_from_step, leaked))
         self.retries.append(retry)
-        retry.guidance = guidance_text(self.lessons)
+        retry.guidance = guidance_text(self.lessons) if self.carry is None else carried_text([m for _, m in self._memos()], self.carry)
         return retry
+
+    def _memos(self) -> list[tuple[str, Memo]]:
+        """The memos so far, each with the attempt after which it was written."""
+        return [(retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo is not None]
+
+    def _carried(self) -> list[Score]:
+        if self.carry is None:
+            return []
+        attempts = [self.base, *(retry.outcome for retry in self.retries if retry.outcome is not None)]
+        return carried_scores(self.key, self._memos(), attempts, self.carry)
 
     def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
         """Takes in the attempts at the last retry's slot; `more`: a further retry may follow."""
@@ -105,6 +134,7 @@ class Chain:
             self.reason = VERIFIED
         elif result.outcome is Outcome.SUCCESS or not more:
             self.reason = retry.reason
+            self.exhausted = result.outcome is not Outcome.SUCCESS
 
     @property
     def settled(self) -> bool:
@@ -124,14 +154,16 @@ class Chain:
 
     def reflection_tokens(self, retry: Retry) -> Tokens:
         """What one reflection has used."""
+        if retry.reflected.spent is not None:
+            return retry.reflected.spent
         said = retry.reflected.reflection
         text = "" if said is None else msgspec.json.encode(said).decode()
         return tokens_of_reflection(reflection_messages(retry.of, retry.lessons), text, retry.reflected.replies)
 
     def decisions(self) -> list[Decision]:
-        """Of each retry with a verdict: whether it shows traces of guidance, and whether it meets the keep condition."""
+        """Of each new retry with a verdict: whether it shows traces of guidance, and whether it meets the keep condition."""
         decided = []
-        for retry in self.retries:
+        for retry in (retry for retry in self.retries if not retry.known):
             if (result := retry.outcome) is not None:
                 first = retry.found[0] if retry.found else None
                 shown = None if first is None else {"turn": first.turn, "what": first.what[:200], "findings": len(retry.found)}
@@ -149,13 +181,21 @@ class Chain:
             "reason": self.reason,
             "settled": self.settled,
             "retries": [attempt.trajectory_id for retry in self.retries for attempt in retry.attempts],
+            "made": sum(bool(retry.attempts) for retry in self.retries),
+            "exhausted": self.exhausted,
+            "measured": self.measured,
             "gold_informed": self.gold_informed,
-            "task": self.task.task_id,
+            "task": self.base.task_id,
             "price": tokens.at(prices),
             "estimated": tokens.estimated,
             **(also or {}),
         }
-        return [*rows, Score(self.base.trajectory_id, CHAIN, float(self.reason == VERIFIED), detail=detail)]
+        return [
+            *rows,
+            *self._carried(),
+            *self.measures,
+            Score(self.base.trajectory_id, CHAIN, float(self.reason == VERIFIED), detail=detail),
+        ]
 
     def _reflection_score(self, number: int, retry: Retry) -> Score:
         result, said = retry.outcome, retry.reflected.reflection
@@ -174,6 +214,7 @@ class Chain:
             "r2": None if result is None else solved(result),
             "steps1": len(retry.of.turns),
             "steps2": None if result is None else len(result.turns),
+            "tokens": msgspec.to_builtins(self.reflection_tokens(retry)),
             "leaks": [msgspec.to_builtins(leak) for leak in retry.found],
         }
         value = None if result is None else float(retry.keep and not retry.found)

@@ -6,8 +6,8 @@ from schemas.check import CheckResult
 from schemas.model import Message
 from schemas.outcome import Outcome
 from schemas.trajectory import Trajectory
+from synth.trajectory_log import log_of
 from synthesizers.reflection.reflection import KEYS
-from synthesizers.reflection.transcript import log_of
 
 _ROLE = (
     "You diagnose attempts of an agent at a task. You are given the log of one attempt as lines of JSON, its steps numbered from 0. The "

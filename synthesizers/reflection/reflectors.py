@@ -11,6 +11,7 @@ from schemas.trajectory import Trajectory
 from synth.ledger.role_reply import RoleReply
 from synth.run.asking import Asking, Question
 from synth.run.context import Role
+from synthesizers.reflection.price import Tokens
 from synthesizers.reflection.question import reflection_messages
 from synthesizers.reflection.reflection import Reflection, parsed_reflection
 from synthesizers.reflection.rules import blind_reflection, informed_reflection
@@ -23,7 +24,7 @@ MOST_TOKENS = 4096
 class Reflected(msgspec.Struct, frozen=True):
     """What came of asking for a reflection: the reflection, or in `reason` why there is none (neither: a ceiling kept it from being asked).
 
-    `replies` are all that were received; `fault` where the reflector's server failed.
+    `replies` are all that were received; `fault` where the reflector's server failed; `spent` what one that the ledger holds has used.
     """
 
     reflection: Reflection | None = None
@@ -31,6 +32,7 @@ class Reflected(msgspec.Struct, frozen=True):
     detail: str | None = None
     replies: tuple[RoleReply, ...] = ()
     fault: Fault | None = None
+    spent: Tokens | None = None
 
 
 Reflect = Callable[[Trajectory, Sequence[str]], Awaitable[Reflected]]

@@ -18,12 +18,26 @@ from synthesizers.reflection.price import CHARACTERS_PER_TOKEN
 Chains = Sequence[Mapping[str, Any]]
 
 
-def method_report(ledger: Ledger, stage: str, chains: Chains, *, reflector: str, gold_informed: bool, seed: int) -> Mapping[str, Any]:
-    """The stage's line of the funnel: how many trials were attempted, how many retries stood up, and why the others did not."""
+def method_report(
+    ledger: Ledger,
+    stage: str,
+    chains: Chains,
+    *,
+    reflector: str,
+    gold_informed: bool,
+    seed: int,
+    likelier: int = 0,
+    notes: Sequence[str] = (),
+) -> Mapping[str, Any]:
+    """The stage's line of the funnel: how many trials were attempted, how many retries stood up, and why the others did not.
+
+    `likelier` of the retries are rejected because their guidance made them too likely.
+    """
     reasons = Counter(str(chain["reason"]) for chain in chains)
-    verified = reasons.pop(VERIFIED, 0)
+    verified = reasons.pop(VERIFIED, 0) - likelier
+    reasons += Counter({"leak:likelihood": likelier})
     tagged = " (gold_informed: it looks at what the check found wrong)" if gold_informed else ""
-    also = [f"reflector {reflector}{tagged}", _spent(ledger, stage, chains)]
+    also = [f"reflector {reflector}{tagged}", _spent(ledger, stage, chains), *notes]
     report: dict[str, Any] = {
         "kind": "method",
         "unit": "trials",

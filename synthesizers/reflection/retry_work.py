@@ -11,7 +11,7 @@ from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.start import Start
 from synth.run.context import Role, Run
-from synthesizers.rollout import user_identity
+from synthesizers.rollout import role_identity, user_identity
 
 SYNTHESIZER = "reflect_retry"
 
@@ -27,15 +27,7 @@ class RetryWork:
 
     def identity(self) -> Mapping[str, Any]:
         """What of it determines an episode."""
-        policy = self.role.policy
-        return {
-            "policy": policy.identity,
-            "model": policy.model,
-            "sampling": policy.sampling,
-            "limits": self.limits.model_dump(),
-            "seed": self.seed,
-            **user_identity(self.role),
-        }
+        return {**role_identity(self.role), "limits": self.limits.model_dump(), "seed": self.seed}
 
     def make(
         self,

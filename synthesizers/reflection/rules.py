@@ -5,10 +5,10 @@ import re
 from schemas.trajectory import Trajectory, Turn
 from synth.provenance.effect import effectful_by_name
 from synth.provenance.objects import is_identifier
+from synth.trajectory_log import first_own_turn
 from synthesizers.reflection.lessons import advice_on_evidence, advice_on_symptoms
 from synthesizers.reflection.reflection import Reflection
 from synthesizers.reflection.symptoms import Symptom, first_write, symptoms
-from synthesizers.reflection.transcript import first_own_turn
 
 _IN_TURN = re.compile(r"\bin turn (\d+)\b")
 _WORD = re.compile(r"[\w-]+")

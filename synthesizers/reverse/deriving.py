@@ -11,29 +11,30 @@ from envs.conformance.transcript import perform
 from envs.world import World
 from schemas.check import Check
 from schemas.environment import Env
-from schemas.reverse import Draft, NoGoal, Window
+from schemas.reverse import Draft, NoGoal, Operation, Window
 from schemas.task import Origin, Task
 from schemas.trajectory import ToolCall
+from synthesizers.reverse.constraints import constraint_structure
 from synthesizers.reverse.exploration import Exploration, of_goals
 from synthesizers.reverse.mutant_tests import mutants_fail
-from synthesizers.reverse.outcome import Derived, Rejected, Tested
+from synthesizers.reverse.outcome import Derived, Rejected
+from synthesizers.reverse.prior_guess import asks_for_an_answer, not_guessed
 from synthesizers.reverse.replaying import Segment, played, segment
 from synthesizers.reverse.solution_tests import bots_fail, others_pass, solved
 from synthesizers.reverse.state_tests import StateTests, state_tests
+from synthesizers.reverse.told_tests import told_tests
 from synthesizers.reverse.windows import operation_signature, tools_of
 from synthesizers.reverse.zones import check_of
 
 CALL_LIMIT_S = 10.0
 METHOD = "reverse_task"
-NO_ANSWER = Tested(None, {"why": "the task asks for a change or a refusal, not for an answer alone"})
-"""T7 before the tasks of all explorations are known: see `synthesizers.reverse.choosing`."""
 
 
 @dataclass(frozen=True)
 class Ground:
     """Where an exploration took place, and what its tasks inherit: settings of the start state, seed, split and benchmark; its name.
 
-    `longest` is the most operations that a task joins.
+    `longest` is the most operations that a task joins; `asks`: whether who writes the goals can ask questions.
     """
 
     world: World
@@ -44,12 +45,18 @@ class Ground:
     benchmark: str | None
     exploration: str
     longest: int
+    asks: bool
     write: Callable[[Window], Awaitable[Draft | NoGoal]]
 
+    @property
+    def zones(self) -> Mapping[str, str]:
+        """The world's, with what a goal may ask for as if it were required."""
+        return {**self.world.spec.facts, **dict.fromkeys(self.world.on_request, "required")}
 
-async def derived(ground: Ground, env: Env, walked: Exploration, wanted: Sequence[int]) -> Derived | Rejected:
+
+async def derived(ground: Ground, env: Env, walked: Exploration, wanted: Sequence[Operation]) -> Derived | Rejected:
     """One window: shrunk to what its goal needs, tested in the order of what a test costs."""
-    found = await segment(env, ground.world.spec.facts, walked, wanted, ground.longest)
+    found = await segment(env, ground.zones, walked, wanted, ground.longest)
     if found is None:
         return Rejected("depends_on_before")
     while True:
@@ -57,7 +64,8 @@ async def derived(ground: Ground, env: Env, walked: Exploration, wanted: Sequenc
         if isinstance(drafted, Rejected):
             return drafted
         task, draft = drafted
-        state = await state_tests(env, task, found)
+        asks = all(operation.shown is not None for operation in found.operations)
+        state = await told_tests(env, task, found, draft.answer) if asks else await state_tests(env, task, found)
         if isinstance(state, Rejected):
             return state
         if not state.incidental:
@@ -77,7 +85,7 @@ async def _without(env: Env, ground: Ground, found: Segment, incidental: Sequenc
         return None
     done = await played(env, [found.turns[place] for place in at])
     places = tuple(at.index(found.places[number]) for number in kept)
-    changed = [of_goals(done.changed[place], ground.world.spec.facts) for place in places]
+    changed = [of_goals(done.changed[place], ground.zones) for place in places]
     if any(not now and found.operations[number].denied is None for now, number in zip(changed, kept, strict=True)):
         return None
     operations = tuple(msgspec.structs.replace(found.operations[number], changed=now) for now, number in zip(changed, kept, strict=True))
@@ -117,7 +125,7 @@ def _task(ground: Ground, draft: Draft, check: Check, difficulty: Mapping[str, A
 async def _tested(
     ground: Ground, env: Env, walked: Exploration, found: Segment, task: Task, draft: Draft, state: StateTests
 ) -> Derived | Rejected:
-    """T8, T6, T4 and T5; the task with all results, and its operations as gold where they pass as they are."""
+    """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they pass as they are."""
     calls = tuple(call for turn in found.turns for call in turn.tool_calls)
     passes = (await perform(env, task, found.turns)).verdict.passed
     gold = calls if passes and calls and len(calls) == len(found.turns) else None
@@ -126,6 +134,9 @@ async def _tested(
     if isinstance(known, Rejected):
         return known
     solution, t8 = known
+    t7 = not_guessed(ground.world, task)
+    if isinstance(t7, Rejected):
+        return t7
     t6 = await bots_fail(bench, task)
     if isinstance(t6, Rejected):
         return t6
@@ -135,14 +146,15 @@ async def _tested(
     t5 = await mutants_fail(bench, task, walked, found, solution)
     if isinstance(t5, Rejected):
         return t5
-    tests = {**state.tests, "T4": t4, "T5": t5, "T6": t6, "T7": NO_ANSWER, "T8": t8}
+    tests = {**state.tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
     difficulty = {
         "method": METHOD,
         "exploration": ground.exploration,
         "operations": len(found.operations),
         "refusals": len(draft.refusals),
+        "question": asks_for_an_answer(task),
         "signature": operation_signature(found.operations, found.start),
-        "structure": draft.structure,
+        "structure": draft.structure or constraint_structure(task.check or Check()),
         "tools": tools_of(found.operations),
         "low_level": list(draft.low_level),
         "tests": {name: test.as_stored() for name, test in tests.items()},

@@ -49,7 +49,17 @@ class Experience:
         self._no_ops = Counter[str]()
         self._pool: set[tuple[str, str]] = set()
 
-    def note(self, turn: AgentTurn, answers: Sequence[Observation], *, changed: bool, opened: bool, ended: bool, denied: bool) -> None:
+    def note(
+        self,
+        turn: AgentTurn,
+        answers: Sequence[Observation],
+        *,
+        changed: bool,
+        opened: bool,
+        showed: bool = False,
+        ended: bool,
+        denied: bool,
+    ) -> None:
         """Takes in what a turn came to. One without effect whose tool has been answered alike before is a no-op."""
         tool = tool_of(turn)
         self.taken[tool] += 1
@@ -57,7 +67,7 @@ class Experience:
         self.opened[tool] += opened
         self.ended[tool] += ended
         self.denied[tool] += denied
-        if not changed and not opened:
+        if not (changed or opened or showed):
             at = (tool, template(answers))
             self._no_ops[tool] += at in self._pool
             self._pool.add(at)

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -11,7 +11,7 @@ from schemas.canonical import content_hash
 from schemas.check import Facts
 from schemas.environment import AgentTurn, Env, Opening, Response
 from schemas.reverse import Change, Operation
-from schemas.trajectory import Turn
+from schemas.trajectory import Observation, Source, Turn
 from synthesizers.reverse.experience import Experience, Signature, signature_of, tool_of
 
 NOT_ASKED_FOR = frozenset({"free", "generated"})
@@ -33,12 +33,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Exploration:
-    """A walk from the world's start; `operations` are its steps that changed what a goal can be about, or were refused."""
+    """A walk from the world's start; `operations` are its steps that changed what a goal can be about, or were refused; `reads` those
+    that changed nothing of it, and were answered with something that had not been shown before."""
 
     opening: Opening
     start: Facts
     steps: tuple[Step, ...]
     operations: tuple[Operation, ...]
+    reads: tuple[Operation, ...] = ()
 
     @property
     def walk(self) -> tuple[Turn, ...]:
@@ -57,6 +59,8 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
     walked: list[Step] = []
     idle: set[Signature] = set()
     done: set[tuple[Signature, str]] = set()
+    seen: set[tuple[str, ...]] = set()
+    new: list[int] = []
     while len(walked) < steps:
         state = content_hash(before)
         turn = experience.draw([t for t in offered if signature_of(t) not in idle and (signature_of(t), state) not in done], draw)
@@ -70,6 +74,9 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
         others = tuple(other for other in offered if tool_of(other) == tool_of(turn) and signature_of(other) != signature_of(turn))
         record = Turn(len(walked), turn.content, turn.tool_calls, response.observations, state_key=response.state_key)
         walked.append(Step(record, turn, changed, denied, others))
+        answer = shown(response.observations)
+        if answer and answer not in seen:
+            new.append(len(walked) - 1)
         known = {signature_of(turn) for turn in offered}
         offered = [] if response.done else list(await env.affordances())
         experience.note(
@@ -77,9 +84,11 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
             response.observations,
             changed=bool(of_goals(changed, zones)),
             opened=bool({signature_of(turn) for turn in offered} - known),
+            showed=bool(answer) and answer not in seen,
             ended=response.done,
             denied=denied is not None,
         )
+        seen.add(answer)
         if not changed:
             idle.add(signature_of(turn))
         before = after
@@ -89,7 +98,17 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
         for at, step in enumerate(walked)
         if of_goals(step.changed, zones) or step.denied is not None
     ]
-    return Exploration(opening, start, tuple(walked), tuple(found))
+    reads = tuple(
+        Operation(at, walked[at].turn, {}, shown=shown(walked[at].record.observations))
+        for at in new
+        if walked[at].turn.tool_calls and not of_goals(walked[at].changed, zones)
+    )
+    return Exploration(opening, start, tuple(walked), tuple(found), reads)
+
+
+def shown(observations: Sequence[Observation]) -> tuple[str, ...]:
+    """What a turn was answered by tools and world, without errors."""
+    return tuple(seen.content for seen in observations if not seen.error and seen.source is not Source.USER)
 
 
 def refused(response: Response) -> str | None:

@@ -7,12 +7,16 @@ from random import Random
 from typing import Any
 
 from envs.fact_pattern import pattern_of
+from schemas.reverse import Operation
 from schemas.task import Task
 from synthesizers.reverse.deriving import Ground, derived
-from synthesizers.reverse.experience import Experience
+from synthesizers.reverse.experience import Experience, tool_of
 from synthesizers.reverse.exploration import Exploration, explored
 from synthesizers.reverse.outcome import Derived
 from synthesizers.reverse.windows import operation_signature, windows
+
+DEEDS_PER_QUESTION = 4
+"""Windows of operations for one of look-ups: with all of these, half of the tasks are questions (measured on the storefront)."""
 
 
 @dataclass
@@ -51,13 +55,13 @@ async def harvested(ground: Ground, steps: int, most_windows: int, most_tasks: i
     env = ground.world.open(ground.env_config)
     harvest = Harvest()
     try:
-        walked = await explored(env, ground.world.spec.facts, steps, draw, experience)
+        walked = await explored(env, ground.zones, steps, draw, experience)
         harvest.coverage = coverage(walked, ground)
         seen: set[str] = set()
-        for wanted in windows(walked.operations, walked.start, ground.longest, draw):
+        for wanted in _windows(walked, ground, draw):
             if harvest.attempted == most_windows or len(harvest.tasks) == most_tasks:
                 break
-            signature = operation_signature([walked.operations[number] for number in wanted], walked.start)
+            signature = operation_signature(wanted, walked.start)
             if signature in seen:
                 continue
             harvest.attempted += 1
@@ -75,8 +79,25 @@ async def harvested(ground: Ground, steps: int, most_windows: int, most_tasks: i
     return harvest
 
 
+def _windows(walked: Exploration, ground: Ground, draw: Random) -> list[list[Operation]]:
+    """What may become a task, in a drawn order: operations that belong together, and look-ups whose answers the world can be asked for,
+    of these one for every `DEEDS_PER_QUESTION`."""
+    asked = ground.world.questions.tools if ground.asks and ground.world.questions is not None else frozenset[str]()
+    reads = [read for read in walked.reads if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in asked]
+    deeds, questions = (
+        [[among[number] for number in window] for window in windows(among, walked.start, ground.longest, draw)]
+        for among in (walked.operations, reads)
+    )
+    if not questions:
+        return deeds
+    found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
+    draw.shuffle(found)
+    return found
+
+
 def coverage(walked: Exploration, ground: Ground) -> dict[str, Any]:
-    """Calls by tool, with those that changed what a goal can be about, and those that were refused; changed facts by pattern."""
+    """Calls by tool, with those that changed what a goal can be about, those that were refused, and look-ups that showed something new;
+    changed facts by pattern."""
     called, changed, refused, facts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     by_turn = {operation.at: operation for operation in walked.operations}
     for at, step in enumerate(walked.steps):
@@ -90,6 +111,7 @@ def coverage(walked: Exploration, ground: Ground) -> dict[str, Any]:
     return {
         "steps": len(walked.steps),
         "operations": len(walked.operations),
+        "looked_up": dict(sorted(Counter(tool_of(read.turn) for read in walked.reads).items())),
         "called": dict(sorted(called.items())),
         "changed": {name: count for name, count in sorted(changed.items()) if count},
         "refused": dict(sorted(refused.items())),

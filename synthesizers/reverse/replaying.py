@@ -9,17 +9,18 @@ from schemas.check import Facts
 from schemas.environment import AgentTurn, Env
 from schemas.reverse import Change, Operation
 from schemas.task import Task
-from synthesizers.reverse.exploration import Exploration, changes, of_goals, refused
+from synthesizers.reverse.exploration import Exploration, changes, of_goals, refused, shown
 
 
 @dataclass(frozen=True)
 class Played:
-    """Turns from the start: facts before and after, and what each turn changed, or by which rule it was refused."""
+    """Turns from the start: facts before and after; what each turn changed, by which rule it was refused, and what it showed."""
 
     start: Facts
     end: Facts
     changed: tuple[Mapping[str, Change], ...]
     denied: tuple[str | None, ...]
+    shown: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -49,30 +50,34 @@ async def played(env: Env, turns: Sequence[AgentTurn], task: Task | None = None)
     """The turns, done from a task's start, or from the start of an exploration."""
     await env.reset(task)
     start = before = dict(await env.facts())
-    changed, denied = [], []
+    changed, denied, seen = [], [], []
     for turn in turns:
         response = await env.step(turn)
         after = dict(await env.facts())
         changed.append(changes(before, after))
         denied.append(refused(response) if not changed[-1] else None)
+        seen.append(shown(response.observations))
         before = after
-    return Played(start, before, tuple(changed), tuple(denied))
+    return Played(start, before, tuple(changed), tuple(denied), tuple(seen))
 
 
-async def segment(env: Env, zones: Mapping[str, str], walked: Exploration, wanted: Sequence[int], most: int) -> Segment | None:
-    """The wanted operations (numbers among the exploration's) from the start of the world, as they went in the walk.
+async def segment(env: Env, zones: Mapping[str, str], walked: Exploration, wanted: Sequence[Operation], most: int) -> Segment | None:
+    """The wanted operations, or the wanted look-ups, from the start of the world, as they went in the walk.
 
-    Where they do not go alone, the turns before them that they need come with them, operations among those too; None where they would
-    be more than `most`, or do not go even so.
+    Where they do not go alone, the turns before them that they need come with them, operations among those too, though never with a
+    look-up; None where they would be more than `most`, or do not go even so.
     """
-    kept = {walked.operations[number].at for number in wanted}
+    reads = all(operation.shown is not None for operation in wanted)
+    written = {operation.at for operation in walked.operations}
+    kept = {operation.at for operation in wanted}
     if not await _as_before(env, zones, walked, kept, kept):
-        before = [at for at in range(max(kept)) if walked.steps[at].changed and at not in kept]
+        useful = (at not in written if reads else walked.steps[at].changed for at in range(max(kept)))
+        before = [at for at, needed in enumerate(useful) if needed and at not in kept]
         carried = kept | set(before)
         if not before or not await _as_before(env, zones, walked, carried, kept):
             return None
         kept = await _fewest(env, zones, walked, carried, kept)
-    operations = [operation for operation in walked.operations if operation.at in kept]
+    operations = list(wanted) if reads else [operation for operation in walked.operations if operation.at in kept]
     if len(operations) > most:
         return None
     order = sorted(kept)
@@ -100,11 +105,15 @@ async def _fewest(env: Env, zones: Mapping[str, str], walked: Exploration, carri
 
 
 async def _as_before(env: Env, zones: Mapping[str, str], walked: Exploration, turns: Collection[int], wanted: Collection[int]) -> bool:
-    """Whether the wanted ones among these turns of the walk change the same, and are refused alike, with nothing else between."""
+    """Whether the wanted ones among these turns of the walk change the same, are refused alike, and show the same where they are
+    look-ups, with nothing else between."""
+    looked = {operation.at: operation.shown for operation in walked.reads}
     order = sorted(turns)
     done = await played(env, [walked.steps[at].turn for at in order])
-    for at, changed, denied in zip(order, done.changed, done.denied, strict=True):
+    for at, changed, denied, seen in zip(order, done.changed, done.denied, done.shown, strict=True):
         if at in wanted:
+            if at in looked and seen != looked[at]:
+                return False
             found, expected = of_goals(changed, zones), of_goals(walked.steps[at].changed, zones)
             if denied != walked.steps[at].denied or columns(found, done.start) != columns(expected, walked.start):
                 return False

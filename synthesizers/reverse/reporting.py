@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from schemas.task import Task
+from synth.run.numbers import counted_noun
 from synthesizers.reverse.choosing import distinctness
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
@@ -37,9 +38,9 @@ def method_report(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task], 
 
 def _in_words(found: Mapping[str, Any]) -> Iterator[str]:
     """For the funnel: how many kinds of tasks, how large, how many refusals, what the tests of mutants came to."""
-    several, refusals, count = found["several_operations"], found["refusals"], found["tasks"]
+    several, refusals, questions, count = found["several_operations"], found["refusals"], found["questions"], found["tasks"]
     yield f"{found['signatures']} operation signatures, {found['kinds']} kinds with their goals"
-    yield f"{100 * several // count} % of several operations, {refusals} with a refusal"
+    yield f"{100 * several // count} % of several operations, {refusals} with a refusal, {counted_noun(questions, 'question')}"
     yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
 
 
@@ -52,6 +53,7 @@ def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
         "kinds": len({distinctness(task) for task in tasks}),
         "several_operations": sum(task.difficulty["operations"] > 1 for task in tasks),
         "refusals": sum(task.difficulty["refusals"] > 0 for task in tasks),
+        "questions": sum(task.difficulty["question"] for task in tasks),
         "tests": {name: _verdicts([task.difficulty["tests"][name]["passed"] for task in tasks]) for name in TESTS},
         "mutants": {"made": made, "killed": killed, "share": round(killed / made, 4) if made else None},
     }
@@ -63,7 +65,7 @@ def _verdicts(passed: Sequence[bool | None]) -> dict[str, int]:
 
 def _coverage(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task]) -> dict[str, Any]:
     """Calls by tool while exploring; tools that changed something, with how many tasks use them; refusals; changed facts by pattern."""
-    total = {name: Counter[str]() for name in ("called", "changed", "refused", "facts")}
+    total = {name: Counter[str]() for name in ("called", "looked_up", "changed", "refused", "facts")}
     for harvest in harvests:
         for name, counts in total.items():
             counts.update(harvest.get(name, {}))
@@ -71,6 +73,7 @@ def _coverage(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task]) -> d
     return {
         "tools": dict(sorted(total["called"].items())),
         "writing_tools": {name: {"changed": count, "tasks": used[name]} for name, count in sorted(total["changed"].items())},
+        "look_ups": {name: {"new": count, "tasks": used[name]} for name, count in sorted(total["looked_up"].items()) if name},
         "refused": dict(sorted(total["refused"].items())),
         "facts": dict(sorted(total["facts"].items())),
     }

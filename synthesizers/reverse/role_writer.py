@@ -10,7 +10,6 @@ from schemas.model import Completion, Message
 from schemas.reverse import Draft, NoGoal, Window
 from schemas.trajectory import ToolCall
 from synth.run.asking import Answer, Asking, Question, UnreadableError
-from synthesizers.reverse.windows import operation_signature
 
 TEMPERATURE = 0.7
 LONGEST_GOAL = 2000
@@ -46,7 +45,7 @@ def no_goal(answer: Answer[Draft]) -> NoGoal:
 
 
 def read_goal(completion: Completion, window: Window) -> Draft:
-    """The goal in a reply; its structure is that of the operations, since words vary. Raises `UnreadableError`."""
+    """The goal in a reply; without a structure, which words cannot give. Raises `UnreadableError`."""
     text = completion.content or ""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -70,7 +69,7 @@ def read_goal(completion: Completion, window: Window) -> Draft:
     return Draft(
         goal=goal,
         low_level=tuple(valid_text(line).strip() for line in written.low_level),
-        structure=operation_signature(window.operations, window.start),
+        structure="",
         env_config=window.env_config,
         seed=window.seed,
     )

@@ -47,7 +47,7 @@ def windows(operations: Sequence[Operation], start: Facts, most: int, draw: Rand
     """Numbers of the operations of each window, 1 to `most` of them, every two neighbours about a common entity; in a drawn order.
 
     A window ends at each operation in turn and reaches back over those that share an entity with it so far; repeated deeds count once.
-    One that ends where it began, and in which nothing was refused, is none.
+    One that ends where it began, and in which nothing was refused or shown, is none.
     """
     entities = Entities(start)
     about = [entities.of(operation) for operation in operations]
@@ -68,13 +68,13 @@ def windows(operations: Sequence[Operation], start: Facts, most: int, draw: Rand
 
 
 def _undone(operations: Sequence[Operation]) -> bool:
-    """Whether every fact that was changed is as it was before, and nothing was refused."""
+    """Whether every fact that was changed is as it was before, and nothing was refused or shown."""
     first: dict[str, Scalar] = {}
     last: dict[str, Scalar] = {}
     for operation in operations:
         first = {path: change.before for path, change in operation.changed.items()} | first
         last |= {path: change.after for path, change in operation.changed.items()}
-    return first == last and all(operation.denied is None for operation in operations)
+    return first == last and all(operation.denied is None and operation.shown is None for operation in operations)
 
 
 def _alike(operations: Sequence[Operation], number: int, window: Sequence[int]) -> bool:
@@ -87,7 +87,8 @@ def _calls(operation: Operation) -> list[tuple[str, str]]:
 
 
 def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
-    """The operations with their entities masked: tools, the columns that they change, the rules by which they were refused.
+    """The operations with their entities masked: tools, the columns that they change, the rules by which they were refused; what was
+    only looked up ends in a question mark.
 
     In a fixed order where the operations themselves may stand in any: two windows that do the same are one.
     """
@@ -98,6 +99,8 @@ def _shape(operation: Operation, start: Facts) -> str:
     tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
     if operation.denied is not None:
         return f"{tools}!{operation.denied}"
+    if operation.shown is not None:
+        return f"{tools}?"
     parts = sorted({_column(path, path in start) for path in operation.changed})
     return f"{tools}({', '.join(parts)})"
 

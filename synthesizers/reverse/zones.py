@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from envs.fact_pattern import matches, zone_of
+from envs.fact_pattern import matches, pattern_of, zone_of
 from schemas.check import Check, Facts, RowPredicate, Scalar
 from schemas.reverse import Draft
 from synthesizers.reverse.exploration import NOT_ASKED_FOR, changes
@@ -12,16 +12,19 @@ Row = tuple[str, str]
 
 
 def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -> Check:
-    """Required: every row that differs between start and end, in the columns that differ and are neither free nor generated.
+    """Required: every row that differs between start and end, in the columns that differ and are neither free nor generated; what is
+    free in the world and asked for by this goal is not free.
 
     A row that was there is named by its key; a new one by its content alone, because its key may be numbered as rows come, counted with
     the rows that are like it; one that is gone by its key, which no row may have; a value that is gone by itself.
     """
-    free = [pattern for pattern, zone in zones.items() if zone in NOT_ASKED_FOR] + list(draft.free)
+    asked = frozenset(draft.asked)
+    free = [pattern for pattern, zone in zones.items() if zone in NOT_ASKED_FOR and pattern not in asked] + list(draft.free)
     changed: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
     gone: list[str] = []
     for path, change in changes(start, end).items():
-        if zone_of(zones, path) in NOT_ASKED_FOR or any(matches(pattern, path) for pattern in draft.free):
+        left_free = zone_of(zones, path) in NOT_ASKED_FOR and pattern_of(zones, path) not in asked
+        if left_free or any(matches(pattern, path) for pattern in draft.free):
             continue
         table, key, column = path.split("/", 2)
         if path in end:

@@ -1,16 +1,17 @@
 """Other acts at a recorded state, sampled from a role."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from schemas.canonical import canonical_json, content_hash
+from schemas.canonical import content_hash
 from schemas.environment import AgentTurn, Opening
 from schemas.identity import slot_id
 from schemas.messages import view_messages
-from schemas.model import Completion
+from schemas.model import Completion, Message
 from schemas.task import Task
-from schemas.trajectory import Authorship, ToolCall, Trajectory
+from schemas.trajectory import Authorship, Trajectory
+from synth.acts import act_digest
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
@@ -55,14 +56,14 @@ class Sampled(msgspec.Struct, frozen=True):
     open: bool = False
 
 
-def act_digest(turn: AgentTurn) -> str:
-    """What two turns have in common that do the same: names and arguments of their calls, or else their words; not call ids or thoughts."""
-    calls = [(call.name, _arguments(call)) for call in turn.tool_calls]
-    return content_hash(calls or ["says", " ".join((turn.content or "").split())])
+class Drawn(msgspec.Struct, frozen=True):
+    """The acts among `asked` replies of a chat model that say or do something; `lost` and `open` as of `Sampled`."""
 
-
-def _arguments(call: ToolCall) -> str:
-    return call.arguments if call.parse_error is not None else canonical_json(call.parsed()).decode()
+    acts: tuple[AgentTurn, ...]
+    asked: int
+    replies: tuple[RoleReply, ...] = ()
+    lost: str | None = None
+    open: bool = False
 
 
 def merged(own: AgentTurn, sources: Sequence[Iterable[Alternative]], most: int) -> tuple[Alternative, ...]:
@@ -83,22 +84,47 @@ def merged(own: AgentTurn, sources: Sequence[Iterable[Alternative]], most: int) 
 async def asked_for(
     asking: Asking, name: str, role: Role, state: State, seed: int, most: int, samples: int, *, temperature: float | None = None
 ) -> Sampled:
-    """Acts of a chat model at the state: until `most` differ from the own act, at most `samples` times.
+    """Acts of a chat model at the state: until `most` differ from the own act, at most `samples` times."""
+    own = act_digest(state.own)
 
-    Under the role's own sampling, at another `temperature` where one is given.
-    """
-    parent, own = state.parent, act_digest(state.own)
-    opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
-    thoughts = bool(role.policy.identity.get("send_thoughts"))
-    messages = view_messages(opening, parent.turns[: state.turn], thoughts=thoughts)
     found: dict[str, Alternative] = {}
+
+    def enough(acts: Sequence[AgentTurn]) -> bool:
+        for act in acts[-1:]:
+            if act_digest(act) != own:
+                found.setdefault(act_digest(act), Alternative(act, name, role.policy.authorship))
+        return len(found) == most
+
+    drawn = await drawn_acts(asking, role, state, seed, samples, enough, temperature=temperature)
+    return Sampled(tuple(found.values()), drawn.replies, drawn.lost, drawn.open)
+
+
+async def drawn_acts(
+    asking: Asking,
+    role: Role,
+    state: State,
+    seed: int,
+    samples: int,
+    enough: Callable[[Sequence[AgentTurn]], bool],
+    *,
+    temperature: float | None = None,
+    messages: Sequence[Message] | None = None,
+    purpose: str = PURPOSE,
+) -> Drawn:
+    """Samples a chat model at the state, without guidance, until there are `enough`, at most `samples` times.
+
+    Under the role's own sampling, at another `temperature` where one is given. `messages`: what it is shown in place of the recorded chat.
+    """
+    parent = state.parent
+    shown = messages if messages is not None else shown_at(role, state)
+    acts: list[AgentTurn] = []
     replies: list[RoleReply] = []
     for draw in range(1, samples + 1):
         question = Question(
-            purpose=PURPOSE,
+            purpose=purpose,
             subject_id=parent.trajectory_id,
             task_id=state.task.task_id,
-            messages=messages,
+            messages=shown,
             tools=parent.tools,
             sampling={**_own_seed(role, state, seed, draw), **({} if temperature is None else {"temperature": temperature})},
             draw=draw,
@@ -106,12 +132,19 @@ async def asked_for(
         answer = await asking.ask(question, _as_turn)
         replies += answer.replies
         if answer.value is None and answer.unreadable is None:
-            return Sampled(tuple(found.values()), tuple(replies), "not_started" if answer.fault is None else "faults", open=True)
-        if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value) and act_digest(answer.value) != own:
-            found.setdefault(act_digest(answer.value), Alternative(answer.value, name, role.policy.authorship))
-        if len(found) == most:
-            break
-    return Sampled(tuple(found.values()), tuple(replies))
+            return Drawn(tuple(acts), draw - 1, tuple(replies), "not_started" if answer.fault is None else "faults", open=True)
+        if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
+            acts.append(answer.value)
+        if enough(acts):
+            return Drawn(tuple(acts), draw, tuple(replies))
+    return Drawn(tuple(acts), samples, tuple(replies))
+
+
+def shown_at(role: Role, state: State) -> list[Message]:
+    """The chat that a role's model is shown at the state."""
+    parent = state.parent
+    opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
+    return view_messages(opening, parent.turns[: state.turn], thoughts=bool(role.policy.identity.get("send_thoughts")))
 
 
 def _own_seed(role: Role, state: State, seed: int, draw: int) -> Mapping[str, float]:

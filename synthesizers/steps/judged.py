@@ -8,7 +8,7 @@ from schemas.model import Completion, Message
 from schemas.trajectory import SampledBy, Trajectory
 from synth.ledger.role_reply import RoleReply
 from synth.run.asking import Asking, Question, UnreadableError
-from synthesizers.reflection.transcript import log_of
+from synth.trajectory_log import log_of
 
 JUDGE = "judge"
 """The role that is asked, where a flow has it."""

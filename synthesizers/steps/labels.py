@@ -8,12 +8,13 @@ import msgspec
 
 from schemas.canonical import canonical_json
 from schemas.policy import PolicySpec
+from synth.acts import act_digest
 from synth.binomial import clopper_pearson
 from synth.interventions import MOST_FALSE, expected_false_share
 from synth.ledger.ledger import Score
 from synth.run.numbers import counted_noun
 from synthesizers.step_effect import Effect
-from synthesizers.steps.alternatives import Alternative, State, act_digest
+from synthesizers.steps.alternatives import Alternative, State
 
 TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
 """Metrics: a test as it ended; the label that stands on it; successes of an act's continuations."""
@@ -34,7 +35,7 @@ class Recorded(msgspec.Struct, frozen=True):
     """A test row as the ledger holds it."""
 
     trajectory_id: str
-    turn: int
+    turn: int | None
     value: float | None
     detail: Mapping[str, Any]
 
@@ -52,6 +53,11 @@ def rows_of(state: State, rule: str, tests: Sequence[StepTest], untested: str | 
     if untested is not None:
         rows.append(Score(subject, TEST, None, state.turn, {**about, "control": False, "untested": untested}))
     return rows + [Score(subject, VALUE, value, state.turn, {**about, **detail}) for value, detail in _values(state, tests)]
+
+
+def untestable(trajectory_id: str, reason: str) -> Score:
+    """The row of a trial of which no step can be tested."""
+    return Score(trajectory_id, TEST, None, None, {"control": False, "untested": reason})
 
 
 def _detail(test: StepTest) -> Mapping[str, Any]:

@@ -15,16 +15,20 @@ class Proposal(msgspec.Struct, frozen=True):
     rule: str
 
 
-def proposed(trajectory: Trajectory, successes: Sequence[Trajectory], most: int, suspected: Sequence[int] = ()) -> list[Proposal]:
-    """At most `most` turns, from a judge's list and four rules in turn, each turn once.
+def proposed(
+    trajectory: Trajectory, successes: Sequence[Trajectory], most: int, suspected: Sequence[int] = (), dropped: Sequence[int] = ()
+) -> list[Proposal]:
+    """At most `most` turns, from a judge's list, the turns at which the success potential fell, and four rules in turn, each turn once.
 
-    `judge`: the turns that a judge suspects, in its order. `departure`: the first turn after which no success among the task's trials
+    `judge`: the turns that a judge suspects, in its order. `drop`: those in `dropped`, the lowest first, where the stage `topology` ran
+    before. `departure`: the first turn after which no success among the task's trials
     was ever in the same state. `effect`: turns that changed the state and were not refused, the latest first. `error`: turns answered by
     an error, the first first. `last`: the last turn. Turns that the policy did not decide are never proposed.
     """
     turns = [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
     rules = (
         _named("judge", [turn for index in suspected for turn in turns if turn.index == index]),
+        _named("drop", [turn for index in dropped for turn in turns if turn.index == index]),
         _named("departure", _departure(turns, successes)),
         _named("effect", [turn for turn in reversed(turns) if _changed(trajectory, turn) and not _refused(turn)]),
         _named("error", [turn for turn in turns if _refused(turn)]),

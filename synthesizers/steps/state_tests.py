@@ -22,6 +22,10 @@ TESTED_MASK = "tested_act"
 """Why nothing is trained on the act that a continuation begins with."""
 
 
+EXPERT = "expert"
+"""The policy that plays what the world itself plans, and the capability that it needs."""
+
+
 class Tested(msgspec.Struct, frozen=True):
     """What came of a state: its tests, or why there are none; `open`: a rerun may tell more, and no label is made of it until then."""
 
@@ -77,7 +81,8 @@ class StateTests:
         return self._role.policy.deterministic and spec.deterministic and self._role.user is None
 
     async def _sample(self, name: str, source: Role, state: State) -> Sampled:
-        if source is self._role and source.policy.deterministic:
+        able = self._run.spec_of(state.task.env, state.task.env_config).capabilities
+        if (source is self._role and source.policy.deterministic) or (source.policy.name == EXPERT and EXPERT not in able):
             return Sampled(())
         if source.model is not None:
             return await asked_for(self._asking[name], name, source, state, self._seed, self._alternatives, self._samples)

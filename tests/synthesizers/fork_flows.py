@@ -32,4 +32,13 @@ def rows(url: str, metric: str = "critical_step", where: str = "") -> list[Row]:
 
 
 def outcomes(url: str) -> dict[str, str]:
-    return {t.trajectory_id: t.outcome.value for t in Ledger(url).trajectories()}
+    """Of every trajectory in the ledger, evidence that no view of the flow shows too."""
+    with connect(Ledger(url)) as connection:
+        return dict(connection.execute("SELECT trajectory_id, outcome FROM trajectories_all").fetchall())
+
+
+def evidence(url: str) -> dict[str, str]:
+    """Continuations of step tests: id -> slot."""
+    with connect(Ledger(url)) as connection:
+        sql = "SELECT trajectory_id, slot_id FROM trajectories_all WHERE synthesizer = 'critical_step'"
+        return dict(connection.execute(sql).fetchall())

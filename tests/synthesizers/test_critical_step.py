@@ -1,6 +1,6 @@
 """Critical steps: labels that stand on counted continuations, with their control; killed or stopped in the middle, the same ones."""
 
-from collections import Counter
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from flows.resolve import resolve
 from schemas.errors import FlowError, SynthError
 from schemas.flow import Flow
 from synth.ledger import Ledger
+from synth.ledger.views import connect
 from tests.flow_files import run_flow
-from tests.synthesizers.fork_flows import fork_flow, outcomes, rows
+from tests.synthesizers.fork_flows import evidence, fork_flow, outcomes, rows
 from tests.synthesizers.fork_world import dice
 
 
@@ -71,10 +72,10 @@ def _sides_of(label: Mapping[str, Any], act: str) -> list[str]:
 def test_continuations_are_played_once_and_committed_once(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(fork_flow({"alternatives_from": ["expert"]}), url)
-    played = [t for t in Ledger(url).trajectories() if t.synthesizer == "critical_step"]
+    played = evidence(url)
     counted = {identity for _, _, _, d in rows(url) for side in ("pos_ids", "neg_ids") for identity in d[side]}
-    assert counted == {t.trajectory_id for t in played}
-    assert len({t.slot_id for t in played}) == len(played)
+    assert counted == set(played)
+    assert len(set(played.values())) == len(played)
     asked_the_expert, trials = 12, 6
     assert dice.opened == trials + asked_the_expert + len(played)
 
@@ -141,7 +142,7 @@ def test_changed_settings_take_over_the_continuations_that_are_there(tmp_path: P
     assert {turn for _, turn, _, _ in labels} == {0}
     seen = outcomes(url)
     counted = {identity for _, _, _, d in labels for side in ("pos_ids", "neg_ids") for identity in d[side]}
-    assert counted <= set(seen) <= set(before), "they are in the current flow's view"
+    assert counted <= set(seen) == set(before)
     dice.opened = 0
     run_flow(fork_flow(only_expert | {"proposals": {"per_trajectory": 1}}), url)
     assert (dice.opened, outcomes(url)) == (0, seen)
@@ -160,7 +161,7 @@ def test_killed_in_the_middle_it_comes_to_the_same_labels(tmp_path: Path, dies_a
     assert rows(cut) == rows(whole)
     assert rows(cut, "step_value") == rows(whole, "step_value")
     assert outcomes(cut) == outcomes(whole)
-    assert len({t.slot_id for t in Ledger(cut).trajectories()}) == len(outcomes(cut)), "nothing stands twice"
+    assert len(set(evidence(cut).values())) == len(evidence(cut)) > 0, "nothing stands twice"
 
 
 def test_faults_are_counted_as_faults_and_make_no_label(tmp_path: Path) -> None:
@@ -200,12 +201,22 @@ def test_a_deterministic_policy_is_flipped_once_and_has_no_control(tmp_path: Pat
     assert report["rejected"] == {"no_alternative": 8}, "up to there the expert does the same"
 
 
-def test_what_was_played_as_evidence_is_no_training_row(tmp_path: Path) -> None:
-    export = {"export": {"kinds": ["sft"], "include_scripted": True}}
-    _, reports, _ = run_flow(fork_flow({"proposals": {"from": "all"}}, tasks=8, after=[export], left=50), str(tmp_path / "run"))
+def test_no_later_stage_takes_evidence_for_a_trial(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    export = {"kinds": ["sft"], "include_scripted": True, "include_evidence": True}
+    after = [{"topology": {}}, {"filter": ["solved"]}, {"select": {"sft": {"per_task": 9}}}, {"export": export}]
+    _, reports, _ = run_flow(fork_flow({"proposals": {"from": "all"}}, tasks=8, after=after, left=50), url)
+    trials = {t.trajectory_id for t in Ledger(url).trajectories()}
+    played = evidence(url)
+    assert len(played) > 20
+    assert not trials & set(played)
+    with connect(Ledger(url)) as connection:
+        judged = {identity for (identity,) in connection.execute("SELECT DISTINCT trajectory_id FROM decisions").fetchall()}
+        text = json.dumps(connection.execute("SELECT * FROM nodes").fetchall() + connection.execute("SELECT * FROM edges").fetchall())
+    assert judged <= trials
+    assert not any(identity in text for identity in played)
+    assert len(trials) == sum(reports["rollout"]["outcomes"].values())
     dataset = reports["export"]["datasets"]["sft"]
-    played = Counter(t.synthesizer for t in Ledger(str(tmp_path / "run")).trajectories())
-    assert dataset["left_out"]["evidence"] == played["critical_step"] > 20
     assert dataset["rows"] == reports["rollout"]["outcomes"]["success"] > 0
 
 

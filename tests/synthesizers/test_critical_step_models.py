@@ -1,5 +1,8 @@
 """Critical steps of a chat model: its own other samples are the alternatives, and no reply is paid for twice."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from synth.ledger.views import connect
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, called
 from tests.synth.models.chat_server import ChatServer, Mishap
-from tests.synthesizers.fork_flows import fork_flow, rows
+from tests.synthesizers.fork_flows import evidence, fork_flow, rows
 from tests.synthesizers.fork_world import dice
 
 pytestmark = pytest.mark.slow
@@ -94,6 +97,54 @@ def test_killed_in_the_middle_no_reply_is_asked_for_twice(tmp_path: Path) -> Non
     assert rows(url) == rows(str(tmp_path / "whole"))
 
 
+KILLED = """
+import asyncio, os, signal, sys
+from io import StringIO
+from flows.synthesize import synthesize
+from schemas.flow import Flow
+from synth.run.progress import PlainProgress
+
+
+class Kills(PlainProgress):
+    steps = 0
+
+    def start(self, stage, *more):
+        super().start(stage, *more)
+        self.steps = -1000 if stage != "critical_step" else 0
+
+    def step(self, count):
+        self.steps += count
+        if self.steps >= int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills(StringIO()), None))
+"""
+
+
+@pytest.mark.parametrize("steps", [1, 5, 9])
+def test_a_sigkill_in_mid_stage_costs_no_reply_twice_and_the_labels_are_the_same(tmp_path: Path, steps: int) -> None:
+    url, whole = str(tmp_path / "run"), str(tmp_path / "whole")
+    with ChatServer(fork_brain) as server:
+        content = chat_flow(server.url).model_dump(mode="json")
+        content["stages"][1]["settings"] |= {"shard": 2, "live": 2}
+        flow = Flow.model_validate(content)
+        run_flow(flow, whole)
+        once = server.counts()["total"]
+        command = [sys.executable, "-c", KILLED, flow.model_dump_json(), url, str(steps)]
+        killed = subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=os.environ, check=False)
+        assert killed.returncode == -9
+        assert rows(url) == [], "no label before the control of the whole stage is counted"
+        under_way = server.counts()["total"] - once
+        assert 0 < under_way < once
+        run_flow(flow, url)
+        again = server.counts()["total"] - 2 * once
+    in_flight = 2 + 2 * 4  # two episodes, and two questions in each of the four shards that are done at once
+    assert 0 <= again <= in_flight, "only what was under way when it was killed"
+    assert rows(url) == rows(whole)
+    assert evidence(url).keys() == evidence(whole).keys()
+
+
 def test_continuations_of_two_checkpoints_are_not_compared(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(fork_brain) as server:
@@ -105,7 +156,8 @@ def test_continuations_of_two_checkpoints_are_not_compared(tmp_path: Path) -> No
         server.brain = updated_under_way
         _, reports, _ = run_flow(chat_flow(server.url), url)
     labels = [detail for _, _, _, detail in rows(url)]
-    weights = {t.trajectory_id: t.weights_id for t in Ledger(url).trajectories()}
+    with connect(Ledger(url)) as connection:
+        weights = dict(connection.execute("SELECT trajectory_id, weights_id FROM trajectories_all").fetchall())
     assert {detail["reason"] for detail in labels} == {None, "mixed_weights"}
     for detail in labels:
         played_with = {weights[identity] for identity in (*detail["pos_ids"], *detail["neg_ids"])}
@@ -162,3 +214,22 @@ def test_trials_that_no_judge_could_be_asked_about_wait_for_one(tmp_path: Path) 
             _, reports, _ = run_flow(with_judge(server.url, judge.url), url)
     assert reports["critical_step"]["left_open"] == 0
     assert {detail["proposed_by"] for _, _, _, detail in rows(url)} == {"judge"}
+
+
+def test_labels_of_a_former_run_are_judged_anew_by_the_control_of_all(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(fork_brain) as server, ChatServer(says("[0]"), mishaps=[Mishap("status", status=500)] * 3) as judge:
+        flow = with_judge(server.url, judge.url)
+        _, first, _ = run_flow(flow, url)
+        early = rows(url)
+        _, second, _ = run_flow(flow, url)
+    assert first["critical_step"]["left_open"] > 0
+    assert early
+    labels = rows(url)
+    assert {(subject, turn) for subject, turn, *_ in early} < {(subject, turn) for subject, turn, *_ in labels}
+    tests = [(subject, turn, detail.get("alternative_digest")) for subject, turn, _, detail in labels]
+    assert len(tests) == len(set(tests)), "a label stands once"
+    assert {detail["fdr"] for *_, detail in labels} == {second["critical_step"]["expected_false_share"]}
+    with connect(Ledger(url)) as connection:
+        ((every,),) = connection.execute("SELECT count(*) FROM scores_all WHERE metric = 'critical_step'").fetchall()
+    assert every == len(early) + len(labels), "the former labels are kept, in no view"

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
 from schemas.model import Completion
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.asking import UnreadableError
+from synth.selection.weighted_draw import draw_rank
 from synthesizers.trajectory_reward import read_reward
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.models.chat_server import ChatServer
@@ -62,6 +64,45 @@ def test_a_reward_is_a_weight_among_all_that_were_judged(tmp_path: Path) -> None
     details = reports["trajectory_reward"]["details"]
     expected = {"3": round(3 * threes / (3 * threes + 5 * fives), 4), "5": round(5 * fives / (3 * threes + 5 * fives), 4)}
     assert details["share_of_draws"] == {reward: share for reward, share in expected.items() if share}
+
+
+def drawn_flow(url: str, **select: Any) -> Flow:
+    """Trials that all pass; of each task one row."""
+    stages = [{"rollout": {"trials": 4}}, {"trajectory_reward": {"tasks": "all"}}, {"select": {"sft": {"per_task": 1, "cap": 1} | select}}]
+    models = judged_flow(url).model_dump(mode="json")["models"] | {"explorer": {"policy": "expert"}}
+    return echo_flow(models=models, stages=stages, seed=3)
+
+
+def selected(url: Path) -> set[str]:
+    with connect(Ledger(str(url))) as connection:
+        rows = connection.execute("SELECT trajectory_id FROM decisions WHERE filter = 'select' AND keep").fetchall()
+    return {identity for (identity,) in rows}
+
+
+def test_of_each_task_a_row_is_drawn_by_reward_where_the_flow_says_so(tmp_path: Path) -> None:
+    numbers = cycle([5, 1, 3, 2])
+    with ChatServer(says(lambda shown: json.dumps({"reason": "so it is", "reward": next(numbers)}))) as server:
+        run_flow(drawn_flow(server.url, by_reward=True), str(tmp_path / "run"))
+        first = selected(tmp_path / "run")
+        run_flow(drawn_flow(server.url, by_reward=True), str(tmp_path / "run"))
+        run_flow(drawn_flow(server.url), str(tmp_path / "plain"))
+    tasks = {trial.trajectory_id: trial.task_id for trial in Ledger(str(tmp_path / "run")).trajectories()}
+    found = rewards(tmp_path / "run")
+    expected: dict[str, str] = {}
+    for identity in sorted(found, key=lambda identity: -draw_rank(3, identity, found[identity])):
+        expected.setdefault(tasks[identity], identity)
+    assert len(found) == 4 * len(expected)
+    assert selected(tmp_path / "run") == first == set(expected.values())
+    assert selected(tmp_path / "plain") != first, "without the setting the rewards decide nothing"
+
+
+def test_drawing_by_rewards_that_nobody_gave_is_refused_in_one_line(tmp_path: Path) -> None:
+    flow = drawn_flow("http://127.0.0.1:9", by_reward=True)
+    unjudged = [stage for stage in flow.stages if stage.name != "trajectory_reward"]
+    with pytest.raises(
+        SynthError, match=r"^select: by_reward draws by the scores of the stage trajectory_reward, and none came before it$"
+    ):
+        run_flow(flow.model_copy(update={"stages": tuple(unjudged)}), str(tmp_path / "run"))
 
 
 def test_what_cannot_be_read_is_null_and_counted(tmp_path: Path) -> None:

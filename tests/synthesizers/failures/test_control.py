@@ -1,35 +1,66 @@
-"""The A/A control: where it says that too many accepted tests are false, what it stands beside is weak."""
+"""The A/A control: where it says that too many accepted tests are false, all labels are weak, those concluded before as well."""
 
+from pathlib import Path
 from typing import Any
 
-from synth.ledger.ledger import Score
-from synthesizers.failures.control import Judged, false_share, judged_among, tempered
+import pytest
+
+from synth.ledger import Ledger
+from synth.ledger.conclude import conclude
+from synth.ledger.ledger import Score, StageRef
+from synth.ledger.manifest import StageLine
+from synth.ledger.views import connect
+from synthesizers.failures.control import Judged, false_share, judged_in, labels
+
+REF = StageRef("failure_injection", "key")
 
 
-def row(metric: str, value: float | None, method: str = "sequential", **detail: Any) -> Score:
-    return Score("t", metric, value, 3, {"method": method, "status": "confirmed", **detail})
+def judged(metric: str, *, accepted: bool, method: str = "sequential", label: str = "injection", subject: str = "t") -> Judged:
+    return Judged(subject, 3, metric, accepted, {"method": method, "label": label, "strategy": "rule"})
 
 
 def test_the_share_is_the_controls_accept_rate_times_tests_by_accepted() -> None:
     """1 of 4 controls accepted; 10 tests, 5 accepted: 1/4 x 10 / 5 = .5. Flips are not among them."""
-    tests = [Judged("injection", at < 5, "sequential") for at in range(10)] + [Judged("injection", True, "flip_deterministic")] * 7
-    controls = [Judged("injection_control", at < 1, "sequential") for at in range(4)]
+    tests = [judged("injection_test", accepted=at < 5) for at in range(10)]
+    tests += [judged("injection_test", accepted=True, method="flip_deterministic")] * 7
+    controls = [judged("injection_control", accepted=at < 1) for at in range(4)]
     assert false_share(tests + controls) == 0.5
     assert false_share(tests) is None
 
 
-def test_labels_of_the_sequential_test_become_weak_above_the_limit_and_their_attempts_with_them() -> None:
-    note = Score("t", "injection_attempt", 1.0, None, {"reason": "confirmed"})
-    flip, weak = row("injection", 1.0, "flip_deterministic"), row("injection", 0.0)
-    given = [row("injection", 1.0), note]
-    assert tempered([*given, weak], 0.2) == [*given, weak]
-    label, attempt = tempered(given, 0.21)
-    assert (label.value, label.detail and label.detail["status"]) == (0.0, "weak")
-    assert (attempt.value, attempt.detail) == (0.0, {"reason": "weak_by_control"})
-    assert tempered([flip, weak], 0.9) == [flip, weak]
+@pytest.mark.parametrize(("controls", "worth"), [(5, "confirmed"), (4, "weak")])
+def test_above_a_share_of_a_fifth_what_the_sequential_test_accepted_is_weak(controls: int, worth: str) -> None:
+    """One control accepted: of 5, 1/5 x 1 / 1 = .2 is not above the limit; of 4, .25 is."""
+    given = [judged("injection_test", accepted=True)]
+    given += [judged("injection_control", accepted=at < 1) for at in range(controls)]
+    (label,) = labels(given)
+    assert (label.metric, label.value, (label.detail or {})["status"]) == ("injection", float(worth == "confirmed"), worth)
 
 
-def test_a_label_that_was_made_weak_still_counts_as_accepted() -> None:
-    (label,) = tempered([row("injection", 1.0)], 0.5)
-    assert judged_among([label]) == [Judged("injection", True, "sequential")]
-    assert judged_among([row("injection", None)]) == [], "a replayed rest was tested by nobody"
+def test_a_flip_stays_and_what_was_not_accepted_is_weak() -> None:
+    flip = judged("injection_test", accepted=True, method="flip_deterministic", label="observation_fault")
+    weak = judged("repair_test", accepted=False, label="repair")
+    controls = [judged("injection_control", accepted=True)]
+    found = labels([flip, weak, *controls])
+    assert [(label.metric, label.value) for label in found] == [("observation_fault", 1.0), ("repair", 0.0)]
+
+
+def rows(ledger: Ledger) -> list[Any]:
+    with connect(ledger) as connection:
+        return connection.execute("SELECT metric, value FROM scores WHERE metric IN ('injection', 'repair') ORDER BY ALL").fetchall()
+
+
+def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(tmp_path: Path) -> None:
+    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
+    test = Score("t", "injection_test", 1.0, 3, {"method": "sequential", "label": "injection"})
+    ledger.commit(REF, scores=[test])
+    conclude(ledger, REF, scores=labels(list(judged_in(ledger, REF.stage_key))))
+    assert rows(ledger) == [("injection", 1.0)]
+    ledger.commit(REF, scores=[Score("t", "injection_control", 1.0, 3, {"method": "sequential"})])
+    conclude(ledger, REF, scores=labels(list(judged_in(ledger, REF.stage_key))))
+    assert rows(ledger) == [("injection", 0.0)], "the early one is in no view any more"
+    assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)]
+    before = ledger.state.lines
+    conclude(ledger, REF, scores=labels(list(judged_in(ledger, REF.stage_key))))
+    assert ledger.state.lines == before, "the same conclusion is not written twice"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas.environment import AgentTurn
 from schemas.outcome import Termination
 from schemas.trajectory import ToolCall, Trajectory
-from synthesizers.failures.legend import MODES, SINGLE_AGENT, mast_weights
+from synth.failure_modes import MODES, SINGLE_AGENT, mast_weights
 from synthesizers.failures.mistake import Mistake
 from synthesizers.failures.rules import RULES
 from synthesizers.failures.site import Site, same_act, with_value

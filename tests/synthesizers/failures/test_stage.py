@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from schemas.errors import FlowError
-from schemas.trajectory import Turn
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import Ledger
 from tests.flow_files import run_flow
 from tests.synthesizers.failures.brittle_world import NAME as BRITTLE
 from tests.synthesizers.failures.flows_of_failures import WAVERING, asked, injected, injection_flow, scores
+from tests.synthesizers.foreign import as_import
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +41,7 @@ def test_every_attempt_is_accounted_for_once(run: Path) -> None:
     report = injected(run, injection_flow({"per_task": 4}))
     reasons = Counter(note["detail"]["reason"] for note in tried)
     assert report["attempted"] == 16
-    assert report["verified"] == reasons.pop("confirmed")
+    assert report["verified"] == reasons.pop("accepted")
     assert report["rejected"] == reasons
     assert any(line.startswith("mix in %") for line in report["also"])
     assert any(line.startswith("cost: ") for line in report["also"])
@@ -129,27 +128,6 @@ def test_each_round_is_twice_as_long_as_the_one_before_and_they_come_one_after_t
     assert Counter(note["detail"]["round"] for note in scores(tmp_path / "run", "injection_attempt")) == {0: 1, 1: 2, 2: 1}
 
 
-def _import(url: Path, *, spoilt: bool = False, **changes: Any) -> None:
-    """The trials of the run once more, as imports that nobody played here; `spoilt`: with an answer that their world did not give."""
-    ledger = Ledger(str(url))
-    trials = [t for t in ledger.trajectories() if t.synthesizer == "rollout"]
-    tasks = {task_id: replace(task, **changes) for task_id, task in ledger.tasks({t.task_id for t in trials}).items()}
-    imports = Ledger(f"{url}-imports", create=True)
-    known = {"env": next(iter(tasks.values())).env}
-    imports.commit(
-        StageRef("import", "import"),
-        tasks=list(tasks.values()),
-        trajectories=[
-            replace(t, synthesizer="import", slot_id=f"import {t.slot_id}", turns=_spoilt(t.turns) if spoilt else t.turns, **known)
-            for t in trials
-        ],
-    )
-
-
-def _spoilt(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    return (replace(turns[0], observations=(replace(turns[0].observations[0], content="another answer"),)), *turns[1:])
-
-
 def _no_rollout(stage: dict[str, Any]) -> Any:
     flow = injection_flow(env={**ECHO, "tasks": 0}, models=SURE)
     return flow.model_copy(update={"stages": (flow.stages[1].model_copy(update={"settings": stage}),)})
@@ -157,14 +135,14 @@ def _no_rollout(stage: dict[str, Any]) -> Any:
 
 def test_imported_trajectories_are_built_on_where_their_world_is_here(tmp_path: Path) -> None:
     run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
-    _import(tmp_path / "run")
+    as_import(tmp_path / "run")
     report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2, "strategies": {"rule": 1}}))
     assert report["attempted"] == report["verified"] == 4
 
 
 def test_imported_trajectories_without_a_world_are_counted_with_the_reason(tmp_path: Path) -> None:
     run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
-    _import(tmp_path / "run", env="a world of theirs")
+    as_import(tmp_path / "run", env="a world of theirs")
     report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2}))
     assert report["attempted"] == 0
     assert "cannot be built on: 4 no_world" in report["also"]
@@ -172,7 +150,7 @@ def test_imported_trajectories_without_a_world_are_counted_with_the_reason(tmp_p
 
 def test_a_twin_that_its_world_does_not_reproduce_is_left_out_with_the_reason(tmp_path: Path) -> None:
     run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
-    _import(tmp_path / "run", spoilt=True)
+    as_import(tmp_path / "run", spoilt=True)
     report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2}))
     assert report["attempted"] == 0
     assert "cannot be built on: 4 drift" in report["also"]

@@ -180,7 +180,7 @@ def test_what_other_settings_of_the_rollout_had_made_is_not_seen(tmp_path: Path)
 def test_a_ceiling_stops_new_retries_and_a_later_run_goes_on_without_asking_twice(tmp_path: Path) -> None:
     url, env = str(tmp_path / "run"), {"name": "echo", "tasks": 12, "turns": 3}
     with ChatServer(stutterer(), latency_s=0.005) as server:
-        flow = reflecting_flow(server.url, {"live": 2}, env=env)
+        flow = reflecting_flow(server.url, {"live": 2, "off_policy_samples": 0}, env=env)
         _, reports, _ = run_flow(flow.model_copy(update={"stages": flow.stages[:1]}), url)
         failed = reports["rollout"]["outcomes"]["failure"]
         spent = sum(t.totals.prompt_tokens + t.totals.completion_tokens for t in Ledger(url).trajectories())
@@ -199,7 +199,7 @@ def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(tmp_path: Pat
     state, url, env = tmp_path / "state", str(tmp_path / "run"), {"name": "echo", "tasks": 12, "turns": 3}
     monkeypatch.setenv("SYNTH_STATE_DIR", str(state))
     with ChatServer(slow_learner(2), latency_s=0.004) as server:
-        flow = reflecting_flow(server.url, {"attempts": 2, "live": 4}, env=env)
+        flow = reflecting_flow(server.url, {"attempts": 2, "live": 4, "off_policy_samples": 0}, env=env)
         _, reports, _ = run_flow(flow.model_copy(update={"stages": flow.stages[:1]}), url)
         failed = reports["rollout"]["outcomes"]["failure"]
         path = tmp_path / "flow.yaml"
@@ -216,3 +216,43 @@ def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(tmp_path: Pat
     assert len({t.slot_id for t in retries(run.ledger)}) == len(retries(run.ledger)) == 2 * failed
     assert all(count == 2 and request in before for request, count in twice.items())
     assert len(twice) <= sum(before.values()) - committed - journaled, "only what was not journaled when it was killed is asked for again"
+
+
+def test_more_attempts_go_on_from_the_chains_that_are_there_and_pay_for_nothing_again(tmp_path: Path) -> None:
+    url, whole = str(tmp_path / "run"), str(tmp_path / "whole")
+    with ChatServer(slow_learner(4)) as server:
+        run_flow(reflecting_flow(server.url, {"attempts": 2}), url)
+        before = {retry.trajectory_id for retry in retries(Ledger(url))}
+        run, reports, _ = run_flow(reflecting_flow(server.url, {"attempts": 4}), url)
+        asked = Counter(server.counts()["by_hash"])
+        _, again, said = run_flow(reflecting_flow(server.url, {"attempts": 4}), url)
+        assert Counter(server.counts()["by_hash"]) == asked
+        assert "reflect_retry: nothing to do" in said
+        assert again == reports
+    with ChatServer(slow_learner(4)) as server:
+        expected, in_one, _ = run_flow(reflecting_flow(server.url, {"attempts": 4}), whole)
+        assert Counter(server.counts()["by_hash"]) == asked, "as in one run with four attempts from the beginning"
+    assert reports["reflect_retry"] == in_one["reflect_retry"]
+    assert reports["reflect_retry"]["verified"] == 2
+    assert before < {retry.trajectory_id for retry in retries(run.ledger)}
+    assert {retry.slot_id for retry in retries(run.ledger)} == {retry.slot_id for retry in retries(expected.ledger)}
+    assert len(retries(run.ledger)) == 8
+    assert _plain(details(run.ledger, REFLECTION)) == _plain(details(expected.ledger, REFLECTION))
+    with connect(run.ledger) as connection:
+        decided = "SELECT filter, count(*), count(DISTINCT trajectory_id) FROM decisions GROUP BY ALL ORDER BY ALL"
+        assert connection.execute(decided).fetchall() == [("leak", 8, 8), ("likelihood_leak", 2, 2), ("reflect_retry", 8, 8)]
+
+
+def test_fewer_attempts_show_what_they_would_have_come_to(tmp_path: Path) -> None:
+    url = str(tmp_path / "run")
+    with ChatServer(slow_learner(4)) as server:
+        run_flow(reflecting_flow(server.url, {"attempts": 4}), url)
+        asked = server.counts()["total"]
+        run, reports, _ = run_flow(reflecting_flow(server.url, {"attempts": 2}), url)
+        assert server.counts()["total"] == asked
+    assert (reports["reflect_retry"]["verified"], reports["reflect_retry"]["rejected"]) == (0, {"still_failure": 2})
+    assert len(retries(run.ledger)) == 4
+
+
+def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in detail.items() if key != "what_was_wrong"} for detail in found]

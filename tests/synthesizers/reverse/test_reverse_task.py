@@ -1,26 +1,25 @@
 """The stage: the same tasks whatever interrupts it, unsound ones caught by name, worlds that lack something refused in one line."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from flows.curate import curate
 from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
 from schemas.task import Origin
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.run.funnel import funnel
 from synthesizers.reverse.reporting import TESTS
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import run_shelf, shelf_flow, tasks_of
+from tests.synthesizers.reverse.killing import killed_at_step
 from tests.synthesizers.reverse.shelf_world import NAME
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[3]
 WORLDS = NAME.partition(":")[0]
 
 
@@ -48,33 +47,10 @@ def test_the_same_seed_gives_the_same_tasks_and_another_seed_others(tmp_path: Pa
     assert not first.keys() & other.keys()
 
 
-KILLED = """
-import os, signal, sys
-from io import StringIO
-import asyncio
-from flows.synthesize import synthesize
-from schemas.flow import Flow
-from synth.run.progress import PlainProgress
-
-
-class Kills(PlainProgress):
-    steps = 0
-
-    def step(self, count):
-        self.steps += 1
-        if self.steps == 4:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills(StringIO()), None))
-"""
-
-
 def test_killed_in_the_middle_and_run_again_it_gives_the_same_tasks(tmp_path: Path) -> None:
     flow = shelf_flow()
     url = str(tmp_path / "killed")
-    process = subprocess.run([sys.executable, "-c", KILLED, flow.model_dump_json(), url], cwd=ROOT, env=os.environ, check=False)
-    assert process.returncode == -9
+    killed_at_step(4, flow, url)
     assert tasks_of(tmp_path / "killed") == {}, "nothing is seen before the choice among all"
     assert len([shard for shard in Ledger(url).state.shards if shard.name.startswith("from_")]) == 1, "one shard of three was committed"
     _, _, said = run_flow(flow, url)
@@ -101,6 +77,16 @@ def test_rollout_plays_the_derived_tasks_anew(tmp_path: Path) -> None:
     assert all(trajectory.outcome == "success" for trajectory in played), "T8: the expert solves them"
 
 
+def test_what_was_explored_stands_in_the_funnel_of_a_later_curation(tmp_path: Path) -> None:
+    report, tasks = run_shelf(tmp_path / "run", shelf_flow(later=[{"rollout": {"trials": 1}}]))
+    later = Flow.model_validate({"name": "later", "stages": ["topology"]})
+    for _ in range(2):
+        _, reports, _ = run_flow(later, str(tmp_path / "run"), curate)
+        rows = {row.stage: (row.came_in, row.went_on) for row in funnel(reports)}
+        assert rows["reverse_task"] == (report["attempted"], len(tasks))
+        assert list(rows) == ["tasks", "reverse_task", "rollout", "topology"]
+
+
 @pytest.mark.parametrize(
     ("hole", "caught"),
     [
@@ -112,8 +98,8 @@ def test_rollout_plays_the_derived_tasks_anew(tmp_path: Path) -> None:
     ],
 )
 def test_an_unsound_check_is_caught_by_name(tmp_path: Path, hole: str, caught: set[str]) -> None:
-    sound, _ = run_shelf(tmp_path / "sound", shelf_flow())
-    report, _ = run_shelf(tmp_path / "run", shelf_flow(hole=hole))
+    sound, _ = run_shelf(tmp_path / "sound", shelf_flow().model_copy(update={"seed": 8}))
+    report, _ = run_shelf(tmp_path / "run", shelf_flow(hole=hole).model_copy(update={"seed": 8}))
     for reason in caught:
         assert report["rejected"].get(reason, 0) > sound["rejected"].get(reason, 0)
         assert report["details"]["examples"][reason]

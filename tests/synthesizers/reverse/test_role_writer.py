@@ -16,10 +16,12 @@ from schemas.trajectory import Observation, Turn
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.asking import UnreadableError
+from synthesizers.reverse.reporting import TESTS
 from synthesizers.reverse.role_writer import messages, read_goal
 from tests.flow_files import run_flow
 from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.reverse.deriving_on_shelves import shelf_flow, tasks_of
+from tests.synthesizers.reverse.drawer_world import WORLDS
 from tests.synthesizers.reverse.shelf_world import NAME, call
 
 pytestmark = pytest.mark.slow
@@ -54,6 +56,63 @@ def test_a_model_writes_the_goals_and_what_it_said_is_kept(tmp_path: Path) -> No
     with connect(Ledger(str(tmp_path / "run"))) as connection:
         (found,) = connection.execute("SELECT count(*), min(role), min(purpose), sum(prompt_tokens) > 0 FROM replies_all").fetchall()
     assert found == (asked, "writer", "write_goal", True)
+
+
+def bare_flow(url: str) -> Flow:
+    """A world that has nothing but facts and affordances."""
+    flow = written_flow(url).model_dump(mode="json") | {"env": {"name": f"{WORLDS}:BARE", "tasks": 0}}
+    return Flow.model_validate(flow)
+
+
+def test_a_world_without_rules_expert_or_tasks_gets_goals_from_the_writer(tmp_path: Path) -> None:
+    with ChatServer(writes) as server:
+        _, reports, _ = run_flow(bare_flow(server.url), str(tmp_path / "run"))
+    tasks = tasks_of(tmp_path / "run")
+    assert len(tasks) == reports["reverse_task"]["verified"] > 3
+    assert all(task.goal.startswith("See to D-") and task.check is not None and task.check.required for task in tasks.values())
+    verdicts = {name: {task.difficulty["tests"][name]["passed"] for task in tasks.values()} for name in TESTS}
+    assert "drawers(locked, open)" in {task.difficulty["structure"] for task in tasks.values()}, "words vary: the check tells goals apart"
+    assert verdicts == {name: {None} if name in ("T7", "T8") else {True} for name in TESTS}, "no question, no expert"
+    assert not any("?" in task.difficulty["signature"] for task in tasks.values()), "the writer is not asked for questions"
+
+
+def test_without_a_writer_a_world_without_rules_is_refused_in_one_line(tmp_path: Path) -> None:
+    flow = shelf_flow(world=f"{WORLDS}:BARE")
+    with pytest.raises(
+        ConfigError, match=r"world '.*:BARE' has no rules that say what was achieved .*; let a model say it: `role: writer`"
+    ):
+        run_flow(flow, str(tmp_path / "run"))
+
+
+BAD = {
+    "prose": "Gladly!",
+    "empty": "",
+    "half an object": '{"low_level": ["Do it."], "goal": "See',
+    "a list": "[1, 2]",
+    "wrong types": '{"low_level": "Do it.", "goal": 7}',
+    "missing": '{"goal": "See to it."}',
+    "further keys": '{"low_level": ["Do it."], "goal": "See to it.", "sure": true}',
+    "no goal": '{"low_level": ["Do it."], "goal": ""}',
+    "too many steps": '{"low_level": ["a", "b", "c", "d", "e", "f"], "goal": "See to it."}',
+    "nothing said": '{"low_level": ["Do it."], "goal": "See to it."}',
+    "too long": json.dumps({"low_level": ["Do it."], "goal": "See to it. " * 400}),
+    "deep": '{"low_level": ' + "[" * 5000 + "]" * 5000 + ', "goal": "x"}',
+    "lone surrogate": '{"low_level": ["\\ud800"], "goal": "\\ud800"}',
+}
+
+
+def test_bad_replies_of_every_kind_cost_a_window_and_never_the_run(tmp_path: Path) -> None:
+    said = iter(BAD.values())
+
+    def replies(body: Any) -> dict[str, Any]:
+        return {"role": "assistant", "content": text} if (text := next(said, None)) is not None else writes(body)
+
+    with ChatServer(replies) as server:
+        _, reports, _ = run_flow(bare_flow(server.url), str(tmp_path / "run"))
+    assert next(said, None) is None, "all were given"
+    report = reports["reverse_task"]
+    assert report["rejected"]["no_goal_writer_unreadable"] == len(BAD) // 3, "after three bad replies the window is given up"
+    assert report["verified"] > 0
 
 
 def test_what_cannot_be_read_is_no_goal(tmp_path: Path) -> None:
@@ -117,7 +176,7 @@ def goal(**changes: Any) -> Completion:
 
 def test_a_goal_is_read_with_one_instruction_per_operation() -> None:
     draft = read_goal(goal(), WINDOW)
-    assert (draft.goal, draft.low_level, draft.structure) == ("Put the cup into box-2.", ("Move it.",), "move_item(+items.place)")
+    assert (draft.goal, draft.low_level, draft.structure) == ("Put the cup into box-2.", ("Move it.",), "")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_every_window_is_short_in_order_and_hangs_together(turns: list[AgentTurn
 def test_a_segment_goes_from_the_start_as_it_went_in_the_walk(turns: list[AgentTurn]) -> None:
     shelf, walked = walk(*turns)
     for window in windows(walked.operations, walked.start, 3, Random(0)):
-        got = asyncio.run(segment(shelf, SPEC.facts, walked, window, 3))
+        got = asyncio.run(segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], 3))
         if got is None:
             continue
         assert got.start == walked.start
@@ -90,7 +90,7 @@ def test_a_segment_goes_from_the_start_as_it_went_in_the_walk(turns: list[AgentT
 
 def segment_of(window: tuple[int, ...], *turns: AgentTurn, most: int = 3, **config: object) -> Segment | None:
     shelf, walked = walk(*turns, **config)
-    return asyncio.run(segment(shelf, SPEC.facts, walked, window, most))
+    return asyncio.run(segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], most))
 
 
 RING, LOOK = call("ring"), call("look", box="box-1")
@@ -123,5 +123,6 @@ def test_a_signature_masks_entities_and_order() -> None:
     one, other = [cancel(0, "O-1"), cancel(1, "O-2")], [cancel(0, "O-2"), cancel(1, "O-1")]
     assert operation_signature(one, SHOP) == operation_signature(other, SHOP) == "cancel(orders.status) + cancel(orders.status)"
     assert operation_signature([Operation(0, call("cancel"), {}, "R3")], SHOP) == "cancel!R3"
+    assert operation_signature([Operation(0, call("look", order="O-1"), {}, shown=("O-1 is open",))], SHOP) == "look?"
     new = Operation(0, call("refund"), {"refunds/RF-1/amount": Change(None, 7)})
     assert operation_signature([new], SHOP) == "refund(+refunds.amount)"

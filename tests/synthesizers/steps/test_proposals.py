@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from schemas.environment import AgentTurn
 from schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Turn
-from synthesizers.steps.alternatives import Alternative, act_digest, merged
+from synth.acts import act_digest
+from synthesizers.steps.alternatives import Alternative, merged
 from synthesizers.steps.proposals import Proposal, proposed
 from tests.trajectories import make_trajectory, make_turn
 
@@ -80,3 +81,8 @@ def test_sources_take_turns_and_each_act_is_taken_once() -> None:
     assert [(a.turn, a.source) for a in merged(own, sources, 2)] == [(other, "explorer"), (fourth, "expert")]
     assert [(a.turn, a.source) for a in merged(own, sources, 9)] == [(other, "explorer"), (fourth, "expert"), (third, "explorer")]
     assert merged(own, [from_("explorer", own)], 2) == ()
+
+
+def test_where_the_success_potential_fell_is_proposed_before_any_rule_of_one_trial() -> None:
+    found = proposed(trial("a", "b", "c"), (), 3, suspected=(2,), dropped=(1, 9))
+    assert found == [Proposal(2, "judge"), Proposal(1, "drop"), Proposal(0, "effect")]

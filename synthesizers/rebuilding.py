@@ -1,14 +1,14 @@
-"""Whether a recorded success can be built on: its world is there, answers as recorded, and its own check passes again."""
+"""Whether a recorded trial can be built on: its world is there, answers as recorded, and its own check says the same again."""
 
-from schemas.environment import AgentTurn
+from collections.abc import Collection, Mapping
+
 from schemas.errors import ConfigError
 from schemas.outcome import Fault
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
 from schemas.task import Task
-from schemas.trajectory import Authorship, Trajectory
+from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, crossing
 from synth.branching import Replayed, replay
-from synth.run.context import Role, Run
+from synth.run.context import Run
 from synthesizers.failures.placing import opened
 
 
@@ -16,12 +16,12 @@ async def unfit(run: Run, task: Task | None, twin: Trajectory, step_timeout_s: f
     """Why it cannot, as a short reason; None where it can. `passes`: what the check is to say of it."""
     if task is None:
         return "no_task"
-    if task.check is None:
-        return "no_check"
     try:
         run.spec_of(task.env, task.env_config)
     except ConfigError:
         return "no_world"
+    if task.check is None:
+        return "no_check"
     try:
         found = await _replayed(run, task, twin, step_timeout_s)
     except ConfigError:
@@ -40,18 +40,13 @@ async def _replayed(run: Run, task: Task, twin: Trajectory, step_timeout_s: floa
         return await crossing(Fault.ENVIRONMENT, "replay", lambda: replay(env, task, twin), patience)
 
 
-class _Silent:
-    async def act(self, view: View) -> Act:
-        """Nothing: the recorded turns are over."""
-        return Act(turn=AgentTurn(""))
-
-
-def _open_silent(episode: Episode) -> Policy:
-    return _Silent()
-
-
-SILENT = Role(
-    PolicySpec(name="silent", authorship=Authorship.SCRIPTED, identity={"policy": "silent"}, open=_open_silent, deterministic=True),
-    None,
-)
-"""Who goes on where only recorded turns are done again: an episode that they do not end is ended by the stuck rule."""
+def world_versions(run: Run, task_ids: Collection[str]) -> Mapping[str, str | None]:
+    """The versions of the tasks' worlds by name; None for one that is not here."""
+    found: dict[str, str | None] = {}
+    for task in run.ledger.tasks(task_ids).values():
+        if task.env not in found:
+            try:
+                found[task.env] = run.spec_of(task.env, task.env_config).version
+            except ConfigError:
+                found[task.env] = None
+    return found

@@ -9,6 +9,7 @@ from schemas.trajectory import Observation, SampledBy, Trajectory, Turn
 LONGEST_TEXT = 3000
 """Characters of one message; what is beyond is left out in the middle."""
 LONGEST_LOG = 80_000
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 
 def log_of(trajectory: Trajectory) -> str:
@@ -18,8 +19,14 @@ def log_of(trajectory: Trajectory) -> str:
     while True:
         lines = [_line(turn, limit) for turn in trajectory.turns]
         if sum(map(len, lines)) <= LONGEST_LOG or limit <= 200:
-            return "\n".join([json.dumps(opening, ensure_ascii=False), *lines])
+            return "\n".join([quoted(opening), *lines])
         limit //= 2
+
+
+def quoted(value: object) -> str:
+    """A value as one line of JSON, whatever a reader takes for the end of a line."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.translate(_LINE_ENDS) if not text.isascii() else text
 
 
 def first_own_turn(trajectory: Trajectory) -> int | None:
@@ -38,7 +45,7 @@ def _line(turn: Turn, limit: int) -> str:
     if turn.tool_calls:
         entry["calls"] = [{"name": call.name, "arguments": _cut(call.arguments, limit)} for call in turn.tool_calls]
     entry["answers"] = _heard(turn.observations, limit)
-    return json.dumps(entry, ensure_ascii=False)
+    return quoted(entry)
 
 
 def _heard(observations: Sequence[Observation], limit: int) -> list[dict[str, str]]:

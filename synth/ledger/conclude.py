@@ -1,0 +1,18 @@
+"""What a stage concludes from all its work: rows whose worth depends on work that came after what they are about."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from schemas.canonical import content_hash
+from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.state import conclusion
+
+
+def conclude(ledger: Ledger, ref: StageRef, *, scores: Sequence[Score] = (), decisions: Sequence[Decision] = ()) -> None:
+    """Writes a stage's conclusion in place of the one before, which no view shows any more; nothing where both are the same."""
+    digest = content_hash(msgspec.to_builtins([scores, decisions]))
+    before = ledger.refresh().concluded(ref.stage_key)
+    if (before is None and not scores and not decisions) or (before is not None and before.name == digest):
+        return
+    ledger.commit(StageRef(ref.stage, conclusion(ref.stage_key)), scores=scores, decisions=decisions, name=digest)
