@@ -4,6 +4,8 @@ BIN = .venv/bin
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/synth
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
 SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
+MCP = $(CACHE)/mcp-$(firstword $(shell cksum tests/envs/mcp/servers/package.json))
+TRAIN = $(CACHE)/train-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
 
 .PHONY: quickstart test test-slow vllm-smoke lint bench clean
 
@@ -14,7 +16,6 @@ SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | 
 
 quickstart: .venv/.ready  ## storefront, 46 tasks x 8 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
-	$(BIN)/synth report runs/quickstart
 
 test: .venv/.ready  ## unit tests, under two minutes
 	$(BIN)/python -m pytest -n auto
@@ -22,14 +23,28 @@ test: .venv/.ready  ## unit tests, under two minutes
 $(SCORE)/.ready:
 	rm -rf $(SCORE)
 	$(PYTHON) -m venv $(SCORE)
-	$(SCORE)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[score,test]'
+	$(SCORE)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[score,embed,test]'
 	$(SCORE)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
 	rm -rf build
 	@touch $@
 
-test-slow: .venv/.ready $(SCORE)/.ready  ## kill tests, a real Prefect server: some minutes; small models with torch in an environment of its own
-	$(BIN)/python -m pytest -m slow
-	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py
+$(TRAIN)/.ready:
+	rm -rf $(TRAIN)
+	$(PYTHON) -m venv $(TRAIN)
+	$(TRAIN)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[train,test]'
+	$(TRAIN)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
+	rm -rf build
+	@touch $@
+
+$(MCP)/.ready:  # two public MCP servers, where there is npm; without it their tests say that they are left out
+	mkdir -p $(MCP)
+	cp tests/envs/mcp/servers/package.json $(MCP)
+	command -v npm > /dev/null && npm install --silent --no-audit --no-fund --prefix $(MCP) || echo "no npm: the MCP servers are not tested"
+	@touch $@
+
+test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings with torch in an environment of its own
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m slow
+	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
 $(VLLM)/.ready:
 	rm -rf $(VLLM)

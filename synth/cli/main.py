@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("synth.cli.diff:diff", "Compare two trajectories, the divergence marked."),
     "replay": ("synth.cli.replay:replay", "Execute trajectories again and compare."),
     "recheck": ("synth.cli.recheck:recheck", "Give new verdicts from stored facts, without executing anything."),
+    "rank": ("synth.cli.rank:rank", "Rank teachers, methods or policies by what a student would learn from them."),
+    "graph": ("synth.cli.graph:graph", "Write a task's trials as one graph: GraphML, SVG or JSON; say why two turns are one."),
     "report": ("synth.cli.report:report", "Write what a run holds as one page to read in a browser."),
     "audit": ("synth.cli.audit:audit", "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more."),
     "export": ("synth.cli.export:export", "Write a dataset for a trainer."),

@@ -12,14 +12,17 @@ import msgspec
 from schemas.canonical import content_hash
 from schemas.trajectory import SampledBy, ToolCall, ToolSchema, Trajectory, Turn
 from synth.topology.volatile import Masking, Volatile
+from synth.topology.volatile_fields import tool_of
 
 CANON_VERSION = "1"
-Level = Literal["exact", "state"]
-"""How turns are merged: by action and observation, or by the tools called and the world's logical state after them."""
+Level = Literal["exact", "state", "semantic"]
+"""How turns are merged: by action and observation, by the tools called and the world's logical state after them, or by what they say
+(`synth.topology.semantic`)."""
 
 
 class TurnKeys(msgspec.Struct, frozen=True):
-    """The keys of one turn; `parts` are what they were made of, so that any merge can be explained."""
+    """The keys of one turn; `parts` are what they were made of, so that any merge can be explained. `merged`: the node at level semantic,
+    where it holds turns of several keys."""
 
     action: str
     observation: str
@@ -27,10 +30,13 @@ class TurnKeys(msgspec.Struct, frozen=True):
     turn: str
     tools: tuple[str, ...]
     parts: tuple[str, str]
+    merged: str | None = None
 
     def node(self, level: Level) -> str:
         """The node of the turn graph that the turn belongs to."""
-        return self.turn if level == "exact" else content_hash([self.tools, self.state])
+        if level == "state":
+            return content_hash([self.tools, self.state])
+        return self.merged if level == "semantic" and self.merged is not None else self.turn
 
 
 def trajectory_keys(trajectory: Trajectory, volatile: Volatile | None = None, history: int = 1) -> list[TurnKeys]:
@@ -52,7 +58,9 @@ def trajectory_keys(trajectory: Trajectory, volatile: Volatile | None = None, hi
 
 def _turn_keys(turn: Turn, schemas: Mapping[str, Any], masking: Masking, before: Sequence[TurnKeys], history: int) -> TurnKeys:
     action = _action(turn, schemas, masking)
-    observation = [[o.source, o.error, _canonical_text(o.as_given().content, masking)] for o in turn.observations]
+    called = {call.call_id: call.name for call in turn.tool_calls}
+    given = [o.as_given() for o in turn.observations]
+    observation = [[o.source, o.error, masking.answer(tool_of(o, called), o.content)] for o in given]
     action_key, observation_key = content_hash(action), content_hash(observation)
     turn_key = content_hash([action_key, observation_key])
     past = [keys.turn for keys in before[len(before) - history :]] if history else []
@@ -96,16 +104,6 @@ def _canonical(value: Any, schema: Any) -> Any:
         unordered = isinstance(schema, dict) and schema.get("uniqueItems") is True
         return sorted(found, key=lambda item: msgspec.json.encode(item, order="deterministic")) if unordered else found
     return value
-
-
-def _canonical_text(text: str, masking: Masking) -> str:
-    """An observation; JSON with its keys sorted, volatile spans masked either way."""
-    if text[:1] in ("{", "["):
-        try:
-            text = msgspec.json.encode(msgspec.json.decode(text), order="deterministic").decode()
-        except (msgspec.DecodeError, RecursionError):
-            return masking.text(text)
-    return masking.text(text)
 
 
 def explained(one: TurnKeys, other: TurnKeys) -> Iterator[str]:

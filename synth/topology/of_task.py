@@ -10,7 +10,8 @@ from synth.ledger.ledger import Score
 from synth.topology.graph import TaskGraph, is_donor, population, task_graph
 from synth.topology.keys import CANON_VERSION, Level, TurnKeys, trajectory_keys
 from synth.topology.potential import Potential, drops, potentials
-from synth.topology.step_credit import Credit, Path, gigpo, graphgpo, salt
+from synth.topology.semantic import Merges
+from synth.topology.step_credit import Credit, Path, alone, gigpo, graphgpo, salt
 from synth.topology.task_measures import error_branch_ratio, mixed_group_probability, strategic_heterogeneity
 from synth.topology.trajectory_measures import agent_turns, efficiency, excursions, process_kept, recovered, strategy
 from synth.topology.volatile import Volatile
@@ -18,6 +19,8 @@ from synth.topology.waste import waste_share, wasted
 
 Effectful = Callable[[str], bool]
 Keyed = Sequence[tuple[Trajectory, list[TurnKeys]]]
+Merging = Callable[[Keyed], Merges]
+"""Finds the turns of a task's trials that say the same, for level semantic."""
 
 
 class TaskRows(msgspec.Struct, frozen=True):
@@ -36,14 +39,22 @@ def task_rows(
     level: Level = "exact",
     volatile: Volatile | None = None,
     group: int = 8,
+    merging: Merging | None = None,
 ) -> TaskRows:
-    """Rows for the trials of a task; those that are none (retries, branches, no verdict) are left out. `group`: trials per task in RL."""
+    """Rows for the trials of a task; those that are none (retries, branches, no verdict) are left out. `group`: trials per task in RL.
+
+    `merging` is needed at level semantic.
+    """
     populations: dict[str, list[tuple[Trajectory, list[TurnKeys]]]] = {}
     for trajectory in trials:
         if is_donor(trajectory):
             populations.setdefault(population(trajectory), []).append((trajectory, trajectory_keys(trajectory, volatile)))
     rows = TaskRows([], [], [])
     for name, keyed in populations.items():
+        if merging is not None:
+            found = merging(keyed)
+            rows.scores.extend(_merged(keyed, found))
+            keyed = [(trajectory, found.applied(keys)) for trajectory, keys in keyed]
         graph = task_graph(task_id, keyed, level)
         rows.nodes.extend(_nodes(graph, name, keyed))
         rows.edges.extend(Edge(task_id, one, other, name, level, count.n, count.n_success) for (one, other), count in graph.edges.items())
@@ -52,11 +63,30 @@ def task_rows(
     return rows
 
 
+def _merged(keyed: Keyed, found: Merges) -> Iterator[Score]:
+    """Of every turn that shares its node with other texts: how alike they are, and where to read the first of them."""
+    first: dict[str, tuple[str, int]] = {}
+    for trajectory, keys in keyed:
+        for turn, key in zip(_turns(trajectory), keys, strict=True):
+            first.setdefault(key.turn, (trajectory.trajectory_id, turn))
+    for trajectory, keys in keyed:
+        for turn, key in zip(_turns(trajectory), keys, strict=True):
+            merge = found.by_turn.get(key.turn)
+            if merge is not None:
+                where = dict(zip(("trajectory_id", "turn"), first[merge.first], strict=True))
+                detail = {"node": merge.node, "with": where, "least": merge.least, "threshold": found.threshold}
+                yield Score(trajectory.trajectory_id, "merged", merge.similarity, turn, detail)
+
+
+def _turns(trajectory: Trajectory) -> list[int]:
+    """The turns that an agent took, by their index."""
+    return [turn.index for turn in trajectory.turns if turn.sampled_by != "canned"]
+
+
 def _nodes(graph: TaskGraph, name: str, keyed: Keyed) -> Iterator[Node]:
     examples: dict[str, tuple[tuple[str, ...], str | None, int | None]] = {}
     for trajectory, keys in keyed:
-        turns = [turn.index for turn in trajectory.turns if turn.sampled_by != "canned"]
-        for turn, key in zip(turns, keys, strict=True):
+        for turn, key in zip(_turns(trajectory), keys, strict=True):
             examples.setdefault(key.node(graph.level), (key.tools, trajectory.trajectory_id, turn))
     for node, count in graph.nodes.items():
         tools, identity, turn_index = examples.get(node, ((), None, None))
@@ -71,7 +101,7 @@ def _of_trials(graph: TaskGraph, keyed: Keyed, effectful: Effectful) -> Iterator
     credits: dict[str, list[Credit]] = {"gigpo": gigpo(paths), "graphgpo": graphgpo(paths), "salt": salt(paths)}
     for at, ((trajectory, keys), potential) in enumerate(zip(keyed, potentials(graph), strict=True)):
         identity = trajectory.trajectory_id
-        turns = [turn.index for turn in trajectory.turns if turn.sampled_by != "canned"]
+        turns = _turns(trajectory)
         nodes = [key.node(graph.level) for key in keys]
         yield Score(identity, "potential", potential.mean(), detail={**_potential_detail(potential, turns), "nodes": nodes})
         yield from (Score(identity, "decisive_drop", potential.by_turn[place], turns[place]) for place in drops(potential))
@@ -119,3 +149,5 @@ def _of_task(graph: TaskGraph, name: str, keyed: Keyed, effectful: Effectful, gr
     yield Score(graph.task_id, "strategic_heterogeneity", strategic_heterogeneity(strategies), detail=detail)
     yield Score(graph.task_id, "mixed_group", mixed_group_probability(successes, trials, group), detail={**detail, "group": group})
     yield Score(graph.task_id, "singletons", graph.singletons(), detail=detail)
+    credits = gigpo([_path(trajectory, keys) for trajectory, keys in keyed])
+    yield Score(graph.task_id, "step_singletons", alone(credits), detail=detail)

@@ -47,9 +47,10 @@ def _potential(graph: TaskGraph, trial: Trial, kappa: float, left_out: Sequence[
     rate = successes / donors
     values: list[float | None] = []
     support: list[int] = []
+    visited = [(other, set(other.nodes)) for other in left_out]
     for node in trial.nodes:
         count = graph.nodes[node]
-        there = [other for other in left_out if node in other.nodes]
+        there = [other for other, nodes in visited if node in nodes]
         n, s = count.n - len(there), count.n_success - sum(other.success for other in there)
         support.append(n)
         values.append((s + kappa * rate) / (n + kappa) - rate if n else None)

@@ -58,13 +58,15 @@ def gigpo(paths: Sequence[Path], *, gamma: float = 0.95, norm: Norm = "mean") ->
     for path, gains in zip(paths, returns, strict=True):
         for state, gain in zip(path.states, gains, strict=False):
             groups[state].append(gain)
+    known = {state: _Group.of(group) for state, group in groups.items()}
     totals = [sum(path.rewards) for path in paths]
+    trials = _Group.of(totals)
     found = []
     for path, gains, total in zip(paths, returns, totals, strict=True):
-        members = [groups[state] for state in path.states[:-1]]
-        steps = tuple(_advantage(gain, group, norm) for gain, group in zip(gains, members, strict=True))
-        episode = total if len(paths) == 1 else _advantage(total, totals, norm)
-        found.append(Credit(episode, steps, tuple(len(group) for group in members)))
+        members = [known[state] for state in path.states[:-1]]
+        steps = tuple(group.advantage(gain, norm) for gain, group in zip(gains, members, strict=True))
+        episode = total if len(paths) == 1 else trials.advantage(total, norm)
+        found.append(Credit(episode, steps, tuple(group.size for group in members)))
     return found
 
 
@@ -77,39 +79,61 @@ def _discounted(rewards: Sequence[float], gamma: float) -> list[float]:
     return gains[::-1]
 
 
-def _advantage(value: float, group: Sequence[float], norm: Norm) -> float:
-    if len(group) < 2:
-        return 0.0
-    gap = value - fmean(group)
-    return gap if norm == "mean" else gap / (_deviation(group) + EPSILON)
+class _Group(msgspec.Struct, frozen=True):
+    """What a group of numbers is standardised by; `even`: all of them are the same."""
+
+    size: int
+    mean: float
+    deviation: float
+    even: bool
+
+    @classmethod
+    def of(cls, group: Sequence[float]) -> "_Group":
+        """`statistics.stdev` computes in fractions, which was most of the time that all measures took."""
+        mean = fmean(group)
+        deviation = sqrt(fsum((value - mean) ** 2 for value in group) / (len(group) - 1)) if len(group) > 1 else 0.0
+        return cls(len(group), mean, deviation, max(group) == min(group))
+
+    def advantage(self, value: float, norm: Norm) -> float:
+        """Over the mean; with `mean_std` in deviations. 0 for a group of one."""
+        if self.size < 2:
+            return 0.0
+        gap = value - self.mean
+        return gap if norm == "mean" else gap / (self.deviation + EPSILON)
+
+    def standardised(self, value: float) -> float:
+        """In deviations from the mean; 0 for a group of one, and where all are the same."""
+        return 0.0 if self.even else self.advantage(value, "mean_std")
 
 
-def _deviation(group: Sequence[float]) -> float:
-    """Of a sample; `statistics.stdev` computes in fractions, which is most of the time that all measures take."""
-    mean = fmean(group)
-    return sqrt(fsum((value - mean) ** 2 for value in group) / (len(group) - 1))
+Convention = Literal["reference", "paper"]
 
 
-def graphgpo(paths: Sequence[Path], *, omega: float = 0.1) -> list[Credit]:
-    """GraphGPO (arXiv 2605.26684), reference convention with unit costs: raw(e) = 10 omega^d(s'), standardised over the steps that leave
-    the same state (sample deviation, 1e-6); A_episode standardises 10 success - 0.1 invalid over the trials.
+def graphgpo(paths: Sequence[Path], *, omega: float = 0.1, convention: Convention = "reference") -> list[Credit]:
+    """GraphGPO (arXiv 2605.26684), unit costs: raw(e) = 10 omega^d(s') as the reference code has it, 10 omega^(d(s') + 1) as equation 4
+    of the paper, standardised over the steps that leave the same state (sample deviation, 1e-6); A_episode standardises
+    10 success - 0.1 invalid over the trials.
 
     d = fewest steps from a state to SUCCESS; unreachable states are one further than the furthest. Without a success every step has 0.
+    The conventions differ by a factor that the standardisation takes out, but for the 1e-6 beside the deviation.
     """
     distance = distances(paths)
+    cost = 1 if convention == "paper" else 0
     occurrences: dict[Hashable, list[float]] = defaultdict(list)
     raw: list[list[float]] = []
     for path in paths:
-        own = [10 * omega ** distance[end] for end in _ends(path)] if distance else [0.0] * len(path.actions)
+        own = [10 * omega ** (distance[end] + cost) for end in _ends(path)] if distance else [0.0] * len(path.actions)
         raw.append(own)
         for state, value in zip(path.states, own, strict=False):
             occurrences[state].append(value)
+    known = {state: _Group.of(group) for state, group in occurrences.items()}
     episodes = [10.0 * path.success - 0.1 * path.invalid for path in paths]
+    trials = _Group.of(episodes)
     found = []
     for path, own, episode in zip(paths, raw, episodes, strict=True):
-        members = [occurrences[state] for state in path.states[:-1]]
-        steps = tuple(_standardised(value, group) for value, group in zip(own, members, strict=True))
-        found.append(Credit(_standardised(episode, episodes), steps, tuple(len(group) for group in members)))
+        members = [known[state] for state in path.states[:-1]]
+        steps = tuple(group.standardised(value) for value, group in zip(own, members, strict=True))
+        found.append(Credit(trials.standardised(episode), steps, tuple(group.size for group in members)))
     return found
 
 
@@ -119,12 +143,6 @@ def _ends(path: Path) -> list[Hashable]:
     if path.success and ends:
         ends[-1] = GOAL
     return ends
-
-
-def _standardised(value: float, group: Sequence[float]) -> float:
-    if len(group) < 2 or max(group) == min(group):
-        return 0.0
-    return (value - fmean(group)) / (_deviation(group) + EPSILON)
 
 
 def distances(paths: Sequence[Path]) -> Mapping[Hashable, int]:
@@ -152,6 +170,12 @@ def distances(paths: Sequence[Path]) -> Mapping[Hashable, int]:
     return {state: found.get(state, beyond) for state in (*states, GOAL)}
 
 
+def alone(credits: Sequence[Credit]) -> float | None:
+    """Share of the steps that no other step stands beside, where the step term says nothing; None without steps."""
+    groups = [size for credit in credits for size in credit.groups]
+    return sum(size == 1 for size in groups) / len(groups) if groups else None
+
+
 def salt(paths: Sequence[Path], *, history: int = 1) -> list[Credit]:
     """SALT as we read it (arXiv 2510.20022 gives no merge rule): steps with the same last `history` actions, action and resulting state
     are one, and are given the mean of their trials' advantages R - mean; a step of its own keeps its trial's."""
@@ -162,7 +186,8 @@ def salt(paths: Sequence[Path], *, history: int = 1) -> list[Credit]:
     for own, advantage in zip(keys, advantages, strict=True):
         for key in dict.fromkeys(own):
             merged[key].append(advantage)
-    return [Credit(0.0, tuple(fmean(merged[key]) for key in own), tuple(len(merged[key]) for key in own)) for own in keys]
+    means = {key: fmean(group) for key, group in merged.items()}
+    return [Credit(0.0, tuple(means[key] for key in own), tuple(len(merged[key]) for key in own)) for own in keys]
 
 
 def _step_key(path: Path, at: int, history: int) -> Hashable:

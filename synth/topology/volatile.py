@@ -5,9 +5,14 @@ plain numbers, dates, names and order numbers survive.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from synth.scan.pattern_set import PatternSet
 
 DEFAULTS: Mapping[str, str] = {
     "instant": r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?",
@@ -19,65 +24,108 @@ DEFAULTS: Mapping[str, str] = {
     "process": r"(?<=\bpid[ =:])\s?\d+\b",
 }
 """Name -> what is replaced by it. An instant is a time of the clock; a bare date is not."""
+_SIGNS: Mapping[str, str] = {
+    DEFAULTS["digest"]: r"[0-9a-f]{32}",
+    DEFAULTS["elapsed"]: r"\d ?(?:ms|milliseconds|\xb5s|s)",
+    DEFAULTS["process"]: r"pid[ =:]",
+}
+"""Of the defaults that look around themselves: what stands in every match, for the search in one pass."""
+
+LEARNED = "<learned>"
 
 
 @dataclass(frozen=True)
 class Volatile:
     """`masked`: name -> pattern, replaced by its name. `generated`: name -> pattern of identifiers that the world makes up as it goes,
-    numbered by their first appearance in a trial, so that equal references stay equal."""
+    numbered by their first appearance in a trial, so that equal references stay equal.
+
+    `fields`: tool -> places in its JSON answers, and `words`: tool -> patterns in its other answers, as replays taught them
+    (`synth.topology.volatile_fields`).
+    """
 
     masked: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     generated: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def without(value: Any, fields: Collection[str], at: str = "") -> Any:
+    """A JSON value with what stands at some places replaced; a place is the keys on the way to it, `[]` for any entry of a list."""
+    if at in fields and not isinstance(value, dict | list):
+        return LEARNED
+    if isinstance(value, dict):
+        return {key: without(item, fields, f"{at}.{key}") for key, item in value.items()}
+    return [without(item, fields, f"{at}[]") for item in value] if isinstance(value, list) else value
 
 
 class Masking:
     """One trial's masking: generated identifiers keep their number from observation to observation."""
 
     def __init__(self, volatile: Volatile) -> None:
-        self._masked = _compiled(tuple(volatile.masked.items()))
-        self._generated = _compiled(tuple(volatile.generated.items()))
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._patterns = _compiled(tuple(volatile.masked.items()), tuple(volatile.generated.items()))
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._fields = volatile.fields
+        self._words = volatile.words
+
+    def answer(self, tool: str, text: str) -> str:
+        """A tool's answer: its learned fields and words, then as any text; JSON with its keys sorted."""
+        if text[:1] in ("{", "["):
+            try:
+                value = msgspec.json.decode(text)
+            except (msgspec.DecodeError, RecursionError):
+                return self.text(self._without_words(tool, text))
+            fields = self._fields.get(tool)
+            text = msgspec.json.encode(without(value, fields) if fields else value, order="deterministic").decode()
+            return self.text(text)
+        return self.text(self._without_words(tool, text))
+
+    def _without_words(self, tool: str, text: str) -> str:
+        for pattern in self._words.get(tool, ()):
+            text = re.sub(pattern, LEARNED, text)
+        return text
 
     def text(self, text: str) -> str:
         """The text with volatile spans replaced and white space collapsed."""
-        for name, pattern in self._masked:
-            text = pattern.sub(f"<{name}>", text)
-        for name, pattern in self._generated:
-            text = pattern.sub(lambda match, name=name: self._numbered(name, match.group()), text)  # type: ignore[misc]
+        if self._patterns.occur_in(text):
+            for name, pattern in self._patterns.masked:
+                text = pattern.sub(f"<{name}>", text)
+            for name, pattern in self._patterns.generated:
+                text = pattern.sub(lambda match, name=name: self._numbered(name, match.group()), text)  # type: ignore[misc]
         return " ".join(text.split())
 
     def _numbered(self, name: str, value: str) -> str:
-        known = self._numbers.setdefault((name, value), len([key for key in self._numbers if key[0] == name]) + 1)
-        return f"<{name} {known}>"
+        known = self._numbers.setdefault(name, {})
+        return f"<{name} {known.setdefault(value, len(known) + 1)}>"
+
+
+Named = tuple[tuple[str, re.Pattern[str]], ...]
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """Compiled; `together` searches in one pass for what every match of most of them holds, `apart` are the others."""
+
+    masked: Named
+    generated: Named
+    together: PatternSet
+    apart: Named
+
+    def occur_in(self, text: str) -> bool:
+        """Whether anything may have to be replaced: most texts have nothing, and are searched once instead of pattern by pattern."""
+        return not text.isascii() or bool(self.together.hits(text)) or any(pattern.search(text) for _, pattern in self.apart)
 
 
 @lru_cache(maxsize=64)
-def _compiled(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((name, re.compile(pattern)) for name, pattern in patterns)
-
-
-def learned(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Patterns for the words in which texts differ that ought to be equal: (recorded, replayed) of the same turn.
-
-    A word that differs is generalised to its shape (runs of digits, of letters of either case), with the word before it as context,
-    so that no other number or name is masked. Texts that differ in more than their words (another count of them) teach nothing.
-    """
-    found: dict[str, None] = {}
-    for recorded, replayed in pairs:
-        one, other = recorded.split(), replayed.split()
-        if len(one) != len(other):
-            continue
-        for index, (before, after) in enumerate(zip(one, other, strict=True)):
-            if before != after and _shape(before) == _shape(after):
-                context = rf"(?<={re.escape(one[index - 1])} )" if index and one[index - 1] == other[index - 1] else r"\A"
-                found.setdefault(context + _shape(before))
-    return tuple(found)
-
-
-def _shape(word: str) -> str:
-    """A pattern for words built like this one."""
-    kinds = re.findall(r"\d+|[a-z]+|[A-Z]+|[^\dA-Za-z]", word)
-    return "".join(
-        r"\d+" if part[0].isdigit() else "[a-z]+" if part[0].islower() else "[A-Z]+" if part[0].isupper() else re.escape(part)
-        for part in kinds
-    )
+def _compiled(masked: tuple[tuple[str, str], ...], generated: tuple[tuple[str, str], ...]) -> _Patterns:
+    together: dict[str, str] = {}
+    apart: list[tuple[str, re.Pattern[str]]] = []
+    for name, pattern in (*masked, *generated):
+        signs = _SIGNS.get(pattern, pattern)
+        try:
+            PatternSet({name: signs})
+        except ValueError:
+            apart.append((name, re.compile(pattern)))
+        else:
+            together[f"{len(together)} {name}"] = signs
+    found = [tuple((name, re.compile(pattern)) for name, pattern in part) for part in (masked, generated)]
+    return _Patterns(found[0], found[1], PatternSet(together), tuple(apart))

@@ -5,7 +5,7 @@ keys, which is our definition. Whatever happens between two looks resets them: a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from schemas.trajectory import Trajectory, Turn
 from synth.topology.keys import TurnKeys
@@ -44,13 +44,14 @@ def _world_states(opening: str | None, turns: Sequence[Turn], effectful: Callabl
 
 def regressions(turns: Sequence[Turn], keys: Sequence[TurnKeys], states: Sequence[str], effectful: Callable[[str], bool]) -> set[int]:
     """Turns between leaving a state of the world and being back in it: what they changed was undone."""
-    found: set[int] = set()
     last: dict[str, int] = {}
+    edges = [0] * (len(states) + 1)  # how many ways back begin less those that end at each turn
     for at, state in enumerate(states):
-        if state in last and any(between != state for between in states[last[state] : at]):
-            found.update(range(last[state], at))
+        if at - last.get(state, at) > 1:
+            edges[last[state]] += 1
+            edges[at] -= 1
         last[state] = at
-    return {at for at in found if states[at + 1] != states[at]}
+    return {at for at, under_way in enumerate(accumulate(edges)) if under_way and states[at + 1] != states[at]}
 
 
 def blind_retries(turns: Sequence[Turn], keys: Sequence[TurnKeys], states: Sequence[str], effectful: Callable[[str], bool]) -> set[int]:

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from schemas.outcome import Outcome, Termination
 from schemas.trajectory import Observation, Turn
 from synth.topology.graph import FAILURE, START, SUCCESS, Count, TaskGraph, as_networkx, is_donor, task_graph
 from synth.topology.keys import explained, trajectory_keys
+from synth.topology.of_task import task_rows
 from tests.synth.topology.trials import trial, turn
 
 
@@ -122,3 +124,27 @@ def test_counts_are_of_trials() -> None:
     count.add(True)
     count.add(False)
     assert (count.n, count.n_success) == (2, 1)
+
+
+def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_together() -> None:
+    base = [trial("base1", "ab", True), trial("base2", "ac", False)]
+    injected = trial("injected", [turn(0, "a"), structs.replace(turn(1, "b"), injected="wrong_argument")], False)
+    imported = trial("imported", "ab", True, synthesizer="import", model="another", policy="import")
+    never = [
+        trial("retry", "ab", True, synthesizer="reflect_retry", parent_id="base2", pivot_turn=0, guidance="look"),
+        trial("branch", "ab", True, parent_id="base1", pivot_turn=1),
+        trial("injection", "ab", False, synthesizer="failure_injection", parent_id="base1", pivot_turn=1),
+        trial("evidence", "ab", True, synthesizer="second_evidence", parent_id="base1", pivot_turn=0),
+        trial("test of a step", "ab", True, synthesizer="critical_step", parent_id="base2", pivot_turn=0),
+        trial("walk", "ab", True, synthesizer="reverse_task"),
+        injected,
+    ]
+    rows = task_rows("t", [*never[:3], *base, imported, *never[3:]], lambda tool: False)
+    starts = sorted((node.n, node.n_success) for node in rows.nodes if node.node == START)
+    assert starts == [(1, 1), (2, 1)], "the import of another model has a graph of its own"
+    assert {score.subject_id for score in rows.scores if score.metric == "potential"} == {"base1", "base2", "imported"}
+    assert {node.trajectory_id for node in rows.nodes} <= {"base1", "base2", "imported", None}
+    alone = task_rows("t", base, lambda tool: False)
+    assert [score for score in rows.scores if score.subject_id.startswith("base")] == [
+        score for score in alone.scores if score.subject_id.startswith("base")
+    ]

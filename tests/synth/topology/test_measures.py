@@ -14,7 +14,7 @@ from synth.topology.keys import trajectory_keys
 from synth.topology.potential import Potential
 from synth.topology.task_measures import error_branch_ratio, mixed_group_probability, strategic_heterogeneity
 from synth.topology.trajectory_measures import Excursion, efficiency, excursions, process_kept, recovered, strategy
-from synth.topology.volatile import Masking, Volatile, learned
+from synth.topology.volatile import Masking, Volatile
 from tests.synth.topology.trials import trial, turn
 
 
@@ -115,10 +115,3 @@ def test_a_chance_is_between_nothing_and_one(successes: int, failures: int, grou
 def test_generated_identifiers_are_numbered_by_first_appearance() -> None:
     masking = Masking(Volatile(generated={"ticket": r"TK-\d+"}))
     assert [masking.text(text) for text in ("TK-88 and TK-12", "TK-12")] == ["<ticket 1> and <ticket 2>", "<ticket 2>"]
-
-
-def test_what_differs_between_a_record_and_its_replay_is_learned_with_its_context() -> None:
-    (pattern,) = learned([("session id a81f done", "session id b02c done"), ("3 items", "4 of them")])
-    volatile = Volatile(masked={"learned": pattern})
-    assert Masking(volatile).text("session id q77z done") == "session id <learned> done"
-    assert Masking(volatile).text("order b02c done") == "order b02c done"

@@ -5,7 +5,7 @@ from statistics import stdev
 
 import pytest
 
-from synth.topology.step_credit import Path, distances, gigpo, graphgpo, salt
+from synth.topology.step_credit import Path, alone, distances, gigpo, graphgpo, salt
 
 
 def path(states: str, success: bool, invalid: int = 0) -> Path:
@@ -72,3 +72,20 @@ def test_salt_gives_shared_steps_the_mean_of_their_trials_and_others_their_own()
 def test_a_broken_chain_is_refused() -> None:
     with pytest.raises(ValueError, match="the chain is broken"):
         Path(("A",), ("x",), (0.0,), True)
+
+
+def test_by_the_papers_convention_every_step_costs_one_more() -> None:
+    good, bad = graphgpo([path("ABC", True), path("AX", False)], convention="paper")
+    # from A: to B (distance 1, and the step itself): 10 * .1^2 = .1; to X (3 and one): .001. The deviation of both is .099 / sqrt 2
+    deviation = 0.099 / 2**0.5
+    assert good.steps == pytest.approx((0.0495 / (deviation + 1e-6), 0.0))
+    assert bad.steps == pytest.approx((-0.0495 / (deviation + 1e-6),))
+    reference = 0.99 / 2 / (0.99 / 2**0.5 + 1e-6)
+    assert good.steps[0] == pytest.approx(reference, abs=1e-4)
+    assert good.steps[0] != reference, "the 1e-6 weighs ten times as much"
+
+
+def test_steps_that_nothing_stands_beside_are_counted() -> None:
+    # A is left twice; B, and C of the other trial, once each
+    assert alone(gigpo([path("ABD", True), path("ACD", False)])) == 0.5
+    assert alone([]) is None

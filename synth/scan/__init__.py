@@ -1,0 +1,1 @@
+"""Many patterns searched in a text at once."""
