@@ -8,12 +8,13 @@ from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.run.redactions import of_chunk
 
 CHUNK = 500
 
 
 def decided(ledger: Ledger) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
-    """The current flow's valid trajectories in ledger order, each with its verdicts by filter."""
+    """The current flow's valid trajectories in ledger order, redacted where a filter found secrets, each with its verdicts by filter."""
     identities = ledger.state.current_valid()
     wanted = set(identities)
     with connect(ledger) as connection:
@@ -31,5 +32,5 @@ def _with_verdicts(connection: duckdb.DuckDBPyConnection, chunk: list[Trajectory
     sql = "SELECT trajectory_id, filter, keep, reason, score FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
     for identity, name, keep, reason, score in connection.execute(sql, [[t.trajectory_id for t in chunk]]).fetchall():
         found.setdefault(identity, {})[name] = Verdict(keep, reason, score)
-    for trajectory in chunk:
+    for trajectory in of_chunk(connection, chunk):
         yield trajectory, found.get(trajectory.trajectory_id, {})

@@ -1,32 +1,45 @@
-"""The stage `select`: of what the filters let pass, which trajectories are taken; every choice is a decision with its reason."""
+"""The stage `select`: of what the filters let pass, which trajectories are taken for SFT, and which tasks for RL; each with its reason."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import to_builtins
+from msgspec.structs import replace
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from schemas.canonical import content_hash
+from schemas.errors import SynthError
 from schemas.stage import Plan, Shard
-from synth.ledger.ledger import Decision, Ledger, StageRef
+from synth.exporters.sft_rows import mask_reason
+from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.views import connect
 from synth.provenance.effect import effectful_by_name
 from synth.run.context import Run
 from synth.run.decided import decided
+from synth.run.select_rl import rl_tasks
 from synth.run.with_tasks import with_tasks
 from synth.selection.allocation import Standing
-from synth.selection.candidates import candidate, is_candidate, traits
-from synth.selection.choosing import Candidate, Quotas, chosen, composition
+from synth.selection.candidates import SECOND_EVIDENCE, candidate, is_candidate, loss_by_tool, loss_characters, traits
+from synth.selection.choosing import Candidate, Quotas, chosen
+from synth.selection.composition import composition, share
+from synth.selection.rl_tasks import RlRule, Unsolved, band, ranked
+from synth.selection.taken_in import TakenIn
+from synth.selection.weighted_draw import REWARD, draw_rank
 from synth.topology.graph import BASE
 
-MEASURES = ("efficiency", "waste", "recovered")
+MEASURES = ("efficiency", "waste", "recovered", SECOND_EVIDENCE, REWARD)
 SUCCESSES = "count(*) FILTER (outcome = 'success')"
 
 
 class SftSelection(BaseModel):
-    """Rows per task on average and at most, and shares of all loss: of tasks that nearly always pass, of recoveries."""
+    """Rows per task on average and at most, and shares of all loss: of tasks that nearly always pass, of recoveries.
+
+    `by_reward`: of a task they are drawn by chance, in proportion to the scores of the stage trajectory_reward, instead of the better
+    ones first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,34 +47,65 @@ class SftSelection(BaseModel):
     cap: int = Field(default=4, ge=1)
     easy_share: float = Field(default=0.15, ge=0, le=1)
     recovery_share: float = Field(default=0.10, ge=0, le=1)
+    by_reward: bool = False
 
 
-class SelectSettings(BaseModel):
-    """What is selected for: `sft`."""
+class RlSelection(BaseModel):
+    """Tasks whose next `group` trials have both outcomes with a chance of at least `least`, at most `tasks` of them, the likeliest first.
+
+    `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a success of a retry), `all`, `none`.
+    `by_branching`: ties by error branch ratio x strategic heterogeneity, before the task id.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    sft: SftSelection = SftSelection()
+    group: int = Field(default=8, ge=2, le=1024)
+    tasks: int | None = Field(default=None, ge=1)
+    least: float = Field(default=0.5, ge=0, le=1)
+    unsolved: Unsolved = "proven"
+    by_branching: bool = False
+
+
+class SelectSettings(BaseModel):
+    """What is selected for: `sft` trajectories, `rl` tasks, or both; `sft` where nothing is named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sft: SftSelection | None = None
+    rl: RlSelection | None = None
+
+    @model_validator(mode="after")
+    def _for_something(self) -> Self:
+        return self if self.sft or self.rl else self.model_copy(update={"sft": SftSelection()})
 
 
 @dataclass(frozen=True, slots=True)
 class SelectStage:
-    """Over what the filters before it let pass; the stage `topology`, where it ran, says which trajectories are better."""
+    """Over what the filters before it let pass; the stage `topology`, where it ran, says which trajectories are better.
+
+    Decisions on trajectories carry the stage's name; those on tasks `<name>.rl`, with the task's id in place of a trajectory's, and each
+    task that competes has a score `rl_rank`. `sft_takes`, `rl_takes`: what the flow's exports take in.
+    """
 
     name: str
     config: SelectSettings
+    sft_takes: TakenIn
+    rl_takes: TakenIn
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All of them."""
-        return self.config.model_dump()
+        """All of them, and what the exports take in."""
+        chosen_for = {name: found for name, found in self.config.model_dump().items() if found is not None}
+        takes = {"sft": self.sft_takes, "rl": self.rl_takes}
+        return {**chosen_for, "exports take in": {name: to_builtins(takes[name]) for name in chosen_for}}
 
     def inputs(self, run: Run) -> str:
         """The trajectories so far, and the keys of the stages before it that judged or measured them."""
         state = run.ledger.state
         names = list(state.stages)
         before = names[: names.index(self.name)] if self.name in names else names
-        return content_hash([state.current_valid(), [(name, state.stages[name].stage_key) for name in before]])
+        drawn = [run.flow.seed] if self.config.sft is not None and self.config.sft.by_reward else []
+        return content_hash([state.current_valid(), [(name, state.stages[name].stage_key) for name in before], *drawn])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """One shard: rows are dealt over all tasks at once."""
@@ -73,32 +117,81 @@ class SelectStage:
         """Decides, and commits the decisions."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
+        decisions = await self._sft(run) if self.config.sft is not None else []
+        scores: list[Score] = []
+        if self.config.rl is not None:
+            tasks = [task for task, _ in rl_tasks(run.ledger, self.rl_takes)]
+            for identity, found in sorted(ranked(tasks, RlRule(**self.config.rl.model_dump())).items()):
+                decisions.append(Decision(identity, self._rl_name, found.keep, found.reason, found.mixed))
+                scores += [] if found.rank is None else [Score(identity, "rl_rank", found.rank, detail={"mixed_group": found.mixed})]
+        run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name)
+
+    @property
+    def _rl_name(self) -> str:
+        return f"{self.name}.rl"
+
+    async def _sft(self, run: Run) -> list[Decision]:
+        assert self.config.sft is not None
         measures, standings = _measures(run.ledger), _standings(run.ledger)
         candidates: list[Candidate] = []
+        refused: dict[str, tuple[bool, str]] = {}
         for trajectory, verdicts in decided(run.ledger):
             await asyncio.sleep(0)
             run.progress.step(1)
             others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
-            if is_candidate(trajectory, others):
-                candidates.append(candidate(trajectory, measures.get(trajectory.trajectory_id, {}), effectful_by_name))
-        found = chosen(candidates, standings, Quotas(**self.config.sft.model_dump()))
-        decisions = [Decision(identity, self.name, keep, reason) for identity, (keep, reason) in sorted(found.items())]
-        run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, name=shard.name)
+            if not is_candidate(trajectory, others):
+                continue
+            masked = any(mask_reason(turn, index, trajectory.pivot_turn) for index, turn in enumerate(trajectory.turns))
+            reason = self.sft_takes.refusal(trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked)
+            if reason is not None:
+                refused[trajectory.trajectory_id] = (False, reason)
+            else:
+                found_out = measures.get(trajectory.trajectory_id, {})
+                one = candidate(trajectory, found_out, effectful_by_name)
+                if self.config.sft.by_reward:
+                    drawn = draw_rank(run.flow.seed, trajectory.trajectory_id, found_out.get(REWARD))
+                    one = replace(one, rank=(drawn, *one.rank))
+                candidates.append(one)
+        if self.config.sft.by_reward and candidates and not any(REWARD in found for found in measures.values()):
+            raise SynthError(f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and none came before it")
+        found = refused | chosen(candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"})))
+        return [Decision(identity, self.name, keep, reason) for identity, (keep, reason) in sorted(found.items())]
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Chosen and not chosen by reason; what the composition of the loss was before and after."""
+        """Chosen and not chosen by reason; what the composition was before and after."""
         with connect(run.ledger) as connection:
-            sql = f"SELECT trajectory_id, keep, reason FROM decisions_all WHERE stage_key = '{stage_key}'"
-            verdicts = {identity: (keep, reason) for identity, keep, reason in connection.execute(sql).fetchall()}
-        taken = {identity for identity, (keep, _) in verdicts.items() if keep}
-        before, after = _compositions(run.ledger, set(verdicts), taken)
-        rejected = Counter(reason for keep, reason in verdicts.values() if not keep)
-        told = ("refusal", "easy task")
-        also = [f"{name}s {_share(before, name)} of the loss before, {_share(after, name)} after" for name in told if name in before]
-        return {
-            "kind": "method", "unit": "successes", "attempted": len(verdicts), "verified": len(taken), "rejected": dict(rejected),
-            "also": also, "composition": {"before": before, "after": after},
-        }  # fmt: skip
+            sql = f"SELECT trajectory_id, filter, keep, reason FROM decisions_all WHERE stage_key = '{stage_key}'"
+            rows = connection.execute(sql).fetchall()
+        of_tasks = {identity: (keep, reason) for identity, name, keep, reason in rows if name == self._rl_name}
+        of_rows = {identity: (keep, reason) for identity, name, keep, reason in rows if name != self._rl_name}
+        parts = [self._sft_report(run, of_rows)] if self.config.sft is not None else []
+        parts += [self._rl_report(run, of_tasks)] if self.config.rl is not None else []
+        return {"kind": "selection", "parts": parts}
+
+    def _sft_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
+        before, after = _compositions(run.ledger, {name: keep for name, (keep, _) in verdicts.items()})
+        told = {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"}
+        also = [f"{words} {share(before, trait)} of the loss before, {share(after, trait)} after" for trait, words in told.items()]
+        return {"for": "sft", "unit": "successes", **_counts(verdicts), "also": also, "composition": {"before": before, "after": after}}
+
+    def _rl_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
+        parts = [
+            (one.task_id, {**traits, "pass rate": band(one)})
+            for one, traits in rl_tasks(run.ledger, self.rl_takes)
+            if one.task_id in verdicts
+        ]
+        before = composition((traits, 1) for _, traits in parts)
+        after = composition((traits, 1) for identity, traits in parts if verdicts[identity][0])
+        bands = [f"{count} of {before['pass rate'][name]} {name}" for name, count in after.get("pass rate", {}).items()]
+        beside = Counter(reason for keep, reason in verdicts.values() if keep and reason != "chosen")
+        also = [f"taken by pass rate: {', '.join(bands)}"] if bands else []
+        also += [f"beside the ranked ones {count} {reason}" for reason, count in sorted(beside.items())]
+        return {"for": "rl", "unit": "tasks", **_counts(verdicts), "also": also, "composition": {"before": before, "after": after}}
+
+
+def _counts(verdicts: Mapping[str, tuple[bool, str]]) -> dict[str, Any]:
+    rejected = Counter(reason for keep, reason in verdicts.values() if not keep)
+    return {"attempted": len(verdicts), "verified": len(verdicts) - rejected.total(), "rejected": dict(rejected)}
 
 
 def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
@@ -121,19 +214,14 @@ def _standings(ledger: Ledger) -> dict[str, tuple[int, int]]:
     return {task: (trials, successes) for task, trials, successes in rows}
 
 
-def _compositions(ledger: Ledger, all_of_them: set[str], taken: set[str]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    standings = _standings(ledger)
-    candidates: list[Candidate] = []
-    known: dict[str, Mapping[str, Any]] = {}
-    for trajectory, task in with_tasks(ledger, ledger.trajectories(all_of_them)):
-        standing = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1)
-        candidates.append(candidate(trajectory, {}, effectful_by_name))
-        known[trajectory.trajectory_id] = traits(trajectory, task, easy=standing.easy)
-    return composition(candidates, known), composition((one for one in candidates if one.trajectory_id in taken), known)
-
-
-def _share(counts: Mapping[str, Mapping[str, int]], trait: str) -> str:
-    """How much of the loss falls to trajectories with a trait."""
-    found = counts.get(trait, {})
-    total = sum(found.values())
-    return f"{found.get('True', 0) / total:.0%}" if total else "nothing"
+def _compositions(ledger: Ledger, taken: Mapping[str, bool]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """How the loss (characters) lies by trait and by tool, over all that was decided on, and over what was `taken`."""
+    standings, measures = _standings(ledger), _measures(ledger)
+    parts: list[tuple[bool, Mapping[str, Hashable], int]] = []
+    for trajectory, task in with_tasks(ledger, ledger.trajectories(set(taken))):
+        easy = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
+        recovered = measures.get(trajectory.trajectory_id, {}).get("recovered") == 1.0
+        keep = taken[trajectory.trajectory_id]
+        parts.append((keep, traits(trajectory, task, easy=easy, recovered=recovered), loss_characters(trajectory)))
+        parts += [(keep, {"tool": tool}, size) for tool, size in loss_by_tool(trajectory)]
+    return composition((found, size) for _, found, size in parts), composition((found, size) for keep, found, size in parts if keep)

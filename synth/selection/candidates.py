@@ -1,6 +1,6 @@
 """What selection needs to know of a trajectory, from the trajectory and from what was found out about it before."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from schemas.task import Task
 from schemas.trajectory import Trajectory
@@ -8,9 +8,13 @@ from schemas.verdict import Verdict
 from synth.exporters.sft_rows import EVIDENCE, mask_reason
 from synth.provenance.linter import provenance
 from synth.selection.choosing import Candidate
-from synth.topology.trajectory_measures import process_kept, strategy
+from synth.topology.trajectory_measures import strategy
 
 TURN_BUCKETS = (4, 8, 16, 32)
+SECOND_EVIDENCE = "second_evidence"
+"""Score of a trajectory: how many of 4 live continuations from its first effectful turn passed."""
+PASSES = 2
+"""Of them that make a success proven (rigor.md 9)."""
 
 
 def is_candidate(trajectory: Trajectory, verdicts: Mapping[str, Verdict]) -> bool:
@@ -20,46 +24,56 @@ def is_candidate(trajectory: Trajectory, verdicts: Mapping[str, Verdict]) -> boo
 
 
 def candidate(trajectory: Trajectory, measures: Mapping[str, float], effectful: Callable[[str], bool]) -> Candidate:
-    """`measures`: what the stage topology found (efficiency, waste, recovered), as far as it ran."""
-    process = process_kept(trajectory)
+    """`measures`: what earlier stages found (efficiency, waste, recovered, second_evidence), as far as they ran.
+
+    What has evidence is better than what has none, whatever its length: the shortest success is often the lucky one (rigor.md 8.3).
+    """
+    found = evidence(trajectory, measures.get(SECOND_EVIDENCE))
     return Candidate(
         trajectory_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,
         strategy=strategy(trajectory, effectful),
         loss=loss_characters(trajectory),
-        rank=(-measures.get("waste", 0.0), measures.get("efficiency", 0.0)),
-        evidence=evidence(trajectory),
+        rank=(float(bool(found)), -measures.get("waste", 0.0), measures.get("efficiency", 0.0)),
+        evidence=found,
         recovered=measures.get("recovered", 0.0) == 1.0,
-        process_kept=process,
     )
 
 
-def evidence(trajectory: Trajectory) -> tuple[str, ...]:
-    """What stands behind a success besides its outcome: process constraints that were checked and kept; arguments that were all observed
-    and choices that were all singled out, where there are any to judge."""
-    found = []
-    parts = trajectory.check_result.parts if trajectory.check_result is not None else ()
-    if any(part.name == "process" and part.passed for part in parts):
-        found.append("process")
+def evidence(trajectory: Trajectory, passes: float | None = None) -> tuple[str, ...]:
+    """What stands behind a success besides its outcome, by name.
+
+    `provenance`: arguments that were all observed and choices that were all singled out, where there are any to judge; `process`:
+    constraints that the check looked at and found kept, unless provenance speaks against it: where the check needs them for a pass, they
+    say nothing beyond the pass; `reexecution`: at least two of four continuations from the first effectful turn pass.
+    """
     report = provenance(trajectory)
-    if report.justified and report.choices_justified is not False:
-        found.append("provenance")
-    return tuple(found)
+    guessed = report.justified is False or report.choices_justified is False
+    parts = trajectory.check_result.parts if trajectory.check_result is not None else ()
+    holds = {
+        "process": not guessed and any(part.name == "process" and part.passed for part in parts),
+        "provenance": not guessed and report.justified is True,
+        "reexecution": passes is not None and passes >= PASSES,
+    }
+    return tuple(name for name, found in holds.items() if found)
 
 
 def loss_characters(trajectory: Trajectory) -> int:
     """Characters of the turns that carry loss: texts, tool names and arguments."""
-    size = 0
+    return sum(size for _, size in loss_by_tool(trajectory))
+
+
+def loss_by_tool(trajectory: Trajectory) -> Iterator[tuple[str, int]]:
+    """(tool, characters) of each turn that carries loss; turns of several tools count for the first, those without calls for `says`."""
     for index, turn in enumerate(trajectory.turns):
         if mask_reason(turn, index, trajectory.pivot_turn) is None:
-            size += (
-                len(turn.content or "") + len(turn.thought or "") + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
-            )
-    return size
+            size = len(turn.content or "") + len(turn.thought or "") + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
+            yield turn.tool_calls[0].name if turn.tool_calls else "says", size
 
 
-def traits(trajectory: Trajectory, task: Task | None, easy: bool) -> dict[str, Hashable]:
-    """By what the composition of a selection is told: method, length, refusals, how easy the task is."""
+def traits(trajectory: Trajectory, task: Task | None, *, easy: bool, recovered: bool) -> dict[str, Hashable]:
+    """By what the composition of a selection is told: method, length, refusals, how easy the task is, whether it is a recovery."""
     refuses = None if task is None or task.check is None else bool(task.check.refusals)
     turns = next((f"up to {most}" for most in TURN_BUCKETS if len(trajectory.turns) <= most), f"over {TURN_BUCKETS[-1]}")
-    return {"synthesizer": trajectory.synthesizer, "turns": turns, "refusal": refuses, "easy task": easy}
+    known = {"synthesizer": trajectory.synthesizer, "turns": turns, "refusal": refuses}
+    return {**known, "easy task": easy, "recovery": recovered}

@@ -1,7 +1,7 @@
 """Which trajectories of a task are taken: greedy over strategies, within quotas of loss; deterministic, each with its reason."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     rank: tuple[float, ...] = ()
     evidence: tuple[str, ...] = ()
     recovered: bool = False
-    process_kept: bool = True
 
 
 class Quotas(msgspec.Struct, frozen=True):
@@ -38,11 +37,11 @@ def chosen(candidates: Sequence[Candidate], standings: Mapping[str, tuple[int, i
 
     A success of a task that passes in at most a quarter of its trials needs second evidence: rejection sampling on hard tasks
     concentrates luck (rigor: .49 of the passes where a task is truly solved once in twenty). Of one task every row has a strategy of
-    its own; a strategy that only one success shows must have kept the process, or be proven otherwise.
+    its own; a strategy that only one success shows is taken beside others only with evidence of its own, and never before them.
     """
     decided: dict[str, tuple[bool, str]] = {}
     by_task: dict[str, list[Candidate]] = {}
-    for candidate in sorted(candidates, key=lambda one: (one.task_id, *(-value for value in one.rank), one.trajectory_id)):
+    for candidate in sorted(candidates, key=_order):
         trials, successes = standings.get(candidate.task_id, (0, 0))
         if trials and successes <= HARD * trials and not candidate.evidence:
             decided[candidate.trajectory_id] = (False, "lucky_unproven")
@@ -56,20 +55,28 @@ def chosen(candidates: Sequence[Candidate], standings: Mapping[str, tuple[int, i
         taken += found[: shares.get(task, 0)]
         decided |= {one.trajectory_id: (False, "task_has_its_share") for one in found[shares.get(task, 0) :]}
     easy = {task for task, standing in tasks.items() if standing.easy}
-    taken = _within(taken, lambda one: one.task_id in easy, quotas.easy_share, "easy_tasks_have_their_share", decided)
-    taken = _within(taken, lambda one: one.recovered, quotas.recovery_share, "recoveries_have_their_share", decided)
+    left = len(taken) + 1
+    while len(taken) < left:  # each quota is a share of what the other leaves
+        left = len(taken)
+        taken = _within(taken, lambda one: one.task_id in easy, quotas.easy_share, "easy_tasks_have_their_share", decided)
+        taken = _within(taken, lambda one: one.recovered, quotas.recovery_share, "recoveries_have_their_share", decided)
     return decided | {one.trajectory_id: (True, "chosen") for one in taken}
 
 
+def _order(one: Candidate) -> tuple[str, tuple[float, ...], str]:
+    return one.task_id, tuple(-value for value in one.rank), one.trajectory_id
+
+
 def _one_per_strategy(found: Sequence[Candidate], decided: dict[str, tuple[bool, str]]) -> list[Candidate]:
-    """The best of each strategy, in order; a strategy seen once only with the process kept, or evidence of its own."""
+    """The best of each strategy, in order; one that a single success shows, without evidence, stands last and only where it is alone."""
     seen = Counter(one.strategy for one in found)
+    rare = {one.trajectory_id for one in found if seen[one.strategy] == 1 and not one.evidence}
     kept: list[Candidate] = []
     taken: set[Hashable] = set()
-    for one in found:
+    for one in sorted(found, key=lambda one: one.trajectory_id in rare):
         if one.strategy in taken:
             decided[one.trajectory_id] = (False, "strategy_taken")
-        elif kept and seen[one.strategy] == 1 and not (one.process_kept or one.evidence):
+        elif kept and one.trajectory_id in rare:
             decided[one.trajectory_id] = (False, "rare_strategy_unproven")
         else:
             taken.add(one.strategy)
@@ -97,12 +104,3 @@ def _within(
             room -= one.loss
         kept.append(one)
     return kept
-
-
-def composition(candidates: Iterable[Candidate], traits: Mapping[str, Mapping[str, Hashable]]) -> dict[str, dict[str, int]]:
-    """How much loss (characters) falls to each value of each trait: what a selection changes besides quality."""
-    found: dict[str, Counter[str]] = {}
-    for one in candidates:
-        for trait, value in traits[one.trajectory_id].items():
-            found.setdefault(trait, Counter())[str(value)] += one.loss
-    return {trait: dict(sorted(counts.items())) for trait, counts in found.items()}

@@ -1,5 +1,7 @@
 """Selection: how many rows a task gets, which of its successes they are, and what is said of the others."""
 
+from collections import Counter
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
@@ -7,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.selection.allocation import Standing, allocated
-from synth.selection.choosing import Candidate, Quotas, chosen, composition
+from synth.selection.choosing import Candidate, Quotas, chosen
+from synth.selection.composition import composition, share
 
 
 def success(name: str, task: str = "t", **changes: Any) -> Candidate:
@@ -53,10 +56,13 @@ def test_the_second_row_of_a_task_has_another_strategy() -> None:
     assert found["a"] == (False, "strategy_taken")
 
 
-def test_a_strategy_that_one_success_alone_shows_needs_the_process_or_proof() -> None:
-    common = [success("a", strategy="x"), success("b", strategy="x")]
-    rare = success("c", strategy="y", process_kept=False, evidence=())
-    assert chosen([*common, rare], {"t": (8, 4)}, Quotas())["c"] == (False, "rare_strategy_unproven")
+def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_and_stands_behind_them() -> None:
+    common = [success("a", strategy="x", rank=(1.0,), evidence=()), success("b", strategy="x", rank=(0.0,), evidence=())]
+    best_but_rare = success("c", strategy="y", rank=(9.0,), evidence=())
+    found = chosen([*common, best_but_rare], {"t": (8, 4)}, Quotas())
+    assert found["c"] == (False, "rare_strategy_unproven")
+    assert taken(found) == {"a"}
+    assert taken(chosen([best_but_rare], {"t": (8, 4)}, Quotas())) == {"c"}
 
 
 @pytest.mark.parametrize(("successes", "evidence", "kept"), [(2, (), False), (2, ("provenance",), True), (3, (), True)])
@@ -87,6 +93,31 @@ def test_recoveries_have_a_bounded_share_of_the_loss() -> None:
     assert len([name for name in taken(found) if name.startswith("r")]) == 2
 
 
+DRAWN = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 8), st.integers(1, 500), st.booleans(), st.integers(0, 3), st.booleans()), max_size=40
+)
+
+
+@given(DRAWN, st.integers(1, 5), st.floats(0.5, 4))
+def test_no_task_has_more_than_its_cap_and_no_kind_more_than_its_share(
+    drawn: list[tuple[int, int, int, bool, int, bool]], cap: int, per_task: float
+) -> None:
+    standings = {f"t{task}": (8, max(successes, 1)) for task, successes, *_ in drawn}
+    rows = [
+        success(f"{n}", f"t{task}", loss=loss, recovered=recovered, strategy=strategy, evidence=("process",) if proven else ())
+        for n, (task, _, loss, recovered, strategy, proven) in enumerate(drawn)
+    ]
+    found = chosen(rows, standings, Quotas(per_task=per_task, cap=cap))
+    assert found.keys() == {one.trajectory_id for one in rows}
+    kept = [one for one in rows if found[one.trajectory_id][0]]
+    by_task = Counter(one.task_id for one in kept)
+    assert all(count <= cap for count in by_task.values())
+    assert len({(one.task_id, one.strategy) for one in kept}) == len(kept)
+    for most, limited in ((0.15, lambda one: standings[one.task_id][1] >= 7), (0.10, lambda one: one.recovered)):
+        bounded = sum(one.loss for one in kept if limited(one))
+        assert bounded == sum(one.loss for one in kept) or bounded <= (most + 1e-9) * sum(one.loss for one in kept)
+
+
 def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
     rows = [success("a", "x"), success("b", "y")]
     assert taken(chosen(rows, {"x": (8, 8), "y": (8, 8)}, Quotas())) == {"a", "b"}
@@ -100,5 +131,7 @@ def test_the_order_in_which_candidates_come_changes_nothing(rows: list[Candidate
 
 
 def test_composition_is_counted_in_loss() -> None:
-    rows = [success("a", loss=30), success("b", loss=70)]
-    assert composition(rows, {"a": {"refusal": True}, "b": {"refusal": False}}) == {"refusal": {"False": 70, "True": 30}}
+    parts: list[tuple[dict[str, Hashable], int]] = [({"refusal": True}, 30), ({"refusal": False}, 70), ({"tool": "get"}, 5)]
+    found = composition(parts)
+    assert found == {"refusal": {"False": 70, "True": 30}, "tool": {"get": 5}}
+    assert (share(found, "refusal"), share(found, "recovery")) == ("30%", "nothing")
