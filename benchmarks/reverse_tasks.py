@@ -20,8 +20,6 @@ from synth.run.progress import PlainProgress
 
 EXPLORATIONS = 400
 SIGNATURES, SEVERAL_PERCENT, KILLED_PERCENT = 25, 40, 95
-FREE_WRITES = frozenset({"add_note"})
-"""What they write is free in every check: no goal asks for it."""
 
 
 def explored(explorations: int) -> tuple[Mapping[str, Any], float]:
@@ -46,7 +44,7 @@ def measure(explorations: int = EXPLORATIONS) -> Report:
     found, mutants = report["details"], report["details"]["mutants"]
     tasks = found["tasks"]
     writing = found["coverage"]["writing_tools"]
-    missing = sorted(tool for tool in WRITES - FREE_WRITES if not writing.get(tool, {}).get("tasks"))
+    missing = sorted(tool for tool in WRITES if not writing.get(tool, {}).get("tasks"))
     whole = explorations >= EXPLORATIONS
     rejected = ", ".join(f"{count} {reason}" for reason, count in report["rejected"].items()) or "none"
     return Report(
@@ -58,6 +56,7 @@ def measure(explorations: int = EXPLORATIONS) -> Report:
             Figure("distinct operations and goals, entities masked", found["kinds"]),
             Figure("tasks of several operations", _percent(found["several_operations"], tasks), "%", Target("at least", SEVERAL_PERCENT)),
             Figure("tasks with a refusal", found["refusals"], "", Target("at least", 1) if whole else None),
+            Figure("tasks that ask for an answer, with the commonest answer judged over 100 seeds (T7)", found["questions"]),
             Figure("writing tools that no task uses", len(missing), "", Target("at most", 0) if whole else None),
             Figure("mutants tried", mutants["made"]),
             Figure("mutants killed", _percent(mutants["killed"], mutants["made"]), "%", Target("at least", KILLED_PERCENT)),
@@ -65,7 +64,7 @@ def measure(explorations: int = EXPLORATIONS) -> Report:
             Figure("time per exploration, with all tests", 1000 * took_s / explorations, "ms"),
             Figure("time in all", took_s, "s"),
         ),
-        f"Rejected: {rejected}. Writing tools without a task: {', '.join(missing) or 'none'} ({', '.join(sorted(FREE_WRITES))} is free).",
+        f"Rejected: {rejected}. Writing tools without a task: {', '.join(missing) or 'none'}.",
     )
 
 

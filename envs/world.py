@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from envs.conformance.transcript import Transcript
+from schemas.check import ToldFact
 from schemas.environment import AgentTurn, Env, EnvSpec
 from schemas.policy import Episode, Policy
 from schemas.reverse import WriteGoal
@@ -18,13 +19,23 @@ Edits = Callable[[Task, Transcript], Iterable[tuple[str, Sequence[AgentTurn]]]]
 
 
 @dataclass(frozen=True)
+class Questions:
+    """What a goal can ask for: what a call of one of the `tools` shows. `elsewhere` says what a task that asks so would be answered in the
+    world of another seed, None where nobody could ask it there."""
+
+    tools: frozenset[str]
+    elsewhere: Callable[[Task, int], Sequence[ToldFact] | None]
+
+
+@dataclass(frozen=True)
 class World:
     """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time.
 
     `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
     `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a window of an exploration achieves;
-    `exploring` gives the settings of the start state in which an exploration with a seed takes place. `bots` must fail every task;
-    `mutants` of a solved episode must fail, `alternatives` must pass.
+    `exploring` gives the settings of the start state in which an exploration with a seed takes place; `on_request` are patterns of free
+    facts that a goal may ask for all the same; `questions`, of a world whose check knows answers, which answers it may ask for. `bots`
+    must fail every task; `mutants` of a solved episode must fail, `alternatives` must pass.
     """
 
     spec: EnvSpec
@@ -35,6 +46,8 @@ class World:
     user: UserScript | None = None
     write_goal: WriteGoal | None = None
     exploring: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = None
+    on_request: tuple[str, ...] = ()
+    questions: Questions | None = None
     bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
     mutants: Edits | None = None
     alternatives: Edits | None = None

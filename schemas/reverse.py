@@ -18,16 +18,17 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One turn of an exploration that changed the world's logical state, or that the world refused.
+    """One turn of an exploration that changed the world's logical state, that the world refused, or that showed something.
 
     `at` is its turn in the walk; `changed` are the paths whose facts differ, volatile ones left out; `denied` says by which rule the
-    world refused it: then nothing has changed.
+    world refused it: then nothing has changed. `shown` is what a look-up was answered; None for what is none.
     """
 
     at: int
     turn: AgentTurn
     changed: Mapping[str, Change]
     denied: str | None = None
+    shown: tuple[str, ...] | None = None
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -52,7 +53,9 @@ class Draft(msgspec.Struct, frozen=True):
     """A goal for a window in words: what the agent is told, what the world's user knows, what must be said beside the state's change.
 
     `low_level` has one instruction per operation; `structure` is the goal with its entities masked, by which distinct goals are
-    counted; `free` are path patterns that a right solution may change beside those that the world declares free.
+    counted (empty: by what its check demands); `free` are path patterns that a right solution may change beside those that the world
+    declares free, `asked` patterns of the world's free facts that this goal asks for, and that are not free in it. `answer` says the
+    `told` facts of a goal that asks for them alone, as an agent would.
     """
 
     goal: str
@@ -64,6 +67,8 @@ class Draft(msgspec.Struct, frozen=True):
     refusals: tuple[Refusal, ...] = ()
     process: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    answer: str = ""
     seed: int | None = None
 
 

@@ -58,7 +58,7 @@ def answer_to(plan: Plan, customer_id: str, request: Request) -> str | None:
             before = None if live is None else live["price_history"][0]["price"]
             return None if before is None else f"{about} the {request.colour} {request.noun} cost ${before:.2f} before."
         return None if variant is None else f"{about} the {request.colour} {request.noun} costs ${variant['price']:.2f} now."
-    if request.kind == "out_of_scope":
+    if request.kind in ("out_of_scope", "note"):
         return None
     order_id, _ = located(plan, customer_id, request)
     if order_id is None:

@@ -45,10 +45,11 @@ def parcel_facts(base: BaseWorld, order_id: str) -> tuple[ToldFact, ...]:
     return (ToldFact("status", shipment["status"], order_id), ToldFact("date", shipment["arrives"], order_id))
 
 
-def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
+def price_query(draw: Draw, spoken_of: Collection[str | None] = (), sku: str | None = None) -> Intent:
     """A question that concerns no order, and no product that was spoken of: the price now, or the one before."""
     products, variants = draw.base.tables["products"], draw.base.tables["variants"]
-    sku = draw.rng.choice([key for key in sorted(variants) if products[variants[key]["product_id"]]["noun"] not in spoken_of])
+    if sku is None:
+        sku = draw.rng.choice([key for key in sorted(variants) if products[variants[key]["product_id"]]["noun"] not in spoken_of])
     variant, noun = variants[sku], products[variants[sku]["product_id"]]["noun"]
     size = None if variant["size"] == "one" else variant["size"]
     words = f"{variant['colour']} {noun}" + (f" in size {size}" if size else "")

@@ -19,6 +19,8 @@ def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:
         return _price(plan, request)
     if request.kind == "out_of_scope":
         return _out_of_scope(plan, request)
+    if request.kind == "note":
+        return _note(plan, request)
     order_id, calls = located(plan, customer_id, request)
     if calls or order_id is None:
         return calls
@@ -54,6 +56,11 @@ def _out_of_scope(plan: Plan, request: Request) -> list[Call]:
     if any(name == "escalate" and made["reason_code"] == "out_of_scope" for name, made in plan.belief.writes):
         return []
     return [("escalate", {"reason_code": "out_of_scope", "summary": f"The customer asks: {request.text}"})]
+
+
+def _note(plan: Plan, request: Request) -> list[Call]:
+    made = {"ticket_id": request.ticket_id, "text": request.note}
+    return [] if ("add_note", made) in plan.belief.writes else [("add_note", made)]
 
 
 def _file(plan: Plan, customer_id: str) -> list[Call]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from envs.storefront.belief import Belief, Shown, call_signature, noun
 from envs.storefront.plan import Call
+from envs.storefront.reverse_look_ups import look_ups
 from envs.storefront.reverse_writes import line_sets, writes
 from envs.storefront.rules import NEEDED_FACTORS, Rules, above_limit
 from envs.storefront.tool_schemas import STORE_CREDIT
@@ -21,16 +22,18 @@ Calls = Sequence[Call]
 """The calls of one turn."""
 REFUSED_ONE_IN = 3
 """Orders with which a refused write may be tried, by their number: with all of them three of four tasks would have a refusal (measured)."""
+NOTES = ("Call me after six in the evening.", "The doorbell is broken, please knock.", "My neighbour takes in parcels for me.")
 OTHERS_MATTER = ("The customer asks us to stop the newsletter.", "The customer asks for a job in the warehouse.")
 
 
 def explorable(belief: Belief, rules: Rules, today: str) -> tuple[AgentTurn, ...]:
-    """At most 200 turns, in a fixed order: the next step towards a desk where writes may be made; then every write. A return that was
-    opened is refunded before anything else is done."""
+    """At most 200 turns, in a fixed order: the next step towards a desk where writes may be made; then every write, and what a customer
+    may want to know. A return that was opened is refunded before anything else is done."""
     stages = (_who, _file, _orders, _catalogue, _yes)
     turns = next((found for stage in stages if (found := list(stage(belief)))), None)
     if turns is None:
-        turns = list(_open_returns(belief, rules)) or [[call] for call in _writes(belief, rules, today) if _is_new(belief, call)]
+        free = (*_writes(belief, rules, today), *look_ups(belief, rules, today, _customer(belief)))
+        turns = list(_open_returns(belief, rules)) or [[call] for call in free if _is_new(belief, call)]
     at = belief.exchanges
     return tuple(
         AgentTurn(
@@ -174,4 +177,4 @@ def _writes(belief: Belief, rules: Rules, today: str) -> Iterator[Call]:
         yield from (("escalate", {"reason_code": "out_of_scope", "summary": summary}) for summary in OTHERS_MATTER)
     noted = {made.get("ticket_id") for _, made in belief.writes}
     for ticket_id in dict.fromkeys(ticket_id for ticket_id in belief.tickets if ticket_id not in noted):
-        yield "add_note", {"ticket_id": ticket_id, "text": "The customer called about their orders."}
+        yield from (("add_note", {"ticket_id": ticket_id, "text": text}) for text in NOTES)

@@ -13,6 +13,8 @@ from envs.storefront.intents import Intent
 from envs.storefront.plots import HELD_OUT_COMPOSITIONS
 from envs.storefront.process import PROCESS, breaches
 from envs.storefront.reverse_matters import Matter, matters
+from envs.storefront.reverse_notes import NOTES, note
+from envs.storefront.reverse_questions import answer, question
 from envs.storefront.reverse_refusals import denied_wish
 from envs.storefront.reverse_wishes import wish
 from envs.storefront.reverse_wording import instruction, structure
@@ -22,7 +24,7 @@ from envs.storefront.transcript import Exchange, exchanged
 from envs.storefront.world import BaseWorld
 from schemas.canonical import content_hash
 from schemas.check import Check, Facts
-from schemas.reverse import Draft, NoGoal, Window
+from schemas.reverse import Draft, NoGoal, Operation, Window
 
 MOST_REQUESTS = 6
 OF_THE_SCRIPT = frozenset({"R13"})
@@ -41,7 +43,7 @@ def write_goal(window: Window) -> Draft | NoGoal:
     customer_id = _customer(window, base, walk)
     if isinstance(customer_id, NoGoal):
         return customer_id
-    found = matters(window.operations, walk)
+    found = _wanted(window, walk)
     if isinstance(found, NoGoal):
         return found
     if len(found) > MOST_REQUESTS:
@@ -50,7 +52,10 @@ def write_goal(window: Window) -> Draft | NoGoal:
     name = f"storefront/reverse/{content_hash([base.seed, window.seed, [operation.turn for operation in window.operations]])}"
     intents: list[Intent] = []
     for number, matter in enumerate(found, start=1):
-        intent = _intent(matter, f"{name}/{number}", number, config, base, customer_id, changed)
+        if isinstance(matter, Operation):
+            intent = question(matter, walk, f"{name}/{number}", number, config, base, customer_id)
+        else:
+            intent = _intent(matter, f"{name}/{number}", number, config, base, customer_id, changed)
         if isinstance(intent, NoGoal):
             return intent
         intents.append(intent)
@@ -58,6 +63,13 @@ def write_goal(window: Window) -> Draft | NoGoal:
     if config.variant == "train" and any(composition <= kinds for composition in HELD_OUT_COMPOSITIONS):
         return NoGoal("held_out_composition")
     return _draft(window, name, config, base, customer_id, intents) if _is_all(intents, base, changed) else NoGoal("unasked_change")
+
+
+def _wanted(window: Window, walk: Sequence[Exchange]) -> Sequence[Matter | Operation] | NoGoal:
+    """What each request is about: one look-up, or what was written on one order."""
+    if all(operation.shown is not None for operation in window.operations):
+        return window.operations
+    return matters(window.operations, walk)
 
 
 def _customer(window: Window, base: BaseWorld, walk: Sequence[Exchange]) -> str | NoGoal:
@@ -82,6 +94,8 @@ def _customer(window: Window, base: BaseWorld, walk: Sequence[Exchange]) -> str 
 def _intent(
     matter: Matter, name: str, number: int, config: StorefrontConfig, base: BaseWorld, customer_id: str, changed: Facts
 ) -> Intent | NoGoal:
+    if matter.ticket_id is not None:
+        return note(matter, name, number, config, base, customer_id)
     if matter.rule is not None:
         return denied_wish(matter, name, number, config, base, customer_id)
     return wish(matter, name, number, config, base, customer_id, changed)
@@ -90,8 +104,9 @@ def _intent(
 def _is_all(intents: Sequence[Intent], base: BaseWorld, changed: Facts) -> bool:
     """Whether the requests ask for every change, and for no other."""
     required = tuple(row for intent in intents for row in intent.required)
-    free = tuple(path for intent in intents for path in intent.free)
-    return evaluate(Check(required=required, free=ALWAYS_FREE + free), base, changed, ()).passed
+    asked = NOTES if any(intent.request.kind == "note" for intent in intents) else ()
+    free = (*(path for path in ALWAYS_FREE if path not in asked), *(path for intent in intents for path in intent.free))
+    return evaluate(Check(required=required, free=free), base, changed, ()).passed
 
 
 def _draft(window: Window, name: str, config: StorefrontConfig, base: BaseWorld, customer_id: str, intents: Sequence[Intent]) -> Draft:
@@ -106,4 +121,6 @@ def _draft(window: Window, name: str, config: StorefrontConfig, base: BaseWorld,
         refusals=tuple(refusal for intent in said for refusal in intent.refusals),
         process=process_of(config, base),
         free=tuple(dict.fromkeys(path for intent in said for path in intent.free)),
+        asked=NOTES if any(intent.request.kind == "note" for intent in said) else (),
+        answer=answer(said),
     )

@@ -1,4 +1,4 @@
-"""What the writes of a window are about: one matter per order, in the order in which they were begun."""
+"""What the writes of a window are about: one matter per order, and per note, in the order in which they were begun."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,6 @@ from envs.storefront.tool_schemas import WRITES
 from envs.storefront.transcript import Exchange, decoded
 from schemas.reverse import NoGoal, Operation
 from schemas.trajectory import Source
-
-INCIDENTAL = frozenset({"add_note"})
-"""Writes that no customer asks for; what they write is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +22,11 @@ class Write:
 
 @dataclass(slots=True)
 class Matter:
-    """What was done, or refused, with one order (None: with none)."""
+    """What was done, or refused, with one order (None: with none), or noted on a ticket."""
 
     order_id: str | None
     writes: list[Write] = field(default_factory=list)
+    ticket_id: str | None = None
 
     @property
     def tools(self) -> frozenset[str]:
@@ -43,11 +41,11 @@ class Matter:
 
 def matters(operations: Sequence[Operation], walk: Sequence[Exchange]) -> list[Matter] | NoGoal:
     """The writes by order; no goal where an order was written on twice, as if of one request (a return and its refund are one)."""
-    found: dict[str | None, Matter] = {}
+    found: dict[tuple[str | None, str | None], Matter] = {}
     for operation in operations:
         for write in _writes(walk[operation.at]):
-            order_id = write.arguments.get("order_id")
-            found.setdefault(order_id, Matter(order_id)).writes.append(write)
+            order_id, ticket_id = write.arguments.get("order_id"), write.arguments.get("ticket_id")
+            found.setdefault((order_id, ticket_id), Matter(order_id, ticket_id=ticket_id)).writes.append(write)
     for matter in found.values():
         refused = [write for write in matter.writes if write.rule is not None]
         if len(matter.tools) < len(matter.writes) or (refused and len(matter.writes) > 1):
@@ -60,5 +58,5 @@ def _writes(exchange: Exchange) -> Iterator[Write]:
     tools = [observation for observation in exchange.observations if observation.source is Source.TOOL]
     for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
         denied = REFUSED.match(observation.content) if observation.error else None
-        if call.name in WRITES - INCIDENTAL and (denied is not None or not observation.error):
+        if call.name in WRITES and (denied is not None or not observation.error):
             yield Write(call.name, decoded(call.arguments) or {}, denied[1] if denied is not None else None)

@@ -9,6 +9,7 @@ from envs.storefront import mutants as wrong_solutions
 from envs.storefront.bots import BOTS as EVERY
 from envs.storefront.config import validated
 from envs.storefront.env import world_of
+from envs.storefront.reverse_notes import wrong_notes
 from envs.storefront.transcript import Exchange, legible, until_end
 from schemas.check import Check
 from schemas.environment import AgentTurn
@@ -30,8 +31,10 @@ def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
 def mutants(task: Task, transcript: Transcript) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
     """Wrong solutions, one edit away from a right one."""
-    for mutant in wrong_solutions.mutants(task, _exchanges(transcript), world_of(validated(task.env_config))):
+    exchanges, base = _exchanges(transcript), world_of(validated(task.env_config))
+    for mutant in wrong_solutions.mutants(task, exchanges, base):
         yield mutant.kind, mutant.turns
+    yield from wrong_notes(task.check or Check(), exchanges, base)
 
 
 def alternatives(task: Task, transcript: Transcript) -> Iterator[tuple[str, Sequence[AgentTurn]]]:

@@ -18,6 +18,9 @@ _INSTRUCTIONS: Mapping[str, str] = {
     "add_note": "Write a note to ticket {ticket_id}.",
     "escalate": "Escalate with the reason code {reason_code}.",
     "verify_identity": "Verify the {factor} of customer {customer_id}.",
+    "track_shipment": "Look where the parcel of order {order_id} is.",
+    "quote_refund": "Look up what a return of the lines {lines} of order {order_id} brings.",
+    "get_variant": "Look up the price of {sku}.",
     "ask_customer": "Ask the customer for the {field}.",
 }
 
@@ -49,7 +52,13 @@ def _shape(intent: Intent) -> str:
     request = intent.request
     item = None if request.noun is None else "<item by noun>" if request.colour is None else "<item>"
     order = _order(intent)
-    parts = [request.kind, item, order, "to <wanted>" if request.wanted is not None else None]
+    parts = [
+        "former price" if request.former else request.kind,
+        item,
+        order,
+        "on <ticket>" if request.ticket_id is not None else None,
+        "to <wanted>" if request.wanted is not None else None,
+    ]
     parts += ["to a card" if request.pay_to == "card" else "to <card>" if request.pay_to else None]
     parts += ["tell <total>" if request.tell_total else None]
     parts += [f"if {request.condition} else {request.otherwise}" if request.condition is not None else None]

@@ -16,11 +16,12 @@ Kind = Literal[
     "coupon",
     "compensation",
     "out_of_scope",
+    "note",
     "refund_query",
     "price_query",
     "track",
 ]
-WRITE_KINDS: tuple[Kind, ...] = ("cancel", "return", "exchange", "address", "coupon", "compensation", "out_of_scope")
+WRITE_KINDS: tuple[Kind, ...] = ("cancel", "return", "exchange", "address", "coupon", "compensation", "out_of_scope", "note")
 WANTED_FIELD: Mapping[Kind, str] = {"exchange": "colour", "address": "city", "coupon": "coupon"}
 """Under which field the customer is asked for what a request wants."""
 Condition = Literal["in_stock", "not_shipped", "refund_at_least"]
@@ -32,9 +33,10 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     An order is referred to by `order_id`, by an item in it (`colour`, `noun`), as the next one after the order with the item of `after`,
     as the gift of somebody (`gift_of`), or as the one placed for somebody (`gift_for`); an item by its noun alone where the colour is
     left out. `wanted` is the colour to change to, the city to send to, or the coupon's code, None where it was left out; `size` is told
-    where a variant is asked for; `pay_to` is where a refund must go: "card", or a card's last four digits; `tell_total` asks for the
-    order's total afterwards; `former` asks for the price before the present one. With a `condition`, `otherwise` is to be done where it
-    does not hold (None: nothing); `given` holds details that were stated without a question.
+    where a variant is asked for; `note` is what a note to the ticket `ticket_id` has to say, word for word; `pay_to` is where a refund
+    must go: "card", or a card's last four digits; `tell_total` asks for the order's total afterwards; `former` asks for the price before
+    the present one. With a `condition`, `otherwise` is to be done where it does not hold (None: nothing); `given` holds details that
+    were stated without a question.
     """
 
     number: int
@@ -50,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     gift_of: str | None = None
     gift_for: str | None = None
     pay_to: str | None = None
+    ticket_id: str | None = None
+    note: str | None = None
     former: bool = False
     condition: Condition | None = None
     least: float | None = None

@@ -21,6 +21,7 @@ _SILENT = "validation: the turn is empty; say something or call a tool"
 _TOO_LONG = f"validation: the text is longer than {MAX_TEXT} characters and was not delivered"
 _TOO_MANY = f"validation: at most {MAX_CALLS} calls are carried out in one turn"
 _RECEIPTS: dict[str, Kind] = {
+    "add_note": "note",
     "cancel_order": "cancel",
     "create_return": "return",
     "modify_lines": "exchange",

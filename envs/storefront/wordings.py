@@ -69,6 +69,10 @@ WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "train": ("What did the {item} cost before you last changed its price?",),
         "held_out": ("Which price did the {item} have before the present one?",),
     },
+    "note": {
+        "train": ('Please put a note on my ticket {ticket_id} that says, word for word: "{text}"',),
+        "held_out": ('Write this down on my ticket {ticket_id} exactly as I say it: "{text}"',),
+    },
     "out_of_scope": {
         "train": ("Please stop sending me your newsletter.", "Please correct my name in the raffle of your magazine."),
         "held_out": ("I would like to apply for a job in your warehouse.",),

@@ -8,6 +8,7 @@ from envs.conformance.transcript import Transcript, perform
 from envs.storefront import WORLD
 from envs.storefront.belief import REFUSED
 from envs.storefront.env import StorefrontEnv
+from envs.storefront.reverse_look_ups import LOOK_UPS
 from envs.storefront.tool_schemas import WRITES
 from schemas.environment import AgentTurn, Opening
 from schemas.reverse import Change, Draft, NoGoal, Operation, Window
@@ -17,6 +18,7 @@ from synthesizers.reverse.exploration import changes, of_goals
 from synthesizers.reverse.zones import check_of
 
 FIRST_WORLDS = range(24)
+ZONES = {**WORLD.spec.facts, **dict.fromkeys(WORLD.on_request, "required")}
 
 
 class Desk:
@@ -55,9 +57,10 @@ class Desk:
         for turn in turns:
             before = await self.env.facts()
             seen = (await self.look(turn)).observations[0]
-            changed: dict[str, Change] = of_goals(changes(before, await self.env.facts()), self.env.spec.facts)
+            changed: dict[str, Change] = of_goals(changes(before, await self.env.facts()), ZONES)
             denied = REFUSED.match(seen.content) if seen.error else None
-            self.operations.append(Operation(len(self.walk) - 1, turn, changed, denied[1] if denied is not None else None))
+            shown = None if changed or seen.error or turn.tool_calls[0].name not in LOOK_UPS else (seen.content,)
+            self.operations.append(Operation(len(self.walk) - 1, turn, changed, denied[1] if denied is not None else None, shown))
         return self
 
     async def offered(self, tool: str) -> list[AgentTurn]:
@@ -110,6 +113,12 @@ async def passes(task: Task, turns: Sequence[AgentTurn]) -> bool:
     return (await perform(WORLD.open({}), task, turns)).verdict.passed
 
 
+async def is_told(task: Task, turns: Sequence[AgentTurn]) -> bool:
+    """Whether these turns tell what the task asks for."""
+    parts = (await perform(WORLD.open({}), task, turns)).verdict.parts
+    return all(part.passed for part in parts if part.name == "told")
+
+
 Deed = Callable[[Desk], Awaitable[bool]]
 
 
@@ -135,6 +144,20 @@ def then(*deeds: Deed) -> Deed:
 
     async def act(desk: Desk) -> bool:
         return all([await deed(desk) for deed in deeds])
+
+    return act
+
+
+def looked_up(tool: str) -> Deed:
+    """The first of what is offered of a tool whose answer a customer asks for."""
+
+    async def act(desk: Desk) -> bool:
+        for turn in await desk.offered(tool):
+            await desk.act(turn)
+            if not isinstance(await desk.drafted(), NoGoal):
+                return True
+            desk.operations.clear()
+        return False
 
     return act
 

@@ -13,6 +13,7 @@ from envs.storefront.belief import REFUSED
 from envs.storefront.config import validated
 from envs.storefront.env import world_of
 from envs.storefront.reverse_affordances import MOST
+from envs.storefront.reverse_look_ups import LOOK_UPS
 from envs.storefront.self_play import at_once
 from envs.storefront.tool_schemas import WRITES
 from schemas.environment import AgentTurn
@@ -90,13 +91,13 @@ def test_asking_what_could_be_done_never_fails_whatever_was_done_before_with_who
     at_once(walk())
 
 
-def test_every_writing_tool_is_offered_to_explorers_of_a_few_worlds() -> None:
+def test_every_writing_tool_and_every_look_up_that_answers_is_offered_to_explorers_of_a_few_worlds() -> None:
     async def tools(world: int) -> set[str]:
         desk = await Desk({"world_seed": world}).prepare()
         turns: list[AgentTurn] = list(await desk.env.affordances())
         return {call.name for turn in turns for call in turn.tool_calls}
 
-    assert set.union(*(at_once(tools(world)) for world in range(3))) == WRITES
+    assert set.union(*(at_once(tools(world)) for world in range(3))) == WRITES | LOOK_UPS
 
 
 def test_a_return_that_was_opened_is_refunded_before_anything_else() -> None:

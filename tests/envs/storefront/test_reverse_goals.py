@@ -16,6 +16,7 @@ from envs.storefront.env import world_of
 from envs.storefront.monitor import truth_of
 from envs.storefront.people import PROPER_NAMES
 from envs.storefront.reverse_matters import Matter, Write
+from envs.storefront.reverse_questions import elsewhere
 from envs.storefront.reverse_trials import FIRST_WORLD
 from envs.storefront.reverse_wishes import wish
 from envs.storefront.script import read_script
@@ -25,7 +26,7 @@ from schemas.check import Check
 from schemas.environment import AgentTurn
 from schemas.reverse import Draft, NoGoal
 from schemas.task import Task
-from tests.envs.storefront.exploring import DONE, found, one, passes, solution, task_of, then, wandered
+from tests.envs.storefront.exploring import DONE, found, is_told, looked_up, one, passes, solution, task_of, then, wandered
 from tests.envs.storefront.playing import expert_episode
 
 PLAIN = {"mix": {"ambiguous": 0, "conditional": 0}, "description_share": 0, "relation_share": 0, "missing": 0, "changes_of_mind": 0}
@@ -194,13 +195,52 @@ def test_a_mix_of_conditional_tasks_asks_under_a_condition_that_holds(kind: str)
     assert at_once(try_out()) == ({"return": "refund_at_least", "exchange": "in_stock", "cancel": "not_shipped"}[kind], True)
 
 
-def test_a_note_beside_a_deed_leaves_the_goal_as_it_is() -> None:
-    async def try_out() -> list[str]:
+def test_a_note_is_asked_for_word_for_word_and_notes_are_free_no_more() -> None:
+    async def try_out() -> tuple[Task, Task, list[str]]:
         desk = await found(then(one("add_note"), one("cancel_order")), {})
-        task = await desk.task()
-        return [request.kind for request in read_script(task.script).requests] + [str((await solution(task)).verdict.passed)]
+        task, bare = await desk.task(), await (await found(DONE["cancel"], {})).task()
+        return task, bare, [request.kind for request in read_script(task.script).requests] + [str((await solution(task)).verdict.passed)]
 
-    assert at_once(try_out()) == ["cancel", "True"]
+    task, bare, said = at_once(try_out())
+    made = next(row for row in (task.check or Check()).required if row.table == "notes").where
+    assert said == ["note", "cancel", "True"]
+    assert f'"{made["text"]}"' in task.goal
+    assert str(made["ticket_id"]) in task.goal
+    assert "notes/*/*" not in (task.check or Check()).free
+    assert "notes/*/*" in (bare.check or Check()).free, "where none is asked for, they stay free"
+
+
+@pytest.mark.parametrize(("tool", "kind"), [("track_shipment", "track"), ("quote_refund", "refund_query"), ("get_variant", "price_query")])
+def test_what_was_looked_up_is_a_question_that_the_expert_answers_and_no_mutant_does(tool: str, kind: str) -> None:
+    async def try_out() -> tuple[Task, list[bool], tuple[int, list[str]], bool, bool]:
+        desk = await found(looked_up(tool), {})
+        draft, task = await desk.drafted(), await desk.task()
+        assert isinstance(draft, Draft)
+        said, walk = AgentTurn(draft.answer), [AgentTurn(turn.content, turn.tool_calls) for turn in desk.walk]
+        solved = [(await solution(task, seed)).verdict.passed for seed in STRATEGIES]
+        return task, solved, await survivors(task), await is_told(task, [*walk, said]), await is_told(task, [said])
+
+    task, solved, (made, alive), told, guessed = at_once(try_out())
+    assert [request.kind for request in read_script(task.script).requests] == [kind]
+    assert task.check is not None
+    assert (bool(task.check.told), task.check.required, task.check.refusals) == (True, (), ())
+    assert not [fact for fact in task.check.told if str(fact.value) in task.goal]
+    assert (solved, alive) == ([True] * len(STRATEGIES), [])
+    assert made >= 5
+    assert (told, guessed) == (True, False), "the answer counts after the look-up, and not before"
+
+
+def test_the_answer_to_a_question_is_another_one_in_the_worlds_of_other_seeds() -> None:
+    async def task_with(tool: str) -> Task:
+        return await (await found(looked_up(tool), {})).task()
+
+    for tool in ("track_shipment", "quote_refund", "get_variant"):
+        task = at_once(task_with(tool))
+        found_there = [elsewhere(task, seed) for seed in range(12)]
+        types = {tuple(fact.type for fact in told) for told in found_there if told is not None}
+        assert task.check is not None
+        assert types == {tuple(fact.type for fact in task.check.told)}
+        assert len({tuple(fact.value for fact in told) for told in found_there if told is not None}) > 6
 
 
 def test_a_structure_names_no_entity_and_is_shared_by_requests_that_differ_in_entities_alone() -> None:

@@ -87,18 +87,24 @@ def test_a_write_without_a_yes_is_no_task() -> None:
     assert at_once(try_out()) == NoGoal("policy_breach:R2")
 
 
-@pytest.mark.parametrize(
-    ("deed", "reason"),
-    [
-        (one("create_return"), "half_a_return"),
-        (one("add_note"), "nothing_asked_for"),
-    ],
-)
-def test_half_a_thing_and_what_nobody_asks_for_are_no_tasks(deed: Deed, reason: str) -> None:
+def test_half_a_thing_is_no_task() -> None:
     async def try_out() -> Draft | NoGoal:
-        return await (await found(deed, {})).drafted()
+        return await (await found(one("create_return"), {})).drafted()
 
-    assert at_once(try_out()) == NoGoal(reason)
+    assert at_once(try_out()) == NoGoal("half_a_return")
+
+
+def test_a_note_on_the_ticket_of_somebody_else_is_no_task() -> None:
+    async def try_out() -> Draft | NoGoal:
+        desk = await found(one("add_note"), {})
+        own = desk.operations[0].turn.tool_calls[0].parsed()["ticket_id"]
+        other = await Desk(desk.settings).prepare()
+        await other.act(call("add_note", ticket_id="T-10000" if own != "T-10000" else "T-10001", text="Call back."))
+        return await other.drafted()
+
+    reason = at_once(try_out())
+    assert isinstance(reason, NoGoal)
+    assert reason.reason in ("note_on_another_ticket", "policy_breach:R1")
 
 
 def test_an_order_that_is_moved_and_then_cancelled_makes_no_goal_and_a_fraud_that_nobody_reported_neither() -> None:

@@ -84,7 +84,7 @@ def harvest(seed: int) -> Harvest:
     async def write(window: Window) -> Draft | NoGoal:
         return WORLD.write_goal(window)
 
-    ground = Ground(WORLD, "textworld", WORLD.exploring(SMALL, seed), seed, None, None, "x/0", 4, write)
+    ground = Ground(WORLD, "textworld", WORLD.exploring(SMALL, seed), seed, None, None, "x/0", 4, True, write)
     return asyncio.run(harvested(ground, 25, 10, 2, Experience()))
 
 
