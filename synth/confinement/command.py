@@ -80,10 +80,18 @@ def _other_user(folder: Path) -> list[str]:
     """Where we are root, becomes a user that nobody else is: its processes are counted apart, and files of others are not its own."""
     if os.geteuid() != 0:
         return []
+    user = hand_over(folder)
+    return [_place("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+
+
+def hand_over(folder: Path) -> int:
+    """Makes a folder and all in it the property of the user that works in it, where we are root; which user that is."""
+    if os.geteuid() != 0:
+        return os.geteuid()
     user = _FIRST_UID + folder.stat().st_ino % _UIDS
     for path in [folder, *folder.rglob("*")]:
         os.chown(path, user, user, follow_symlinks=False)
-    return [_place("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+    return user
 
 
 def _place(program: str) -> str:

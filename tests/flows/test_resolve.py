@@ -35,7 +35,7 @@ def refusal(**changes: Any) -> str:
     [
         (
             {"env": {"name": "nowhere"}},
-            "env.name: unknown world 'nowhere'; known: echo, storefront, textworld, or your own as package.module:attribute",
+            "env.name: unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your own as package.module:attribute",
         ),
         ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not an envs.world.World"),
         (

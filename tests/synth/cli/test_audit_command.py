@@ -76,7 +76,7 @@ def test_every_planted_hole_is_exit_1_and_named(name: str, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "unknown world 'nowhere'; known: echo, storefront, textworld, or your own as package.module:attribute"),
+        (["nowhere"], "unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your own as package.module:attribute"),
         (["no.such.package:WORLD"], "cannot import no.such.package"),
         (["echo", "--set", "turms=3"], "--set turms is not a setting; allowed: blocking_ms, drift_at_turn"),
         (["echo", "--set", "turns=many"], "--set turns: must be a whole number"),

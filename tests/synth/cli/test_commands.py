@@ -90,7 +90,7 @@ def test_a_dry_run_checks_and_makes_nothing(tmp_path: Path) -> None:
         ("name: x\nstges: []\n", "stges is not a setting; allowed: env, max_cost_usd, max_hours, max_tokens, models, name, seed, stages"),
         ("stages: []\n", "name is missing"),
         ("name: a/b\n", "name: a folder is called after it"),
-        ("name: x\nenv: {name: nowhere}\n", "unknown world 'nowhere'; known: echo, storefront"),
+        ("name: x\nenv: {name: nowhere}\n", "unknown world 'nowhere'; known: echo, mcp, storefront"),
         ("name: x\nenv: {name: echo, tasks: many}\n", "env.tasks: must be a whole number"),
         ("name: x\nenv: {name: 'no_such_package:WORLD'}\n", "cannot import no_such_package: it is not installed, nor in "),
         ("name: x\nenv: {name: echo}\nmodels: {explorer: {model: m}}\nstages: [rollout]\n", "OPENAI_API_KEY is not set"),

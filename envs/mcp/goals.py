@@ -1,0 +1,73 @@
+"""What an exploration of a folder has achieved, as a goal in words: one sentence per row of the difference, never from the calls."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from envs.fact_pattern import matches
+from envs.mcp.settings import McpSettings
+from schemas.check import Facts, Scalar
+from schemas.reverse import Draft, NoGoal, Window
+
+LONGEST_GOAL = 4000
+Rows = Mapping[tuple[str, str], Mapping[str, Scalar]]
+
+
+def write_goal(window: Window) -> Draft | NoGoal:
+    """Every row that is other at the end than at the start is told, with its content; what was undone again is no goal."""
+    settings = McpSettings.model_validate(dict(window.env_config))
+    before, after = _rows(window.start, settings.free), _rows(window.end, settings.free)
+    said: list[str] = []
+    kinds: list[str] = []
+    for row in sorted(before.keys() | after.keys()):
+        if before.get(row) == after.get(row):
+            continue
+        sentence = _gone(row, before[row]) if row not in after else _there(row, after[row], known=row in before)
+        if sentence is None:
+            return NoGoal("content_not_tellable")
+        said.append(sentence)
+        columns = sorted((after.get(row) or before[row]).keys())
+        kinds.append(f"{row[0]} {'gone' if row not in after else 'changed' if row in before else 'new'} {' '.join(columns)}")
+    if not said:
+        return NoGoal("undone_again")
+    goal = " ".join(said)
+    if len(goal) > LONGEST_GOAL:
+        return NoGoal("too_long_to_tell")
+    calls = tuple(f"Call {call.name} with {call.arguments}." for operation in window.operations for call in operation.turn.tool_calls)
+    return Draft(goal=goal, low_level=calls, structure="; ".join(sorted(kinds)), free=settings.free)
+
+
+def _rows(facts: Facts, free: tuple[str, ...]) -> Rows:
+    rows: defaultdict[tuple[str, str], dict[str, Scalar]] = defaultdict(dict)
+    for path, value in facts.items():
+        if not any(matches(pattern, path) for pattern in free):
+            table, key, column = path.split("/", 2)
+            rows[(table, key)][column] = value
+    return rows
+
+
+def _there(row: tuple[str, str], columns: Mapping[str, Scalar], *, known: bool) -> str | None:
+    table, key = row
+    if table == "folder":
+        return f"There is to be a folder {unquote(key)}."
+    if table == "record":
+        return f"In {unquote(key.partition(':')[0])} there is to be a record with {_fields(columns)}."
+    if set(columns) != {"content"}:
+        return None
+    is_to = "is to hold exactly" if known else "is to be made, holding exactly"
+    text = json.dumps(columns["content"], ensure_ascii=False)
+    return f"The file {unquote(key)} {is_to} this text, given as a JSON string: {text}."
+
+
+def _gone(row: tuple[str, str], columns: Mapping[str, Scalar]) -> str:
+    table, key = row
+    if table == "record":
+        return f"The record with {_fields(columns)} is to be gone from {unquote(key.partition(':')[0])}."
+    return f"The {table} {unquote(key)} is to be gone."
+
+
+def _fields(columns: Mapping[str, Scalar]) -> str:
+    told = [f"{name} {json.dumps(value, ensure_ascii=False)}" if isinstance(value, str) and value[:1] not in "[{" else f"{name} {value}"
+            for name, value in sorted(columns.items())]  # fmt: skip
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
