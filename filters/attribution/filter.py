@@ -1,0 +1,140 @@
+"""The filter `attribution`: every failed run with the agent, the turn and the mode of what decided it. It annotates, it drops nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from filters.attribution.asking import about_all, about_step, read_all, read_step
+from filters.attribution.rules import Attribution, by_rules
+from filters.attribution.suspects import own_turns
+from schemas.filter import Case, Filter, Measure
+from schemas.outcome import Outcome
+from schemas.verdict import Verdict
+from synth.failure_modes import LEGEND_VERSION
+from synth.run.asking import Answer
+from synth.run.means import Means
+
+METRIC = "attribution"
+JUDGED = {"all_at_once": "judge_all_at_once", "step_by_step": "judge_step_by_step"}
+
+
+class AttributionConfig(BaseModel):
+    """`by`: rules from the transcript, or the model of `role`, asked `samples` times about the whole log or about one step after another.
+
+    `truncated`: runs that a limit ended too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by: Literal["rules", "all_at_once", "step_by_step"] = "rules"
+    role: str = "judge"
+    samples: int = Field(default=3, ge=1, le=25)
+    temperature: float = Field(default=0.5, ge=0, le=2)
+    truncated: bool = False
+
+
+class _Lost(msgspec.Struct, frozen=True):
+    """Why there is no attribution; `detail` None: a ceiling kept a question from being asked."""
+
+    detail: dict[str, Any] | None
+
+
+async def measure(case: Case, config: AttributionConfig, means: Means) -> Sequence[Measure]:
+    """One row `attribution` per run: the turn, 1 by rules or the share of the judge's draws that agree; undefined for what did not fail."""
+    wanted = {Outcome.FAILURE, Outcome.TRUNCATED} if config.truncated else {Outcome.FAILURE}
+    if case.trajectory.outcome not in wanted or not own_turns(case.trajectory):
+        return [Measure(METRIC, None, detail={"reason": _why_not(case)})]
+    found: Attribution | _Lost | None
+    if config.by == "rules":
+        found = by_rules(case.trajectory)
+    else:
+        found = await (_at_once if config.by == "all_at_once" else _by_steps)(case, config, means)
+    if isinstance(found, _Lost):
+        return [] if found.detail is None else [Measure(METRIC, None, detail=found.detail)]
+    if found is None:
+        return [Measure(METRIC, None, detail={"reason": "no_step_named"})]
+    detail = {
+        "agent": found.agent,
+        "mode": found.mode,
+        "legend_version": LEGEND_VERSION,
+        "by": "rules" if config.by == "rules" else JUDGED[config.by],
+        "rule": found.rule,
+        "why": found.why,
+    }
+    return [Measure(METRIC, found.agreement, found.turn, detail)]
+
+
+def _why_not(case: Case) -> str:
+    return "no_own_turn" if case.trajectory.outcome is Outcome.FAILURE else case.trajectory.outcome.value
+
+
+async def _at_once(case: Case, config: AttributionConfig, means: Means) -> Attribution | _Lost:
+    """The turn that most draws name, the earliest of equals; the share is of all draws."""
+    said = await _draws(
+        [partial(means.ask, config.role, about_all(case, draw, config.temperature), partial(read_all, case.trajectory))
+         for draw in range(config.samples)],
+        config.samples,
+    )  # fmt: skip
+    if isinstance(said, _Lost):
+        return said
+    votes = Counter(one.turn for one in said)
+    turn = min(votes, key=lambda at: (-votes[at], at))
+    first: Attribution = next(one for one in said if one.turn == turn)
+    return msgspec.structs.replace(first, agreement=votes[turn] / config.samples)
+
+
+async def _by_steps(case: Case, config: AttributionConfig, means: Means) -> Attribution | _Lost | None:
+    """The first turn that more than half of its draws call decisive; None where they call none so."""
+    for turn in own_turns(case.trajectory):
+        reader = partial(read_step, case.trajectory, turn.index)
+        said = await _draws(
+            [partial(means.ask, config.role, about_step(case, turn.index, draw, config.temperature), reader)
+             for draw in range(config.samples)],
+            config.samples,
+        )  # fmt: skip
+        if isinstance(said, _Lost):
+            return said
+        decisive = [one for one in said if isinstance(one, Attribution)]
+        if 2 * len(decisive) > config.samples:
+            return msgspec.structs.replace(decisive[0], agreement=len(decisive) / config.samples)
+    return None
+
+
+async def _draws(asks: Sequence[Any], samples: int) -> list[Any] | _Lost:
+    """What the draws say; lost where a server failed, a ceiling stopped it, or too few of them could be read (a fault of the judge)."""
+    said, unread = [], []
+    for ask in asks:
+        answer: Answer[Any] = await ask()
+        if answer.value is not None:
+            said.append(answer.value)
+        elif answer.fault is not None:
+            return _Lost({"fault": answer.fault.fault, "message": answer.fault.detail[:300]})
+        elif answer.unreadable is None:
+            return _Lost(None)
+        else:
+            unread.append(answer.unreadable[:300])
+    if len(said) < min(2, samples):
+        return _Lost({"fault": "judge", "message": f"{len(unread)} of {samples} answers could not be read: {unread[0]}"})
+    return said
+
+
+async def judge(case: Case, config: AttributionConfig) -> Verdict:
+    """Always undefined: an attribution is a suspicion, and no reason to keep or to drop."""
+    found = next((one for one in case.measures if one.metric == METRIC), None)
+    detail = {} if found is None else dict(found.detail or {})
+    if found is None or "fault" in detail:
+        return Verdict(None, "judge_fault", detail=detail)
+    return Verdict(None, str(detail["reason"] if found.value is None else detail["mode"]), found.value)
+
+
+FILTER = Filter(
+    AttributionConfig,
+    judge,
+    measure=measure,
+    measured=("by", "role", "samples", "temperature", "truncated"),
+    roles=lambda config: () if config.by == "rules" else (config.role,),
+)

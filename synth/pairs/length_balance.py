@@ -1,0 +1,78 @@
+"""What length alone says of which side was chosen, and the fewest pairs to leave out until it says little.
+
+A classifier that sees nothing but length ranks all sides, chosen and rejected pooled, by it: its AUC is P(chosen longer) + P(equal) / 2
+over all (chosen, rejected) combinations, and 1 minus that where the shorter is chosen.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+FEWEST = 20
+"""Pairs below which an AUC is noise, and nothing is left out for it."""
+
+
+class Lengths(msgspec.Struct, frozen=True):
+    """One pair's two lengths in characters."""
+
+    pair_id: str
+    chosen: int
+    rejected: int
+
+    @property
+    def direction(self) -> int:
+        return (self.chosen > self.rejected) - (self.chosen < self.rejected)
+
+
+def raw_auc(pairs: Sequence[Lengths]) -> float:
+    """P(chosen longer) + P(equal) / 2 over all combinations of a chosen with a rejected side."""
+    rejected = sorted(pair.rejected for pair in pairs)
+    wins = sum(bisect_left(rejected, pair.chosen) + bisect_right(rejected, pair.chosen) for pair in pairs)
+    return wins / (2 * len(pairs) ** 2)
+
+
+def length_auc(pairs: Sequence[Lengths]) -> float | None:
+    """The AUC of the better of both directions; None with fewer than 20 pairs."""
+    if len(pairs) < FEWEST:
+        return None
+    auc = raw_auc(pairs)
+    return max(auc, 1 - auc)
+
+
+def chosen_longer(pairs: Sequence[Lengths]) -> float | None:
+    """Share of the pairs whose chosen side is the longer, ties half; None with fewer than 20 pairs."""
+    if len(pairs) < FEWEST:
+        return None
+    return 0.5 + sum(pair.direction for pair in pairs) / (2 * len(pairs))
+
+
+def balanced(pairs: Iterable[Lengths], most: float) -> list[Lengths]:
+    """As many pairs as keep the AUC at or below `most`, in the order of their ids.
+
+    Left out are pairs of the direction that there is too much of, those with the smallest ids first: a sample of it, whatever by how much
+    they differ, since the largest differences (to ask or to act) are worth the most. Where no sample of 20 holds, none is kept.
+    """
+    every = sorted(pairs, key=lambda pair: pair.pair_id)
+    auc = length_auc(every)
+    if auc is None or auc <= most:
+        return every
+    too_much = 1 if raw_auc(every) > 0.5 else -1
+    leaning = [pair.pair_id for pair in every if pair.direction == too_much]
+
+    def without(count: int) -> list[Lengths]:
+        gone = set(leaning[:count])
+        return [pair for pair in every if pair.pair_id not in gone]
+
+    def leans(count: int) -> bool:
+        left = without(count)
+        auc = raw_auc(left) if left else 0.5
+        return (auc if too_much == 1 else 1 - auc) > most
+
+    low, high = 0, len(leaning)
+    while low < high:  # the fewest whose absence stops the leaning
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if leans(middle) else (low, middle)
+    left = without(low)
+    found = length_auc(left)
+    return left if found is not None and found <= most else []

@@ -1,0 +1,88 @@
+"""States beside the trajectories that their rows name, a hundred states in memory at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+import duckdb
+import msgspec
+
+from schemas.outcome import Outcome
+from schemas.task import Task
+from schemas.trajectory import Authorship, Trajectory
+from schemas.verdict import Verdict
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+from synth.pairs.experiments import CHUNK, REPAIR, Experiment, State, states
+from synth.pairs.turns import policy_name
+from synth.run.redactions import of_chunk
+
+EXPERT = "expert"
+SECRETS = "secrets"
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """A state, the trajectories that its rows name, whatever flow played them, their verdicts by filter, and the task.
+
+    `models`: the flow's models by role.
+    """
+
+    state: State
+    trajectories: Mapping[str, Trajectory]
+    verdicts: Mapping[str, Mapping[str, Verdict]]
+    task: Task | None
+    models: Mapping[str, str]
+
+    @property
+    def own(self) -> Trajectory | None:
+        """The trajectory that the state is of; None where its shard is lost or it has no such turn."""
+        found = self.trajectories.get(self.state.trajectory_id)
+        return found if found is not None and self.state.turn < len(found.turns) else None
+
+    def solved(self, row: Experiment) -> Trajectory | None:
+        """The first of the counted continuations of a row's better act that passed."""
+        known = (self.trajectories[identity] for identity in row.pos_ids if identity in self.trajectories)
+        return next((one for one in known if one.outcome is Outcome.SUCCESS and self.state.turn < len(one.turns)), None)
+
+    def author(self, row: Experiment, own: Trajectory) -> tuple[str, Authorship]:
+        """The policy that proposed a row's better act, and who wrote it; corrections come from the world's expert."""
+        if row.metric == REPAIR:
+            return EXPERT, Authorship.SCRIPTED
+        source = row.alternative_from
+        by = policy_name(own) if source == own.role else self.models.get(source, source)
+        return by, Authorship(row.alternative_authorship)
+
+
+def scenes(ledger: Ledger, metrics: Sequence[str]) -> Iterator[Scene]:
+    """Every state with such rows; trajectories as they may leave the machine, secrets taken out."""
+    given = (ledger.state.flow or {}).get("models") or {}
+    models = {name: str(role["model"]) for name, role in given.items() if role.get("model")}
+    with connect(ledger) as connection:
+        scanned = connection.execute("SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]).fetchone() != (0,)
+        waiting = states(ledger, connection, metrics)
+        while chunk := list(islice(waiting, CHUNK)):
+            wanted = {identity for state in chunk for identity in _named(state)}
+            read = list(ledger.trajectories(wanted, every=True))
+            tasks = ledger.tasks({one.task_id for one in read}, every=True)
+            found = {one.trajectory_id: one for one in of_chunk(connection, read)}
+            verdicts = _verdicts(connection, list(found), scanned=scanned)
+            for state in chunk:
+                own = found.get(state.trajectory_id)
+                yield Scene(state, found, verdicts, None if own is None else tasks.get(own.task_id), models)
+
+
+def _named(state: State) -> Iterator[str]:
+    yield state.trajectory_id
+    for row in state.rows:
+        yield from row.pos_ids
+        yield from filter(None, (row.retry, row.clean_twin_id))
+
+
+def _verdicts(connection: duckdb.DuckDBPyConnection, identities: list[str], *, scanned: bool) -> dict[str, dict[str, Verdict]]:
+    found: dict[str, dict[str, Verdict]] = {}
+    sql = "SELECT trajectory_id, filter, keep, reason FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    for identity, name, keep, reason in connection.execute(sql, [identities]).fetchall():
+        found.setdefault(identity, {})[name] = Verdict(keep, reason)
+    if scanned:
+        for identity in identities:  # what the flow looks for in all that it sees may stand in what was kept apart from it too
+            found.setdefault(identity, {}).setdefault(SECRETS, Verdict(False, "not_looked_for"))
+    return found

@@ -1,0 +1,80 @@
+"""Questions about one recorded turn: what stood before it, how long it is, where its arguments come from, who sampled it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import content_hash
+from schemas.messages import to_messages
+from schemas.model import Message
+from schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.provenance.linter import provenance
+
+_IDS = ("tool_call_id", "id")
+
+
+def prompt_messages(trajectory: Trajectory, turn: int) -> list[Message]:
+    """What stood before a turn, as it was shown, thoughts of earlier turns included."""
+    return to_messages(msgspec.structs.replace(trajectory, turns=trajectory.turns[:turn]))
+
+
+def prompt_digest(trajectory: Trajectory, turn: int) -> str:
+    """Hash of tools and messages before a turn, whatever ids the calls have."""
+    return content_hash([trajectory.tools, [_nameless(message) for message in prompt_messages(trajectory, turn)]])
+
+
+def _nameless(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    calls = message.get("tool_calls")
+    plain = {key: value for key, value in message.items() if key not in _IDS}
+    return plain if calls is None else {**plain, "tool_calls": [call["function"] for call in calls]}
+
+
+def same_prompt(one: Trajectory, turn: int, other: Trajectory, other_turn: int) -> bool:
+    """Whether the bytes before both turns are the same."""
+    if one.tools != other.tools:
+        return False
+    return prompt_messages(one, turn) == prompt_messages(other, other_turn)
+
+
+def length(turn: Turn) -> int:
+    """Characters of what a trainer would render: text, thought, tool names and arguments."""
+    return len(turn.content or "") + len(turn.thought or "") + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
+
+
+def unlearnable(turn: Turn) -> str | None:
+    """Why a turn can be no side of a row: nothing said, or calls that do not parse."""
+    if any(call.parse_error is not None for call in turn.tool_calls):
+        return "parse_error"
+    return None if turn.tool_calls or (turn.content or "").strip() else "empty_turn"
+
+
+def provenance_gap(trajectory: Trajectory, turn: int) -> str | None:
+    """Why a turn's effectful calls have no ground in what stood before it: `unjustified_argument`, `unjustified_choice`, or None."""
+    report = provenance(msgspec.structs.replace(trajectory, turns=trajectory.turns[: turn + 1]))
+    if any(finding.turn == turn for finding in report.unjustified):
+        return "unjustified_argument"
+    return "unjustified_choice" if any(choice.turn == turn and choice.unjustified for choice in report.choices) else None
+
+
+def policy_name(trajectory: Trajectory) -> str:
+    """Its model, or the policy that has none."""
+    return trajectory.model or trajectory.policy
+
+
+def foreign_prefix(trajectory: Trajectory, turn: int) -> str | None:
+    """What makes the turns before this one another policy's than the trajectory's own: whispered guidance, injected or human turns."""
+    if trajectory.guidance is not None and turn > (trajectory.pivot_turn or 0):
+        return "guided"
+    written = {one.sampled_by for one in trajectory.turns[:turn]}
+    return next((by.value for by in (SampledBy.INJECTED, SampledBy.HUMAN) if by in written), None)
+
+
+def tool_in_context(trajectory: Trajectory, turn: int) -> str:
+    """The last tool that answered before a turn; `none` before the first."""
+    for earlier in reversed(trajectory.turns[:turn]):
+        names = {call.call_id: call.name for call in earlier.tool_calls}
+        for seen in reversed(earlier.observations):
+            if seen.source is Source.TOOL:
+                return seen.name or names.get(seen.call_id or "", "unknown")
+    return "none"

@@ -1,0 +1,103 @@
+"""Ledgers with tests of acts whose counts are written by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from schemas.identity import trajectory_id
+from schemas.outcome import Outcome
+from schemas.task import Task
+from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.acts import act_digest
+from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.manifest import StageLine
+from tests.trajectories import make_trajectory
+
+STUDENT = "student"
+STAGE = "collected"
+
+
+def act(index: int, tool: str = "look", **fields: Any) -> Turn:
+    """A call with an argument that the opening names, so that its provenance is in order."""
+    arguments = fields.pop("arguments", {"what": "lamp"})
+    call = ToolCall.received(f"c{index}", tool, json.dumps(arguments))
+    seen = fields.pop("observations", (Observation("a lamp", call_id=call.call_id, name=tool),))
+    return Turn(index=index, tool_calls=(call,), observations=seen, state_key=f"s{index}-{tool}", **fields)
+
+
+def run(slot: str, *turns: Turn, solved: bool, task: str = "task", **fields: Any) -> Trajectory:
+    outcome = Outcome.SUCCESS if solved else Outcome.FAILURE
+    given = {
+        "model": STUDENT,
+        "policy": "chat",
+        "role": "explorer",
+        "outcome": outcome,
+        "reward": float(solved),
+        "check_result": None,
+        "tools": (),
+        "opening": (Observation("Bring the lamp, or the chair."),),
+        **fields,
+    }
+    return msgspec.structs.replace(make_trajectory(slot, **given | {"task_id": task}), turns=turns)
+
+
+def accepted(base: Trajectory, turn: int, better: Trajectory, **detail: Any) -> Score:
+    """An accepted test of four continuations a side; `detail` overrides."""
+    known = {
+        "status": "confirmed",
+        "control": False,
+        "q_pos": 1.0,
+        "n_pos": 4,
+        "q_neg": 0.0,
+        "n_neg": 4,
+        "method": "sequential",
+        "stopped_at": 4,
+        "weights_id": None,
+        "on_policy_for": STUDENT,
+        "pos_ids": [better.trajectory_id],
+        "neg_ids": [],
+        "alternative_from": "explorer",
+        "alternative_authorship": "model",
+        "alternative_digest": act_digest(better.turns[turn]),
+        "own": act_digest(base.turns[turn]),
+    }
+    return Score(base.trajectory_id, "critical_step", 1.0, turn, {**known, **detail})
+
+
+def valued(base: Trajectory, turn: int, successes: int, n: int) -> Score:
+    """The own act's success rate."""
+    own = act_digest(base.turns[turn])
+    return Score(base.trajectory_id, "step_value", successes / n, turn, {"act": own, "own": own, "successes": successes, "n": n})
+
+
+def fork(name: str, better: str = "take", worse: str = "drop", task: str = "task", **fields: Any) -> tuple[Trajectory, Trajectory]:
+    """A failed trial that does `worse` in turn 1, and a continuation that does `better` there and passes."""
+    base = run(f"base {name}", act(0), act(1, worse), solved=False, task=task, **fields)
+    other = run(f"good {name}", act(0), act(1, better), solved=True, task=task, parent_id=base.trajectory_id, pivot_turn=1, **fields)
+    return base, other
+
+
+def planted(
+    folder: Path,
+    trajectories: list[Trajectory],
+    scores: list[Score],
+    *,
+    tasks: list[Task] | None = None,
+    decisions: list[Decision] | None = None,
+    apart: list[Trajectory] | None = None,
+) -> Ledger:
+    """`apart`: trajectories that the flow does not see."""
+    ledger = Ledger(str(folder / "run"), create=True)
+    ledger.begin_flow({"name": "planted"})
+    ledger.begin_stage(StageLine(STAGE, "key", {}, "", ()))
+    ledger.commit(StageRef(STAGE, "key"), trajectories=trajectories, scores=scores, tasks=tasks or [], decisions=decisions or [])
+    if apart:
+        ledger.commit(StageRef(STAGE, "apart"), trajectories=apart)
+    ledger.refresh()
+    return ledger
+
+
+def identity(slot: str) -> str:
+    return trajectory_id(slot, 0)
