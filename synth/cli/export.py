@@ -1,4 +1,6 @@
-"""`synth export`: a dataset for a trainer, from any ledger."""
+"""`synth export`: a dataset for a trainer, from any ledger, or the proof of one."""
+
+from typing import Any
 
 import click
 
@@ -11,72 +13,102 @@ _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--kind", default="sft", show_default=True, help="Kind of dataset.")
-@click.option("--as", "form", default="trl", show_default=True, help="Whose form the rows have.")
-@click.option("--out", required=True, metavar="DIR", help="Folder to write, a path or a URL; datasets.load_dataset reads it.")
+@click.option("--kind", default="sft", show_default=True, help="Kind of dataset: sft, dpo, kto, prm, rl, attribution, memory.")
+@click.option("--as", "form", help="Whose form the rows have: trl, llamafactory, axolotl, verl, openai, atif, sts.  [the kind's own]")
+@click.option("--out", metavar="DIR", help="Folder to write, a path or a URL; datasets.load_dataset reads it.")
+@click.option("--check", is_flag=True, help="Write nothing that stays: prove the rows on the consumer's own loader, and say what was not.")
+@click.option(
+    "--student", metavar="NAME", help="Whose chat template to render with: a tokenizer's folder or name, a .jinja file, trl:qwen3."
+)
+@click.option("--unroll", type=click.Choice(["whole", "per_turn", "auto"]), default="whole", show_default=True, help="Rows per trajectory.")
 @click.option("--outcome", "outcomes", multiple=True, type=_OUTCOMES, default=("success",), show_default=True, help="Repeatable.")
+@click.option("--honour", multiple=True, metavar="FILTER", help="Filters whose decisions count, `all` for every one.  [the kind's own]")
 @click.option("--include-scripted", is_flag=True, help="Rows written by scripts too; said in the card's first line.")
 @click.option("--include-evidence", is_flag=True, help="Continuations that were played to test an act too (critical steps, injections).")
+@click.option("--include-weak", is_flag=True, help="Labels that no test confirmed too (column label_status).")
 @click.option("--allow-benchmark", is_flag=True, help="Attempts at public benchmarks too; said in the card's first line.")
 @click.option("--allow-held-out", is_flag=True, help="Attempts at tasks of a held-out split too; said in the card's first line.")
 @click.option("--require-tools", is_flag=True, help="Only rows with tool schemas, whether they call tools or not.")
 @click.option("--keep-masked", is_flag=True, help="Rows with turns that must carry no loss too (column masked_turns).")
+@click.option("--include-statistical", is_flag=True, help="Step labels that stand on statistics too (tier E3).")
+@click.option("--off-policy", is_flag=True, help="Pairs whose prefix the policy to be trained did not sample, and only these.")
+@click.option("--join-answers", is_flag=True, help="Put what users say after a tool answered into that answer (strict alternation).")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that synth wrote to this folder, and a card that was edited since.")
 def export(
-    run: str,
-    kind: str,
-    form: str,
-    out: str,
-    outcomes: tuple[str, ...],
-    include_scripted: bool,
-    include_evidence: bool,
-    allow_benchmark: bool,
-    allow_held_out: bool,
-    require_tools: bool,
-    keep_masked: bool,
-    overwrite: bool,
-) -> None:
-    """Write a dataset; every decision that the filters took is honoured, and what is left out is counted.
+    run: str, kind: str, form: str | None, out: str | None, check: bool, outcomes: tuple[str, ...], honour: tuple[str, ...],
+    overwrite: bool, **chosen: Any,
+) -> None:  # fmt: skip
+    """Write a dataset; the decisions that filters took are honoured, and what is left out is counted.
 
     \b
     Example:  synth export runs/quickstart --kind sft --as trl --out data/sft --include-scripted
+              synth export runs/quickstart --kind sft --as axolotl --check --student Qwen/Qwen3-0.6B
     """
-    from rich.console import Console
+    from pydantic import ValidationError
 
-    from schemas.errors import ConfigError, SynthError
+    from schemas.errors import ConfigError
     from synth.cli.lost import say_lost
-    from synth.exporters.dataset_folder import DatasetFolder
-    from synth.exporters.registry import EXPORTERS, SFT_FORMS, exporter
-    from synth.exporters.sft_rows import SftSettings
-    from synth.exporters.spelling import as_flag
+    from synth.exporters.registry import require
+    from synth.exporters.settings import RowSettings
     from synth.ledger.ledger import Ledger
-    from synth.run.decided import decided
-    from synth.run.export_stage import summary
-    from synth.run.funnel import funnel_table
 
-    if kind not in EXPORTERS:
-        raise ConfigError(f"--kind {kind}: not a kind of dataset; known: {', '.join(sorted(EXPORTERS))}")
-    if form not in SFT_FORMS:
-        raise ConfigError(f"--as {form}: not a form of {kind}; known: {', '.join(sorted(SFT_FORMS))}")
-    settings = SftSettings(
-        form=form,
-        outcomes=tuple(Outcome(outcome) for outcome in outcomes),
-        include_scripted=include_scripted,
-        include_evidence=include_evidence,
-        allow_benchmark=allow_benchmark,
-        allow_held_out=allow_held_out,
-        require_tools=require_tools,
-        keep_masked=keep_masked,
-    )
+    require(kind, form, "--kind", "--as")
+    if (out is None) != check:
+        raise ConfigError("synth export writes to --out DIR, or proves without writing with --check: give one of them")
+    try:
+        settings = RowSettings(form=form, outcomes=tuple(map(Outcome, outcomes)), honour=honour or None, **chosen)
+    except ValidationError as error:
+        raise ConfigError(f"--unroll {chosen['unroll']}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
     ledger = Ledger(run)
     say_lost(ledger)
+    if out is None:
+        _prove(ledger, kind, settings)
+    else:
+        _write(ledger, kind, out, settings, overwrite=overwrite)
+
+
+def _write(ledger: Any, kind: str, out: str, settings: Any, *, overwrite: bool) -> None:
+    from schemas.errors import SynthError
+    from synth.exporters.dataset_folder import DatasetFolder
+    from synth.exporters.export import export as exported
+    from synth.exporters.spelling import as_flag
+
     folder = DatasetFolder(out, replace="edited" if overwrite else "nothing", say=as_flag)
-    report = exporter(kind)(decided(ledger), folder, settings, as_flag)
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=160)
-    console.print(funnel_table({"export": {"kind": "export", "datasets": {kind: summary(report, kind, out)}}}))
+    report = exported(kind, ledger, folder, settings, as_flag)
+    console = _console()
+    _print_funnel(console, report, kind, out)
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
     for note in report.notes:
         console.print(printable(note), markup=False, soft_wrap=True)
     console.print(f"{kind}  {out}", markup=False, soft_wrap=True)
+
+
+def _prove(ledger: Any, kind: str, settings: Any) -> None:
+    from schemas.errors import SynthError
+    from synth.exporters.proof.check import prove
+    from synth.exporters.spelling import as_flag
+
+    proof = prove(kind, ledger, settings, as_flag)
+    console = _console()
+    _print_funnel(console, proof.report, kind, "")
+    for line in (*proof.report.notes, *proof.lines()):
+        console.print(printable(line), markup=False, soft_wrap=True)
+    if proof.report.empty is not None:
+        raise SynthError(f"{kind}: no rows to prove anything of: {proof.report.empty}")
+    if proof.failed:
+        raise SynthError(f"{kind}: {len(proof.failed)} of the checks failed; nothing was written")
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def _print_funnel(console: Any, report: Any, kind: str, out: str) -> None:
+    from synth.run.export_stage import summary
+    from synth.run.funnel import funnel_table
+
+    console.print(funnel_table({"export": {"kind": "export", "datasets": {kind: summary(report, kind, out)}}}))

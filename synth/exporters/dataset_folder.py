@@ -6,6 +6,7 @@ shards by name, and their names hold the digest of the rows.
 
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from os import getpid
@@ -14,11 +15,12 @@ from types import TracebackType
 from typing import Any, Literal
 
 import msgspec
-import pyarrow as pa
 
 from schemas.canonical import digest
 from schemas.errors import ConfigError
-from synth.exporters.shards import ShardFile, is_shard, write_shards, writing
+from synth.exporters.kind import Form
+from synth.exporters.row_files import write_row_files
+from synth.exporters.shards import ShardFile, is_shard, write_lines, write_shards, writing
 from synth.exporters.spelling import Spelling, as_key
 from synth.ledger.storage import Storage, process_lives
 
@@ -51,7 +53,7 @@ class DatasetFolder:
         self._stage_key = stage_key
         self._say = say
         self._found = self._ours()
-        self.shards: dict[str, ShardFile] = {}
+        self.files: dict[str, ShardFile] = {}
 
     def __enter__(self) -> "DatasetFolder":
         with writing(self._url):
@@ -61,29 +63,40 @@ class DatasetFolder:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         shutil.rmtree(self._aside, ignore_errors=True)
 
-    def write_shards(self, records: Iterable[Mapping[str, Any]], schema: pa.Schema, rows_per_shard: int) -> None:
-        """Writes all rows aside; see `synth.exporters.shards`."""
-        self.shards = write_shards(self._aside, records, schema, rows_per_shard, self._url)
+    def write(self, records: Iterable[Mapping[str, Any]], form: Form, rows_per_shard: int) -> None:
+        """Writes all rows aside, in the form's layout; see `synth.exporters.shards` and `synth.exporters.row_files`."""
+        if form.layout == "files":
+            self.files = write_row_files(self._aside, records, self._url)
+            return
+        if form.layout == "lines":
+            self.files = write_lines(self._aside, records, rows_per_shard, self._url)
+        else:
+            most = sys.maxsize if form.layout == "one_shard" else rows_per_shard
+            self.files = write_shards(self._aside, records, form.schema(), most, self._url)
+        for name, blob in form.beside(tuple(self.files)).items() if self.files else ():
+            with writing(self._url):
+                (self._aside / name).write_bytes(blob)
+            self.files[name] = ShardFile(len(blob), digest(blob))
 
     def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
         """Puts everything in its place; the names of the files. The same rows again change nothing, not even an edited card."""
         before = read_manifest(self._storage)
-        same = before is not None and before.files == self.shards
+        same = before is not None and before.files == self.files
         if before is not None and not same and self._replace == "nothing":
             raise ConfigError(f"{self._url}: holds another dataset; choose another folder, or replace it with {self._say('overwrite')}")
         edited = self._edited()
         if edited and not same and self._replace != "edited":
             raise ConfigError(f"{self._url}/{CARD}: edited by hand; rename it first, or have it written anew with {self._say('overwrite')}")
         key = {} if self._stage_key is None else {"stage_key": self._stage_key}
-        manifest = msgspec.json.encode({"written_by": _WRITTEN_BY, **key, **described, "files": self.shards})
+        manifest = msgspec.json.encode({"written_by": _WRITTEN_BY, **key, **described, "files": self.files})
         with writing(self._url):
             (self._aside / CARD).write_text(_sealed(card), encoding="utf-8")
             (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
-            names = [*self.shards, CARD, MANIFEST]
+            names = [*self.files, CARD, MANIFEST]
             self._put([name for name in names if not (name == CARD and edited and same)])
-            for name in self._found:
-                if is_shard(name) and name not in self.shards:
-                    self._storage.discard(name)
+            stale = {name for name in self._found if is_shard(name)} | (set(before.files) if before is not None else set())
+            for name in sorted(stale - set(self.files)):
+                self._storage.discard(name)
         return tuple(names)
 
     def _folder_aside(self) -> Path:
@@ -111,8 +124,10 @@ class DatasetFolder:
             if self._stands(name):
                 continue
             if self._local is not None:
+                (self._local / name).parent.mkdir(exist_ok=True)
                 (self._aside / name).replace(self._local / name)
             else:
+                self._storage.fs.makedirs(f"{self._storage.root}/{name}".rpartition("/")[0], exist_ok=True)
                 self._storage.fs.put_file(str(self._aside / name), f"{self._storage.root}/{name}")
 
     def _stands(self, name: str) -> bool:

@@ -1,75 +1,110 @@
-"""SFT data sets: whole trajectories as chats, with the turns that carry loss."""
+"""SFT data sets: chats, with the turns that carry loss."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from importlib import import_module
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from schemas.errors import ConfigError
 from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.registry import SFT_FORMS
-from synth.exporters.sft_card import sft_card
-from synth.exporters.sft_rows import SftForm, SftSettings
-from synth.exporters.sft_tally import SftTally
+from synth.exporters.export import ExportReport, write
+from synth.exporters.kind import Kind
+from synth.exporters.settings import RowSettings
+from synth.exporters.sft_rows import EVIDENCE, SftRow, sft_row
 from synth.exporters.spelling import Spelling, as_key
+from synth.exporters.tally import Tally, masked_key
+from synth.exporters.tool_links import broken_link
+from synth.exporters.unroll import joined_answers, loss_characters, unrolled
+from synth.run.decided import decided
 
 
-class ExportReport(msgspec.Struct, frozen=True):
-    """What was written, and what was not: `filtered` by filter and reason, `left_out` by the export's own reasons.
+def sft_rows(trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally) -> Iterator[SftRow]:
+    """The rows that may be trained on, one at a time; the others are counted by their first reason, filters before all else."""
+    for trajectory, verdicts in trajectories:
+        if tally.drops(verdicts) or tally.leaves(_refusal(trajectory, tally)):
+            continue
+        row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts)
+        if tally.settings.join_answers:
+            row = msgspec.structs.replace(row, messages=joined_answers(row.messages))
+        if not row.trained:
+            tally.leaves("no_trained_turn")
+        elif tally.per_turn:
+            yield from unrolled(row, past_thoughts=tally.settings.past_thoughts)
+        elif row.masked and not (tally.form.masks or tally.settings.keep_masked):
+            tally.leaves(f"masked_turns:{'+'.join(sorted(set(row.masked.values())))}")
+        else:
+            yield row
 
-    `masked` counts turns without loss by reason; `empty` says why there are no rows, and so no data set.
-    """
 
-    rows: int
-    written: tuple[str, ...]
-    left_out: Counter[str]
-    filtered: Counter[str]
-    notes: tuple[str, ...]
-    trained_turns: int = 0
-    masked: Counter[str] = msgspec.field(default_factory=Counter)
-    unparsed_calls: int = 0
-    empty: str | None = None
+def _refusal(trajectory: Trajectory, tally: Tally) -> str | None:
+    settings = tally.settings
+    if trajectory.synthesizer in EVIDENCE and not settings.include_evidence:
+        return "evidence"
+    if trajectory.outcome not in settings.outcomes:
+        return f"outcome:{trajectory.outcome.value}"
+    unfit = tally.unfit(trajectory)
+    if unfit is not None:
+        return unfit
+    if settings.require_tools and not trajectory.tools:
+        return "no_tool_schemas"
+    if not all(tally.form.holds(tool) for tool in trajectory.tools):
+        return "inexact_tool_schemas"
+    return broken_link(trajectory)
+
+
+def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
+    """What is added up over rows of chats. Turns of a row of one turn that stand before it are no turns without loss."""
+    turns = row.trajectory.turns if row.turn is None else ()
+    counts = {
+        "trained_turns": len(row.trained),
+        "loss_characters": loss_characters(row),
+        "unparsed_calls": sum(call.parse_error is not None for turn in turns for call in turn.tool_calls),
+        "without_tools": _lacks_tools(row),
+    }
+    if tally.settings.student is not None:
+        counts |= _loss_tokens(row, tally.settings.student)
+    if row.turn is None:
+        counts["with_masks"] = bool(row.masked)
+        for reason in row.masked.values():
+            counts[masked_key(reason)] = counts.get(masked_key(reason), 0) + 1
+    return counts
+
+
+def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
+    """Tokens of what carries loss as the student's template renders it; rows for which it cannot be told are counted as such."""
+    from synth.exporters.proof.template import student_template
+
+    template = student_template(student)
+    answers = template.answers(row.messages, row.trajectory.tools)
+    tokens = [None if answers[turn] is None else template.count(answers[turn] or "") for turn in row.trained]
+    if any(count is None for count in tokens):
+        return {"loss_not_counted": 1}
+    return {"loss_tokens": sum(count or 0 for count in tokens)}
+
+
+def _lacks_tools(row: SftRow) -> bool:
+    """Whether it calls tools, and the schemas that the model was shown are not known."""
+    return not row.trajectory.tools and any(message.get("tool_calls") for message in row.messages)
+
+
+SFT = Kind(
+    name="sft",
+    title="Agent trajectories for supervised fine-tuning",
+    one_row="`messages` as the model saw them, `tools` as their schemas were shown to it, and where they come from. `trained_turns` are "
+    "the assistant messages (counted from 0) that carry loss, `masked_turns` the others with the reason. `outcome` is `success` where the "
+    "environment's own check passed, or, in rows that were imported, where their source says so: a reward of at least 1 unless it names "
+    "the outcome itself. `reward` is the number that the environment or the source gave.",
+    rows=lambda ledger, tally: sft_rows(decided(ledger), tally),
+    counts=chat_counts,
+    content=lambda row: (row.messages, row.trajectory.tools),
+)
 
 
 def export_sft(
     trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]],
     folder: DatasetFolder,
-    settings: SftSettings | None = None,
+    settings: RowSettings | None = None,
     say: Spelling = as_key,
 ) -> ExportReport:
-    """Writes the rows that may be trained on to a folder that `datasets.load_dataset` reads; memory is bounded by the shard.
-
-    Each trajectory comes with its verdicts by filter name. Without a single row nothing is written, and what stands in the folder stays.
-    Raises `ConfigError` for an unknown form, and for what the folder must not replace.
-    """
-    settings = settings or SftSettings()
-    form = _form(settings.form)
-    tally = SftTally(settings, form, say)
-    with folder:
-        folder.write_shards((form.record(row) for row in tally.taken(trajectories)), form.schema(), settings.rows_per_shard)
-        written: tuple[str, ...] = ()
-        if tally.rows:
-            described = {"kind": "sft", "form": form.name, "settings": settings.model_dump(mode="json"), **tally.summary()}
-            written = folder.commit(sft_card(tally, folder.shards), described)
-    return ExportReport(
-        rows=tally.rows,
-        written=written,
-        left_out=tally.left_out,
-        filtered=tally.filtered,
-        notes=tuple(tally.notes()),
-        trained_turns=tally.trained_turns,
-        masked=tally.masked,
-        unparsed_calls=tally.unparsed_calls,
-        empty=None if tally.rows else tally.why_empty(),
-    )
-
-
-def _form(name: str) -> SftForm:
-    if name not in SFT_FORMS:
-        raise ConfigError(f"form {name!r} is not known for kind sft; allowed: {', '.join(sorted(SFT_FORMS))}")
-    module, _, attribute = SFT_FORMS[name].partition(":")
-    return cast(SftForm, getattr(import_module(module), attribute))
+    """Writes the trajectories, each with its verdicts by filter name, without a ledger; see `synth.exporters.export.write`."""
+    return write(SFT, lambda tally: sft_rows(trajectories, tally), folder, settings or RowSettings(), say)

@@ -1,7 +1,7 @@
 """Parquet shards: written one after the other, named after what all of them hold."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from schemas.errors import ConfigError
 from synth.ledger.storage import write_error
 
 _ROWS_PER_GROUP = 100  # held in memory at once; a trajectory is some 10 to 100 kB of text
-_NAME = re.compile(r"train-[0-9a-f]{16}-\d{5}\.parquet")
+_NAME = re.compile(r"train-[0-9a-f]{16}-\d{5}\.(?:parquet|jsonl)")
 
 
 class ShardFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,15 +39,36 @@ def write_shards(
     `datasets` caches a folder under its last name and the names of the files that its card lists: two data sets whose files had the same
     names would be served each other's rows. `place` is what an error names: the folder that the user asked for.
     """
+    return _sharded(folder, records, rows_per_shard, "parquet", lambda path, rows: _write(path, rows, schema, place))
+
+
+def write_lines(folder: Path, records: Iterable[Mapping[str, Any]], rows_per_shard: int, place: str) -> dict[str, ShardFile]:
+    """The same with each record's `line` as a line of `train-<digest>-00000.jsonl`, ..."""
+
+    def write(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
+        with writing(place), path.open("w", encoding="utf-8", newline="\n") as file:
+            for row in rows:
+                file.write(row["line"] + "\n")
+
+    return _sharded(folder, records, rows_per_shard, "jsonl", write)
+
+
+def _sharded(
+    folder: Path,
+    records: Iterable[Mapping[str, Any]],
+    rows_per_shard: int,
+    suffix: str,
+    write: Callable[[Path, Iterator[Mapping[str, Any]]], None],
+) -> dict[str, ShardFile]:
     remaining = iter(records)
     unnamed: list[Path] = []
     while (first := next(remaining, None)) is not None:
-        path = folder / f"train-{len(unnamed):05d}.parquet"
-        _write(path, chain([first], islice(remaining, rows_per_shard - 1)), schema, place)
+        path = folder / f"train-{len(unnamed):05d}.{suffix}"
+        write(path, chain([first], islice(remaining, rows_per_shard - 1)))
         unnamed.append(path)
     files = [ShardFile(path.stat().st_size, digest(path.read_bytes())) for path in unnamed]
     whole = content_hash([file.digest for file in files], size=8)
-    named = {f"train-{whole}-{number:05d}.parquet": file for number, file in enumerate(files)}
+    named = {f"train-{whole}-{number:05d}.{suffix}": file for number, file in enumerate(files)}
     for path, name in zip(unnamed, named, strict=True):
         path.rename(folder / name)
     return named

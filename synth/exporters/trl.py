@@ -5,35 +5,59 @@ TRL trains on these. Arguments are objects, as TRL documents them; its `assistan
 `trained_turns` and `masked_turns` say which ones (counted from 0 among the assistant messages) should carry loss.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
-from schemas.model import Message
-from synth.exporters.exact_json import exact_json
-from synth.exporters.sft_rows import SftForm, SftRow
+from synth.exporters.json_columns import holds_exactly, said, text
+from synth.exporters.kind import Chat, Form
+from synth.exporters.sft_rows import SftRow
 
-_LINEAGE = (
+LINEAGE = (
     *("trajectory_id", "task_id", "slot_id", "parent_id", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark"),
     "split",
 )
+_TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 
 
 def sft_schema() -> pa.Schema:
     """The columns of an SFT data set, with the features that `datasets` finds in the file's metadata."""
-    from datasets import Features, Json, List, Value
+    from datasets import Json, List
 
-    text = Value("string")
+    return _schema({"messages": List(Json()), "tools": List(Json())}, per_turn=False)
+
+
+def turn_schema() -> pa.Schema:
+    """The same with one row per turn: loss on `completion`, one message, alone."""
+    from datasets import Json, List, Value
+
+    first = {"prompt": List(Json()), "completion": List(Json()), "tools": List(Json()), "turn": Value("int32")}
+    return _schema(first, per_turn=True)
+
+
+def memory_schema() -> pa.Schema:
+    """The columns of a memory data set."""
+    from datasets import Json, List, Value
+
+    own = {name: Value("string") for name in ("context", "question", "answer")}
+    return _schema({"messages": List(Json()), "tools": List(Json()), **own}, per_turn=False)
+
+
+def _schema(first: Mapping[str, Any], *, per_turn: bool) -> pa.Schema:
+    from datasets import Features, List, Value
+
+    words = Value("string")
+    ids = {"prompt_token_ids": Value("int32"), "completion_token_ids": Value("int32"), "logprobs": Value("float64")}
     features = Features(
         {
-            "messages": List(Json()),
-            "tools": List(Json()),
-            **{column: text for column in _LINEAGE},
+            **first,
+            **{column: words for column in LINEAGE},
             "reward": Value("float64"),
             "gold_informed": Value("bool"),
             "trained_turns": List(Value("int32")),
-            "masked_turns": List({"turn": Value("int32"), "reason": text}),
+            "masked_turns": List({"turn": Value("int32"), "reason": words}),
+            **{name: List(kind) if per_turn else List(List(kind)) for name, kind in ids.items()},
         }
     )
     schema: pa.Schema = features.arrow_schema
@@ -41,27 +65,57 @@ def sft_schema() -> pa.Schema:
 
 
 def sft_record(row: SftRow) -> dict[str, Any]:
-    """One row in these columns; JSON columns as text."""
+    """One row in these columns; JSON columns as text. Token ids as sampled, one list per trained turn, where the ledger has them all."""
+    turns = [row.trajectory.turns[turn] for turn in row.trained] if row.trajectory.turns else []
+    ids = {name: [getattr(turn, name) for turn in turns] for name in _TOKENS}
+    return {
+        "messages": [text(said(message)) for message in row.messages],
+        "tools": [text(tool) for tool in row.trajectory.tools],
+        **_lineage(row),
+        **{name: [list(found) for found in of_turns] if all(found for found in of_turns) else None for name, of_turns in ids.items()},
+    }
+
+
+def turn_record(row: SftRow) -> dict[str, Any]:
+    """The same for one turn."""
+    (index,) = row.trained
+    turn = row.trajectory.turns[index]
+    ids = {name: getattr(turn, name) for name in _TOKENS}
+    return {
+        "prompt": [text(said(message)) for message in row.messages[:-1]],
+        "completion": [text(said(row.messages[-1]))],
+        "tools": [text(tool) for tool in row.trajectory.tools],
+        "turn": row.turn,
+        **_lineage(row),
+        **{name: None if found is None else list(found) for name, found in ids.items()},
+    }
+
+
+def memory_record(row: SftRow) -> dict[str, Any]:
+    """A compiled question in these columns."""
+    return {**sft_record(row), **row.extra}
+
+
+def whole_chat(row: Mapping[str, Any]) -> Chat:
+    """A loaded row: TRL puts loss on every assistant message, so the trained ones must be all."""
+    return Chat(row["messages"], row["tools"], tuple(row["trained_turns"]))
+
+
+def turn_chat(row: Mapping[str, Any]) -> Chat:
+    """A loaded row of one turn: loss on the completion."""
+    before = sum(message["role"] == "assistant" for message in row["prompt"])
+    return Chat([*row["prompt"], *row["completion"]], row["tools"], (before,))
+
+
+def _lineage(row: SftRow) -> dict[str, Any]:
     trajectory = row.trajectory
     return {
-        "messages": [_text(_said(message)) for message in row.messages],
-        "tools": [_text(tool) for tool in trajectory.tools],
-        **{column: getattr(trajectory, column) for column in _LINEAGE},
+        **{column: getattr(trajectory, column) for column in LINEAGE},
         "reward": trajectory.reward,
         "gold_informed": trajectory.gold_informed,
         "trained_turns": list(row.trained),
         "masked_turns": [{"turn": turn, "reason": reason} for turn, reason in row.masked.items()],
     }
-
-
-def _said(message: Message) -> Message:
-    """A message that says nothing beside its calls says "": of null, TRL's templates make the word None, or an error."""
-    return message | {"content": ""} if message["content"] is None else message
-
-
-def _text(value: Any) -> str:
-    text = exact_json(value)
-    return msgspec.json.encode(value).decode() if text is None else text
 
 
 def sft_training(folder: str) -> str:
@@ -93,11 +147,33 @@ tool calls, for Qwen 2.5 and 3, gpt-oss, GLM 4, DeepSeek V3, LFM 2 (v2) and Nemo
 LFM 2 and Qwen 2.5 VL leave tool calls out without a word**; Gemma's refuses them. Older `datasets` cannot read `messages` and `tools`.
 """
 
-SFT = SftForm(
+_TURN_TRAINING = """Loss is on `completion` alone, one assistant message; leave `assistant_only_loss` out:
+
+"""
+
+
+def turn_training(folder: str) -> str:
+    """How TRL trains on one turn per row."""
+    one_turn = sft_training(folder).replace(_ASSISTANT_ONLY, "        completion_only_loss=True,\n")
+    return _TURN_TRAINING + one_turn.partition("\n`assistant_only_loss` needs")[0] + "\n"
+
+
+_ASSISTANT_ONLY = "        assistant_only_loss=True,  # without it, what tools and users said is trained on too\n"
+
+PER_TURN = Form(
+    name="trl", arguments="dict", schema=turn_schema, record=turn_record, holds=holds_exactly, training=turn_training, masks=True,
+    chat=turn_chat,
+)  # fmt: skip
+SFT = Form(
     name="trl",
     arguments="dict",
     schema=sft_schema,
     record=sft_record,
-    holds=lambda value: exact_json(value) is not None,
+    holds=holds_exactly,
     training=sft_training,
+    per_turn=PER_TURN,
+    chat=whole_chat,
+)
+MEMORY = Form(
+    name="trl", arguments="dict", schema=memory_schema, record=memory_record, holds=holds_exactly, training=sft_training, chat=whole_chat
 )

@@ -4,20 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
 from synth.exporters.dataset_folder import DatasetFolder, why_to_write
-from synth.exporters.registry import exporter
-from synth.exporters.sft import ExportReport
-from synth.exporters.sft_rows import SftSettings
+from synth.exporters.export import ExportReport, export
+from synth.exporters.settings import RowSettings
 from synth.run.context import Run
-from synth.run.decided import decided
 
 
-class ExportSettings(BaseModel):
-    """Which kinds, in which trainer's form; the other keys are those of the kind.
+class ExportSettings(RowSettings):
+    """Which kinds, in which trainer's form (left out: each kind's own); the other keys are those of `RowSettings`.
 
     Datasets lie in RUN/datasets/<kind>, or RUN/datasets/<name>-<kind> where the stage has a `name`. `overwrite`: cards that were edited
     by hand are written anew.
@@ -26,16 +24,9 @@ class ExportSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     kinds: tuple[str, ...] = Field(default=("sft",), min_length=1)
-    form: str = Field(default="trl", alias="as")
+    form: str | None = Field(default=None, alias="as")
     name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     overwrite: bool = False
-    include_scripted: bool = False
-    include_evidence: bool = False
-    allow_benchmark: bool = False
-    allow_held_out: bool = False
-    require_tools: bool = False
-    keep_masked: bool = False
-    rows_per_shard: int = Field(default=1000, ge=1)
 
     @field_validator("kinds")
     @classmethod
@@ -46,9 +37,9 @@ class ExportSettings(BaseModel):
         """Kind by folder, below the run."""
         return {f"datasets/{kind if self.name is None else f'{self.name}-{kind}'}": kind for kind in self.kinds}
 
-    def sft(self) -> SftSettings:
-        """What the SFT export is told."""
-        return SftSettings(**self.model_dump(exclude={"kinds", "name", "overwrite"}))
+    def rows(self) -> RowSettings:
+        """What the exporters are told."""
+        return RowSettings(**self.model_dump(exclude={"kinds", "name", "overwrite"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,7 @@ class ExportStage:
         url = run.ledger.storage.path(folder)
         target = DatasetFolder(url, replace="edited" if self.config.overwrite else "written", stage_key=stage_key)
         kind = self.config.folders()[folder]
-        run.exports[folder] = summary(exporter(kind)(decided(run.ledger), target, self.config.sft()), kind, folder)
+        run.exports[folder] = summary(export(kind, run.ledger, target, self.config.rows()), kind, folder)
         run.progress.step(1)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
@@ -110,6 +101,9 @@ def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
         "left_out": dict(report.left_out),
         "filtered": dict(report.filtered),
         "masked": dict(report.masked),
+        "unsaid": dict(report.unsaid),
+        "loss": report.loss,
+        "loss_unit": report.loss_unit,
         "notes": list(report.notes),
         "empty": report.empty,
     }

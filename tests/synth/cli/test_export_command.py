@@ -36,7 +36,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--out", "/proc/sft"], "/proc/sft: cannot be used: No such file or directory"),
         (["--out", "README.md"], "README.md is a file, not a folder; name another dataset folder"),
         (["--out", "."], "which synth did not write; choose another folder"),
-        (["--out", "x", "--as", "yaml"], "--as yaml: not a form of sft; known: trl"),
+        (["--out", "x", "--as", "yaml"], "--as 'yaml' is not a form of sft; known: trl, llamafactory"),
         (["--out", "x", "--outcome", "invalid"], "'invalid' is not one of 'success', 'failure', 'truncated', 'unknown'"),
     ],
 )

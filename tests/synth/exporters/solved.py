@@ -7,8 +7,8 @@ from schemas.messages import to_messages
 from schemas.outcome import Outcome, Termination
 from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.settings import RowSettings
 from synth.exporters.sft import ExportReport, export_sft
-from synth.exporters.sft_rows import SftSettings
 
 FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {"limit": {"maximum": 0.3}}}}}
 SHIP = {"type": "function", "function": {"name": "ship", "description": "Versand – 📦", "parameters": {}}}
@@ -63,5 +63,5 @@ def load(folder: Path, cache: Path) -> list[dict[str, Any]]:
 
 def export(tmp_path: Path, *trajectories: Trajectory, **chosen: Any) -> tuple[list[dict[str, Any]], ExportReport]:
     """The rows of an export of these trajectories, and its report."""
-    report = export_sft([(t, {}) for t in trajectories], DatasetFolder(tmp_path / "out"), SftSettings(**{"keep_masked": True, **chosen}))
+    report = export_sft([(t, {}) for t in trajectories], DatasetFolder(tmp_path / "out"), RowSettings(**{"keep_masked": True, **chosen}))
     return load(tmp_path / "out", tmp_path / "cache"), report

@@ -13,10 +13,10 @@ import pytest
 from schemas.errors import ConfigError
 from synth.exporters.dataset_folder import DatasetFolder, Replace, why_to_write
 from synth.exporters.spelling import as_flag
-from synth.exporters.trl import sft_schema
+from synth.exporters.trl import SFT
 
 ROW: dict[str, Any] = {
-    **{name: None for name in sft_schema().names},
+    **{name: None for name in SFT.schema().names},
     "trajectory_id": "t",
     "messages": ['{"role":"user","content":"?"}'],
     "tools": [],
@@ -27,7 +27,7 @@ ROW: dict[str, Any] = {
 
 def write(out: Path | str, rows: int = 1, *, replace: Replace = "nothing", stage_key: str | None = None) -> tuple[str, ...]:
     with DatasetFolder(out, replace=replace, stage_key=stage_key, say=as_flag) as folder:
-        folder.write_shards([ROW] * rows, sft_schema(), 2)
+        folder.write([ROW] * rows, SFT, 2)
         return folder.commit("card\n", {"kind": "sft"})
 
 
@@ -94,7 +94,7 @@ def test_an_edited_card_that_was_renamed_is_in_nobodys_way(tmp_path: Path) -> No
 
 def test_a_broken_off_export_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="drawn"), DatasetFolder(tmp_path / "out") as folder:
-        folder.write_shards(_failing(), sft_schema(), 2)
+        folder.write(_failing(), SFT, 2)
     assert list(tmp_path.iterdir()) == []
 
 

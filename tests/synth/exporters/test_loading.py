@@ -6,13 +6,13 @@ import datasets
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
-from synth.exporters.sft_rows import SftSettings
 from tests.synth.exporters.solved import load, trajectory
 
 
 def write(out: Path, *identities: str) -> None:
-    export_sft([(trajectory(i), {}) for i in identities], DatasetFolder(out, replace="written"), SftSettings(rows_per_shard=2))
+    export_sft([(trajectory(i), {}) for i in identities], DatasetFolder(out, replace="written"), RowSettings(rows_per_shard=2))
 
 
 def loaded(out: Path, cache: Path) -> list[str]:

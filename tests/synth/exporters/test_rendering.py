@@ -1,21 +1,21 @@
 """Rows of real trajectories through the chat templates that TRL trains with: what carries loss is what the assistant wrote."""
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.proof.masks import scalars, stands_in
+from synth.exporters.proof.template import FAMILIES, student_template
+from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
-from synth.exporters.sft_rows import SftSettings
 from synth.importers.load import imported
 from synth.importers.records import Imported
 from tests.synth.exporters.solved import SHIP, load, trajectory
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-WRITE_CALLS = ("qwen2_5", "qwen3", "qwen3_instruct_2507", "glm4moe", "lfm2_v2", "nemotron_3_nano", "gptoss", "deepseekv3")
 LEAVE_CALLS_OUT = ("llama3", "phi3", "deepseek_r1_distill", "lfm2", "qwen2_5_vl")
 
 DROP_TEXT_BESIDE_CALLS = ("gptoss", "deepseekv3")
@@ -27,19 +27,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'")
     folder = tmp_path_factory.mktemp("rendered")
     found = [f.trajectory for f in imported([DATA]) if isinstance(f, Imported)]
-    export_sft([(t, {}) for t in [*found, trajectory(tools=(SHIP,))]], DatasetFolder(folder / "sft"), SftSettings(allow_benchmark=True))
+    export_sft([(t, {}) for t in [*found, trajectory(tools=(SHIP,))]], DatasetFolder(folder / "sft"), RowSettings(allow_benchmark=True))
     return load(folder / "sft", folder / "cache")
 
 
 def rendered(row: dict[str, Any], name: str) -> tuple[str, list[str]]:
     """(what carries no loss, what each assistant message gives that does)"""
-    from transformers.utils.chat_template_utils import render_jinja_template
-
-    template = files("trl").joinpath("chat_templates", f"{name}_training.jinja").read_text(encoding="utf-8")
-    tokens = {"bos_token": "<s>", "eos_token": "</s>"}
-    (text,), (places,) = render_jinja_template(
-        [row["messages"]], tools=row["tools"] or None, chat_template=template, return_assistant_tokens_mask=True, **tokens
-    )
+    text, places = student_template(f"trl:{name}").spans(row["messages"], row["tools"])
     ends = [0, *(end for _, end in places)]
     starts = [*(start for start, _ in places), len(text)]
     return "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True)), [text[start:end] for start, end in places]
@@ -49,20 +43,9 @@ def said_by(row: dict[str, Any], *roles: str) -> list[dict[str, Any]]:
     return [message for message in row["messages"] if message["role"] in roles]
 
 
-def scalars(value: Any) -> list[Any]:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return [value] if inside is None else [scalar for item in inside for scalar in scalars(item)]
-
-
-def stands_in(scalar: Any, text: str) -> bool:
-    """As text, as JSON or as Python: templates differ in how they write and escape arguments."""
-    spellings = (str(scalar), json.dumps(scalar, ensure_ascii=False).strip('"'))
-    return any(spelling.replace("\\", "") in text.replace("\\", "") for spelling in spellings)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
-@pytest.mark.parametrize("name", WRITE_CALLS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_every_row_renders_and_only_what_the_assistant_wrote_carries_loss(rows: list[dict[str, Any]], name: str) -> None:
     assert len(rows) == 623 + 1
     for row in rows:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
-from synth.exporters.sft_rows import SftSettings
 from tests.synth.exporters.solved import FIND, SHIP, call, export, load, result, trajectory, written
 
 
@@ -55,6 +55,9 @@ def test_lineage_stands_in_columns(tmp_path: Path) -> None:
         "split": None,
         "reward": 1.0,
         "gold_informed": False,
+        "prompt_token_ids": None,
+        "completion_token_ids": None,
+        "logprobs": None,
         "trained_turns": [1],
         "masked_turns": [{"turn": 0, "reason": "before_pivot"}],
     }
@@ -136,7 +139,7 @@ def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:
             complete_shards.append(len(list(tmp_path.glob(".out.partial-*/train-*.parquet"))))
             yield trajectory(str(i)), {}
 
-    report = export_sft(drawn(), DatasetFolder(tmp_path / "out"), SftSettings(rows_per_shard=3))
+    report = export_sft(drawn(), DatasetFolder(tmp_path / "out"), RowSettings(rows_per_shard=3))
     # when a row is drawn, the shard before its own is already a file, and its own is begun only after its first row
     assert complete_shards == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
     shards = [name.rpartition("-") for name in report.written if name.endswith(".parquet")]

@@ -12,8 +12,8 @@ from schemas.outcome import Fault, Outcome, Termination
 from schemas.trajectory import Authorship, Trajectory, Turn
 from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
-from synth.exporters.sft_rows import SftSettings
 from synth.exporters.spelling import as_flag
 from tests.synth.exporters.solved import call, export, load, result, trajectory
 
@@ -41,7 +41,7 @@ def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Pat
         (trajectory("m", turns=(Turn(index=0, content="x", mask="m"),)), {}),
         (trajectory("e", turns=()), {}),
     ]
-    report = export_sft(pairs, DatasetFolder(tmp_path / "out"), SftSettings(require_tools=True))
+    report = export_sft(pairs, DatasetFolder(tmp_path / "out"), RowSettings(require_tools=True))
     assert report.left_out == {
         "outcome:failure": 1,
         "outcome:unknown": 1,
@@ -69,7 +69,7 @@ def test_continuations_that_were_played_to_test_an_act_are_evidence_and_no_rows_
     assert report.left_out == {"evidence": 3}
     assert [row["trajectory_id"] for row in load(tmp_path / "out", tmp_path / "cache")] == list(methods[:4])
     assert any(note.startswith("Left out: 3 as evidence") and "include_evidence: true takes them in" in note for note in report.notes)
-    every = export_sft(pairs, DatasetFolder(tmp_path / "every"), SftSettings(include_evidence=True))
+    every = export_sft(pairs, DatasetFolder(tmp_path / "every"), RowSettings(include_evidence=True))
     assert (every.rows, every.left_out) == (6, {"outcome:failure": 1})
 
 
@@ -106,11 +106,11 @@ def test_rows_whose_masks_the_form_cannot_say_are_left_out_unless_asked_for(tmp_
 
 def test_faults_cannot_be_asked_for_and_unknown_settings_are_errors() -> None:
     with pytest.raises(ValidationError, match="a fault is no label"):
-        SftSettings(outcomes=(Outcome.INVALID,))
+        RowSettings(outcomes=(Outcome.INVALID,))
     with pytest.raises(ValidationError, match="Extra inputs"):
-        SftSettings.model_validate({"outcome": "success"})
-    with pytest.raises(ConfigError, match="form 'yaml' is not known for kind sft; allowed: trl"):
-        export_sft([], DatasetFolder("unused"), SftSettings(form="yaml"))
+        RowSettings.model_validate({"outcome": "success"})
+    with pytest.raises(ConfigError, match="form 'yaml' is not a form of sft; known: trl, "):
+        export_sft([], DatasetFolder("unused"), RowSettings(form="yaml"))
 
 
 def test_the_card_says_how_many_rows_are_exact_copies_of_others(tmp_path: Path) -> None:

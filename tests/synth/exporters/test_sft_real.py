@@ -6,8 +6,8 @@ import pytest
 
 from schemas.outcome import Outcome
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
-from synth.exporters.sft_rows import SftSettings
 from synth.importers.load import imported
 from synth.importers.records import Imported
 from tests.synth.exporters.solved import written
@@ -22,7 +22,7 @@ def test_real_trajectories_come_back_message_by_message(tmp_path: Path) -> None:
 
     found = [f.trajectory for f in imported([DATA / "tau1", DATA / "tau1_retail"]) if isinstance(f, Imported)]
     chosen = {"allow_benchmark": True, "keep_masked": True, "arguments": "json", "rows_per_shard": 30}
-    report = export_sft([(t, {}) for t in found], DatasetFolder(tmp_path / "out"), SftSettings.model_validate(chosen))
+    report = export_sft([(t, {}) for t in found], DatasetFolder(tmp_path / "out"), RowSettings.model_validate(chosen))
     datasets.disable_progress_bars()
     rows = list(datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache")))
     solved = [t for t in found if t.outcome is Outcome.SUCCESS]

@@ -1,0 +1,133 @@
+"""Trajectories as ATIF v1.7 documents, one file each; what the format has no place for stands in `extra.synth`."""
+
+from typing import Any
+
+from schemas.model import Message
+from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
+from synth.exporters.json_columns import plain_text
+from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.sft_rows import SftRow
+
+VERSION = "ATIF-v1.7"
+OWN = "synth"
+"""The one key in `extra`."""
+
+
+def trace_record(row: SftRow) -> dict[str, Any]:
+    """One document."""
+    return {"name": f"{row.trajectory.trajectory_id}.json", "text": plain_text(document(row))}
+
+
+def document(row: SftRow) -> dict[str, Any]:
+    """The trajectory in ATIF's keys. Raises `UnsayableError` for calls without a JSON object as arguments."""
+    trajectory = row.trajectory
+    steps: list[dict[str, Any]] = []
+    if trajectory.system_prompt is not None:
+        steps.append({"source": "system", "message": trajectory.system_prompt})
+    steps += [_heard(observation) for observation in trajectory.opening]
+    for turn in trajectory.turns:
+        steps += _steps(turn, row)
+    for number, step in enumerate(steps, start=1):
+        step["step_id"] = number
+    agent = {"name": OWN, "version": "0", "model_name": trajectory.model, "tool_definitions": list(trajectory.tools) or None}
+    totals = trajectory.totals
+    final = {
+        "total_prompt_tokens": totals.prompt_tokens,
+        "total_completion_tokens": totals.completion_tokens,
+        "total_cached_tokens": totals.cached_tokens,
+        "total_cost_usd": totals.cost_usd,
+        "total_steps": len(steps),
+    }
+    return {
+        "schema_version": VERSION,
+        "session_id": trajectory.trajectory_id,
+        "trajectory_id": trajectory.trajectory_id,
+        "agent": _known(agent),
+        "steps": steps,
+        "final_metrics": _known(final),
+        "extra": {OWN: _own(trajectory)},
+    }
+
+
+def _own(trajectory: Trajectory) -> dict[str, Any]:
+    """What ATIF has no place for."""
+    names = ("task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "outcome", "termination", "reward")
+    own = {name: getattr(trajectory, name) for name in (*names, "authorship", "gold_informed", "benchmark", "split", "weights_id")}
+    return _known({**own, "check_result": trajectory.check_result, "sampling": trajectory.sampling or None})
+
+
+def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
+    """A turn's step, with the tools' answers in it, and a step for each thing that somebody else said after it."""
+    calls = []
+    for call in turn.tool_calls:
+        if call.parse_error is not None:
+            raise UnsayableError("broken_arguments")
+        calls.append({"tool_call_id": call.call_id, "function_name": call.name, "arguments": call.parsed()})
+    asked = {call.call_id for call in turn.tool_calls}
+    results = []
+    for observation in turn.observations:
+        if observation.source is Source.TOOL:
+            if observation.call_id is not None and observation.call_id not in asked:
+                raise UnsayableError("result_of_an_earlier_step")
+            error = {"extra": {OWN: {"error": True}}} if observation.error else {}
+            results.append({**_known({"source_call_id": observation.call_id}), "content": observation.content, **error})
+    mask = row.masked.get(turn.index)
+    by_model = turn.sampled_by is SampledBy.POLICY and turn.usage is not None
+    own = _known({"mask": mask, "agent": turn.agent, "state_key": turn.state_key, "reward": turn.reward})
+    step: dict[str, Any] = {
+        "source": "agent",
+        "message": turn.content or "",
+        "reasoning_content": turn.thought,
+        "tool_calls": calls or None,
+        "observation": {"results": results} if results else None,
+        "metrics": _metrics(turn) if by_model else None,
+        "llm_call_count": 1 if by_model else None,
+        "extra": {OWN: own} if own else None,
+    }
+    return [_known(step), *(_heard(o) for o in turn.observations if o.source is not Source.TOOL)]
+
+
+def _metrics(turn: Turn) -> Message:
+    usage = turn.usage
+    known = {} if usage is None else {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost_usd": usage.cost_usd,
+    }  # fmt: skip
+    ids = {name: getattr(turn, name) for name in ("prompt_token_ids", "completion_token_ids", "logprobs")}
+    return _known({**known, **ids})
+
+
+def _heard(observation: Observation) -> dict[str, Any]:
+    """Users speak as users, the world as the system."""
+    return {"source": "user" if observation.source is Source.USER else "system", "message": observation.content}
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def unsaid(row: SftRow) -> tuple[str, ...]:
+    """What is lost of a row: where tools and others answer in turns, tools come first."""
+    mixed = any(
+        left.source is not Source.TOOL and right.source is Source.TOOL
+        for turn in row.trajectory.turns
+        for left, right in zip(turn.observations, turn.observations[1:], strict=False)
+    )
+    spelled = any(call.arguments != plain_text(call.parsed()) for turn in row.trajectory.turns for call in turn.tool_calls)
+    return (
+        *(("the order of what others said before a tool answered",) if mixed else ()),
+        *(("the exact text of arguments (white space, order of escapes)",) if spelled else ()),
+    )
+
+
+def training(folder: str) -> str:
+    """How it is read."""
+    return f"""`{folder}/traces/*.json`: one {VERSION} document per trajectory. Outcome, reward, lineage and masks stand in
+`extra.{OWN}` of the document and of its steps, because the format has no place for them. `synth
+import {folder}/traces --into RUN` reads it.
+"""
+
+
+TRACES = Form(name="atif", record=trace_record, training=training, masks=True, unsaid=unsaid, layout="files")

@@ -1,0 +1,98 @@
+"""Failure attribution data sets: failed runs, and the step that an intervention proved to be the cause."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from schemas.outcome import Outcome
+from schemas.task import Task
+from schemas.trajectory import Trajectory
+from synth.exporters.kind import DECISIONS_ON_TEXT, Kind
+from synth.exporters.tally import Tally
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+from synth.run.decided import decided
+from synth.run.redactions import with_redacted_tasks
+
+METRICS = ("injection", "observation_fault", "repair")
+"""Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes a failed run pass."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """A label on a turn; `confirmed`: its test accepted it."""
+
+    metric: str
+    turn: int
+    confirmed: bool
+    detail: Mapping[str, Any]
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether it is a mistake of the agent, and not a fault of the world."""
+        return self.detail.get("side") != "environment"
+
+
+class AttributionRow(msgspec.Struct, frozen=True):
+    """A failed run with its cause; `task` None where the ledger has none."""
+
+    trajectory: Trajectory
+    task: Task | None
+    cause: Cause
+
+    @property
+    def lineage(self) -> Trajectory:
+        return self.trajectory
+
+
+def attribution_rows(ledger: Ledger, tally: Tally) -> Iterator[AttributionRow]:
+    """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
+    causes = _causes(ledger)
+
+    def labelled() -> Iterator[Trajectory]:
+        for trajectory, verdicts in decided(ledger):
+            if trajectory.trajectory_id in causes and not tally.drops(verdicts) and not tally.leaves(_refusal(trajectory, causes, tally)):
+                yield trajectory
+
+    for trajectory, task in with_redacted_tasks(ledger, labelled()):
+        found = causes[trajectory.trajectory_id]
+        taken = [cause for cause in found if cause.confirmed] or found
+        yield AttributionRow(trajectory, task, min(taken, key=lambda cause: cause.turn))
+
+
+def _refusal(trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tally: Tally) -> str | None:
+    if trajectory.outcome is not Outcome.FAILURE:
+        return f"outcome:{trajectory.outcome.value}"
+    if not tally.settings.include_weak and not any(cause.confirmed for cause in causes[trajectory.trajectory_id]):
+        return "weak"
+    return tally.unfit(trajectory)
+
+
+def _causes(ledger: Ledger) -> dict[str, list[Cause]]:
+    """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no value) are none."""
+    names = ", ".join(f"'{name}'" for name in METRICS)
+    sql = f"SELECT subject_id, metric, turn, value, detail FROM scores WHERE metric IN ({names}) AND value IS NOT NULL AND turn IS NOT NULL"
+    found: dict[str, list[Cause]] = {}
+    with connect(ledger) as connection:
+        for subject, metric, turn, value, detail in connection.execute(sql).fetchall():
+            found.setdefault(subject, []).append(Cause(metric, turn, value == 1, msgspec.json.decode(detail)))
+    return found
+
+
+def _counts(row: AttributionRow, tally: Tally) -> Mapping[str, int]:
+    return {"weak": not row.cause.confirmed, "faults_of_the_world": not row.cause.by_agent}
+
+
+ATTRIBUTION = Kind(
+    name="attribution",
+    title="Failed runs, and the step that caused each",
+    one_row="One row is one failed run in the form of Who&When: `history`, and the agent and the step (index into `history`, as text) that "
+    "an intervention proved to be the cause: with another act there, the run passes, as often as `evidence` counts. `label` says how it "
+    "was found: `injection` (a mistake was put there), `repair` (a correction made it pass), `observation_fault` (the world answered "
+    "wrongly: nobody is to blame, `mistake_agent` and `mistake_step` are empty, `fault_step` names the message).",
+    rows=attribution_rows,
+    counts=_counts,
+    content=lambda row: (row.trajectory.trajectory_id, row.cause.turn),
+    honours=DECISIONS_ON_TEXT - {"provenance"},
+    supervised=False,
+)

@@ -1,0 +1,77 @@
+"""The data set card."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from synth.exporters.notes import notes
+from synth.exporters.tally import Tally
+
+_TOP = 20  # values named per table
+_SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"), (10**8, "10M<n<100M")]
+
+
+def card(tally: Tally, files: Iterable[str]) -> str:
+    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is inside and what was left out.
+
+    Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows. Files that hold one row each are not.
+    """
+    shards = [name for name in files if name.endswith(".parquet")]
+    paths = ["configs:", "- config_name: default", "  data_files:", "  - split: train", "    path:", *[f"    - {name}" for name in shards]]
+    lines = [
+        "---",
+        *(paths if shards else ()),
+        "task_categories:",
+        "- text-generation",
+        "tags:",
+        "- agent",
+        "- tool-use",
+        "size_categories:",
+        f"- {size_category(tally.rows)}",
+        "---",
+        *[line for note in notes(tally) for line in (note, "")],
+        f"# {tally.kind.title}",
+        "",
+        f"{tally.rows} rows{_loss(tally)}; form {tally.form.name}{', one row per turn with loss' if tally.per_turn else ''}. "
+        f"{tally.kind.one_row}",
+        "",
+        "## Training" if shards else "## Reading",
+        "",
+        *tally.form.training("path/to/this/folder").splitlines(),
+        "",
+        *_table("Turns without loss", "reason", tally.masked),
+        *_table("What the form cannot say", "what is lost", tally.unsaid),
+        *_table("Left out by this export", "reason", tally.left_out),
+        *_table("Dropped by filters", "filter: reason", tally.filtered),
+    ]
+    for column, counter in tally.composition.items():
+        lines += _table(f"Rows by {column}", column, counter)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def size_category(rows: int) -> str:
+    """The Hub's name for a number of rows."""
+    return next((name for limit, name in _SIZES if rows < limit), "n>1T")
+
+
+def _loss(tally: Tally) -> str:
+    counts = tally.counts
+    if not counts["trained_turns"]:
+        return ""
+    size = (
+        f"{counts['loss_tokens']} tokens" if counts["loss_tokens"] else f"{counts['loss_characters']} characters (no tokenizer was given)"
+    )
+    return f", {counts['trained_turns']} assistant turns with loss, {size} of it"
+
+
+def _table(title: str, column: str, counter: Counter[str]) -> list[str]:
+    if not counter:
+        return []
+    rows = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+    cells = [f"| {_cell(name)} | {count} |" for name, count in rows[:_TOP]]
+    if rest := rows[_TOP:]:
+        cells.append(f"| {len(rest)} others | {sum(count for _, count in rest)} |")
+    return [f"## {title}", "", f"| {column} | count |", "|---|---|", *cells, ""]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

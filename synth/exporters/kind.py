@@ -1,0 +1,81 @@
+"""What a kind of data set and a form of its rows are made of."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+
+from schemas.task import Task
+from schemas.trajectory import Trajectory
+from synth.exporters.settings import Arguments
+
+if TYPE_CHECKING:
+    from synth.exporters.tally import Tally
+    from synth.ledger.ledger import Ledger
+
+DECISIONS_ON_TEXT = frozenset({"secrets", "duplicates", "contamination", "split", "provenance", "leaks", "leak", "likelihood_leak"})
+"""Filters whose decisions kinds honour that need no success: what may not leave, what stands there twice, what was known from elsewhere."""
+
+
+class Row(Protocol):
+    """Anything that a kind yields; `lineage` is what it descends from."""
+
+    @property
+    def lineage(self) -> Trajectory | Task: ...
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of data set: where its rows come from, and whose decisions it honours (None: every filter's).
+
+    `one_row` says on the card what a row is; `counts` what is added up over the rows that were written, `content` what two rows share
+    that are copies of each other. `supervised`: a student learns to write what a row holds, so rows of scripts are left out unasked.
+    """
+
+    name: str
+    title: str
+    one_row: str
+    rows: "Callable[[Ledger, Tally], Iterator[Any]]"
+    counts: "Callable[[Any, Tally], Mapping[str, int]]" = lambda row, tally: {}
+    content: Callable[[Any], object] = lambda row: None
+    honours: frozenset[str] | None = None
+    supervised: bool = True
+
+
+class UnsayableError(Exception):
+    """A row that a form has no place for; `reason` is a short stable name that becomes a counter."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Chat(msgspec.Struct, frozen=True):
+    """A row as its consumer reads it: `trained` are the assistant messages that it puts loss on."""
+
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    trained: tuple[int, ...]
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """How one consumer reads rows of a kind: arrow schema, row -> columns, whether its loader gives a JSON value back unchanged.
+
+    `record` raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of a row is lost in it. `masks`: whether
+    it can say that a turn carries no loss. `per_turn`: the form of rows that hold one turn with loss each. `chat` reads a loaded row as
+    its consumer does, where the student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON lines
+    (`record` gives `{"line"}`), or each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names of the
+    shards. `training` gives the section of the card that says how to use it, for the folder or repository that the rows are read from.
+    """
+
+    name: str
+    record: Callable[[Any], dict[str, Any]]
+    training: Callable[[str], str]
+    schema: Callable[[], Any] = lambda: None
+    per_turn: "Form | None" = None
+    arguments: Arguments = "json"
+    masks: bool = False
+    holds: Callable[[Any], bool] = lambda value: True
+    chat: Callable[[Mapping[str, Any]], Chat] | None = None
+    unsaid: Callable[[Any], tuple[str, ...]] = lambda row: ()
+    layout: Literal["shards", "one_shard", "lines", "files"] = "shards"
+    beside: Callable[[tuple[str, ...]], Mapping[str, bytes]] = lambda shards: {}

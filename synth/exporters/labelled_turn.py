@@ -1,0 +1,51 @@
+"""A single assistant turn after what stood before it, as messages: what preference and step trainers compare."""
+
+from typing import Any
+
+import msgspec
+
+from schemas.messages import to_messages, turn_messages
+from schemas.model import Message
+from schemas.trajectory import Trajectory, Turn
+from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.sft_rows import with_objects
+from synth.exporters.tally import Tally
+from synth.exporters.unroll import joined_answers
+from synth.pairs.settings import HONOURED
+
+
+def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> list[Message]:
+    """What the policy saw before a turn; its past thoughts only where they are asked for."""
+    before = msgspec.structs.replace(trajectory, turns=trajectory.turns[:turn])
+    messages = to_messages(before, thoughts=tally.settings.past_thoughts)
+    if _arguments(tally.form, tally) == "dict":
+        answers = [message for message in messages if message["role"] == "assistant"]
+        for recorded, message in zip(before.turns, answers, strict=True):
+            with_objects(recorded, message, tally.form.holds)
+    return joined_answers(messages) if tally.settings.join_answers else messages
+
+
+def completion(turn: Turn, tally: Tally, *, thoughts: bool = True) -> Message:
+    """A turn as the assistant's message. Raises `UnsayableError` where the form would change its calls."""
+    message = turn_messages(turn, thoughts=thoughts and tally.settings.thoughts)[0]
+    if any(call.parse_error is not None for call in turn.tool_calls) and _arguments(tally.form, tally) == "dict":
+        raise UnsayableError("broken_arguments")
+    if _arguments(tally.form, tally) == "dict" and not with_objects(turn, message, tally.form.holds):
+        raise UnsayableError("inexact_arguments")
+    return message
+
+
+def _arguments(form: Form, tally: Tally) -> str:
+    return tally.settings.arguments or form.arguments
+
+
+def label_settings(tally: Tally) -> dict[str, Any]:
+    """What the reading of labels is told: `student` of the export is a template, not a policy, and stays here."""
+    settings = tally.settings
+    return {
+        "include_scripted": settings.include_scripted,
+        "allow_benchmark": settings.allow_benchmark,
+        "allow_held_out": settings.allow_held_out,
+        "include_statistical": settings.include_statistical,
+        "honours": HONOURED if settings.honour is None else settings.honour,
+    }

@@ -1,0 +1,114 @@
+"""What a person must be told about a data set: in which respects it is not what one expects, the loudest first."""
+
+from collections.abc import Iterator
+
+from synth.exporters.sft_rows import EVIDENCE
+from synth.exporters.tally import Tally
+
+_REMEDY = {
+    "scripted": ("include_scripted", "{} takes them in"),
+    "evidence": ("include_evidence", "they were played to test an act; {} takes them in"),
+    "benchmark": ("allow_benchmark", "{} takes them in, with a warning in the card"),
+    "held_out": ("allow_held_out", "{} takes them in, with a warning in the card"),
+    "weak": ("include_weak", "their test did not confirm them; {} takes them in"),
+    "off_policy": ("off_policy", "their prefix was not sampled by the policy to be trained; {} writes them as a dataset of their own"),
+    "llamafactory": (
+        "join_answers",
+        "LLaMA-Factory would leave them out with a warning only; where a tool answers and a user speaks in one turn, {} joins the two",
+    ),
+    "masked_turns": (
+        "keep_masked",
+        "the form cannot say that a turn carries no loss; `unroll: per_turn` gives one row per turn that does, and {} takes them in as "
+        "they are, for trainers that read that column",
+    ),
+}
+"""For reasons of the export's own: the setting that takes such rows in, and what to say of it."""
+
+
+def notes(tally: Tally) -> list[str]:
+    """One line each."""
+    return [*_warnings(tally), *_remarks(tally)]
+
+
+def _warnings(tally: Tally) -> Iterator[str]:
+    rows, say, counts = tally.rows, tally.say, tally.counts
+    scripted = tally.composition["authorship"]["scripted"]
+    unsolved = rows - tally.composition["outcome"]["success"] if tally.kind.name == "sft" else 0
+    evidence = sum(tally.composition["synthesizer"][method] for method in EVIDENCE) if tally.kind.name == "sft" else 0
+    benchmark = rows - tally.composition["benchmark"]["none"]
+    if scripted:
+        yield f"WARNING: {scripted} of {rows} rows were written by scripts, not by a model ({say('include_scripted')})."
+    if counts["gold_informed"]:
+        yield (
+            f"WARNING: {counts['gold_informed']} of {rows} rows were made by someone who had looked at gold (column gold_informed), such "
+            "as retries whose guidance stands on what the check found wrong: no evidence of what the policy can do by itself."
+        )
+    if benchmark:
+        yield (
+            f"WARNING: {benchmark} of {rows} rows are attempts at public benchmarks ({say('allow_benchmark')}): "
+            "what is trained on them cannot be measured there."
+        )
+    if evidence:
+        yield (
+            f"WARNING: {evidence} of {rows} rows were played to test an act ({say('include_evidence')}): "
+            "many of them share all but their end."
+        )
+    if counts["copies"]:
+        yield f"{counts['copies']} of {rows} rows are exact copies of earlier ones (the same messages and tools)."
+    if counts["held_out"]:
+        yield (
+            f"WARNING: {counts['held_out']} of {rows} rows are attempts at held-out tasks ({say('allow_held_out')}): "
+            "what is trained on them cannot be measured on that split."
+        )
+    if unsolved:
+        yield f"WARNING: {unsolved} of {rows} rows are no successes."
+    if counts["weak"]:
+        yield f"WARNING: {counts['weak']} of {rows} rows have labels that no test confirmed ({say('include_weak')}; column label_status)."
+    if counts["without_tools"]:
+        yield (
+            f"WARNING: {counts['without_tools']} of {rows} rows call tools whose schemas their source did not record: the trainer's prompt "
+            f"lacks what the model was shown ({say('require_tools')} leaves them out)."
+        )
+
+
+def _remarks(tally: Tally) -> Iterator[str]:
+    counts = tally.counts
+    for reason in _REMEDY:
+        if count := sum(n for left, n in tally.left_out.items() if left.partition(":")[0] == reason):
+            yield f"Left out: {count} as {named(tally, reason)}."
+    for what, count in sorted(tally.unsaid.items()):
+        yield f"{tally.form.name} cannot say everything: {what} ({count} of {tally.rows} rows)."
+    if counts["with_masks"] and not tally.form.masks:
+        yield (
+            f"WARNING: {counts['with_masks']} rows have assistant messages without loss (masked_turns); a trainer that trains on every "
+            "assistant message must be told so, or be given other rows."
+        )
+    if counts["unparsed_calls"]:
+        yield f"{counts['unparsed_calls']} calls have arguments that are no JSON object; they stand as received, in masked turns."
+    yield from tally.remarks
+    if tally.settings.join_answers and tally.kind.supervised:
+        yield "What users said right after a tool answered stands in that answer, after [user] (join_answers): not as the model saw it."
+    if counts["loss_not_counted"]:
+        yield f"Loss is counted without {counts['loss_not_counted']} rows: the student's template marks no answers, or has no tokenizer."
+    if counts["never_tried"]:
+        yield f"{counts['never_tried']} tasks were never tried: their prompt is the goal alone, and no tools were recorded."
+
+
+def why_empty(tally: Tally) -> str:
+    """Why there are no rows, in one line: the most common reason of what passed the filters, and the setting that changes it."""
+    reasons = tally.left_out or tally.filtered
+    if not reasons:
+        return "no valid trajectory was collected" if tally.kind.name == "sft" else f"the ledger holds nothing for kind {tally.kind.name}"
+    reason, count = max(reasons.items(), key=lambda item: (item[1], item[0]))
+    why = f"dropped by {reason}" if reason in tally.filtered else f"left out as {named(tally, reason)}"
+    unit = "trajectories" if tally.kind.name == "sft" else "candidates"
+    return f"{count} of {(tally.filtered + tally.left_out).total()} {unit} {why}"
+
+
+def named(tally: Tally, reason: str) -> str:
+    """A reason of the export's own, with its remedy where it has one."""
+    kind = reason.partition(":")[0]
+    if kind not in _REMEDY:
+        return reason
+    setting, remedy = _REMEDY[kind]
+    return f"{reason}; {remedy.format(tally.say(setting))}"

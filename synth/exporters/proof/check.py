@@ -1,0 +1,65 @@
+"""`--check`: a data set written where nobody sees it, read back with its consumer's loader, rendered and compared; then thrown away."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.export import ExportReport, records, tally_for, write_records
+from synth.exporters.kind import Form
+from synth.exporters.proof.consumers import consumer_findings
+from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.loading import Written, loaded, loading_findings
+from synth.exporters.proof.rendering import rendering_findings
+from synth.exporters.registry import kind_of
+from synth.exporters.settings import RowSettings
+from synth.exporters.spelling import Spelling, as_key
+from synth.exporters.tally import Tally
+from synth.ledger.ledger import Ledger
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """What an export would come to, and what was found of it."""
+
+    report: ExportReport
+    findings: Findings
+
+    @property
+    def failed(self) -> list[str]:
+        return self.findings.failed
+
+    def lines(self) -> Iterator[str]:
+        """One line per finding, what failed last."""
+        for name, found in (("proven", self.findings.proven), ("not proven", self.findings.unproven), ("FAILED", self.findings.failed)):
+            yield from (f"{name}: {line}" for line in found)
+
+
+def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_key) -> Proof:
+    """Writes to a folder of its own, checks what stands there, and removes it."""
+    found = kind_of(kind)
+    with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
+        folder = Path(place) / kind
+        tally = tally_for(found, lambda one: found.rows(ledger, one), settings, say)
+        written = Written(tally.form)
+        made = records(found.rows(ledger, tally), tally.form, tally)
+        report = write_records(tally, written.watched(made), DatasetFolder(folder))
+        findings = Findings()
+        if report.rows:
+            _check(folder, Path(place) / "cache", tally, written, findings)
+    return Proof(report, findings)
+
+
+def _check(folder: Path, cache: Path, tally: Tally, written: Written, findings: Findings) -> None:
+    form: Form = tally.form
+    loading_findings(folder, cache, written, findings)
+    consumer_findings(tally, lambda: loaded(folder, cache, form), findings)
+    if form.chat is None:
+        if tally.kind.name in ("sft", "memory") and form.layout != "files":
+            findings.unproven.append(f"{form.name} renders with templates of its own: the student's template and the mask")
+        return
+    chats: Any = lambda: map(form.chat, loaded(folder, cache, form))  # noqa: E731
+    by_turn = form.masks or tally.per_turn
+    rendering_findings(chats, tally.settings.student, findings, by_turn=by_turn, per_turn=tally.per_turn)

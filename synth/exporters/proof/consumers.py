@@ -1,0 +1,67 @@
+"""The consumer's own code over every row, where it is installed; where it is not, that is said."""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from synth.exporters.kind import Form
+from synth.exporters.proof.findings import Findings
+from synth.exporters.tally import Tally
+
+Rows = Callable[[], Iterable[Mapping[str, Any]]]
+_PACKAGES = {"trl": "trl", "llamafactory": "llamafactory", "axolotl": "axolotl", "verl": "verl"}
+
+
+def consumer_findings(tally: Tally, rows: Rows, findings: Findings) -> None:
+    """TRL: its own test of conversations; LLaMA-Factory: its converter; the others are named as not proven."""
+    name = tally.form.name
+    package = _PACKAGES.get(name)
+    if package is None:
+        return
+    if find_spec(package) is None:
+        findings.unproven.append(f"{name} is not installed here: its own loader was not asked")
+    elif name == "trl":
+        _trl(tally, rows, findings)
+    elif name == "llamafactory":
+        _llamafactory(tally.form, rows, findings)
+    else:
+        findings.unproven.append(f"{name}: its own loader needs a training configuration, and was not asked")
+
+
+def _trl(tally: Tally, rows: Rows, findings: Findings) -> None:
+    from trl.data_utils import is_conversational
+
+    if tally.kind.name in ("prm", "rl"):
+        return
+    count = strange = 0
+    for row in rows():
+        count += 1
+        strange += not is_conversational(dict(row))
+    if strange:
+        findings.failed.append(f"TRL does not take {strange} of {count} rows for conversations")
+    else:
+        findings.proven.append(f"TRL takes all {count} rows for conversations")
+
+
+def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
+    import json
+
+    try:
+        from llamafactory.data.converter import SharegptDatasetConverter
+        from llamafactory.data.parser import DatasetAttr
+    except ImportError as error:
+        findings.unproven.append(f"llamafactory is installed, and cannot be imported ({error}): its converter was not asked")
+        return
+
+    (entry,) = json.loads(form.beside(("train.parquet",))["dataset_info.json"]).values()
+    attributes = DatasetAttr("file", dataset_name="train.parquet")
+    attributes.join(entry)
+    convert = SharegptDatasetConverter(dataset_attr=attributes, data_args=None)
+    count = dropped = 0
+    for row in rows():
+        count += 1
+        dropped += not convert(dict(row))["_response"]
+    if dropped:
+        findings.failed.append(f"LLaMA-Factory leaves {dropped} of {count} rows out")
+    else:
+        findings.proven.append(f"LLaMA-Factory's converter takes all {count} rows")

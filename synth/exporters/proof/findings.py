@@ -1,0 +1,12 @@
+"""What was found of a data set."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Findings:
+    """Lines: what was proven, what could not be looked at and why, what is wrong."""
+
+    proven: list[str] = field(default_factory=list)
+    unproven: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)

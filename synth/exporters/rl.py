@@ -1,0 +1,111 @@
+"""RL data sets: tasks, with everything that an environment needs to set them up again and to check them, and how often they were passed."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from schemas.messages import observation_message, turn_messages
+from schemas.model import Message
+from schemas.task import Task
+from schemas.trajectory import SampledBy, ToolSchema, Trajectory
+from schemas.verdict import Verdict
+from synth.exporters.kind import Kind
+from synth.exporters.tally import Tally
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+from synth.run.redactions import tasks_without_findings, without_findings
+from synth.run.select_rl import rl_tasks
+from synth.selection.rl_tasks import RlTask
+from synth.selection.taken_in import TakenIn
+
+_TASKS = 2000  # held in memory at once
+
+
+class RlRow(msgspec.Struct, frozen=True):
+    """A task; `prompt` is what a trial of it was shown first, or the goal where none was played."""
+
+    task: Task
+    prompt: list[Message]
+    tools: tuple[ToolSchema, ...]
+    trials: int
+    successes: int
+    solvable: bool
+
+    @property
+    def lineage(self) -> Task:
+        return self.task
+
+
+def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
+    """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks are honoured."""
+    settings = tally.settings
+    standings = [one for one, _ in rl_tasks(ledger, TakenIn(True, settings.allow_benchmark, settings.allow_held_out))]
+    for at in range(0, len(standings), _TASKS):
+        of_chunk = {one.task_id: one for one in standings[at : at + _TASKS]}
+        verdicts, shown_by = _verdicts(ledger, [*of_chunk]), _trials(ledger, [*of_chunk])
+        tasks = tasks_without_findings(ledger, ledger.tasks(set(of_chunk)))
+        for identity, standing in of_chunk.items():
+            task = tasks[identity]
+            if tally.drops(verdicts.get(identity, {})) or tally.leaves(_refusal(task, tally)):
+                continue
+            yield _row(task, standing, shown_by.get(identity))
+
+
+def _refusal(task: Task, tally: Tally) -> str | None:
+    unfit = tally.unfit(task)
+    return "no_check" if unfit is None and task.check is None else unfit
+
+
+def _row(task: Task, standing: RlTask, trial: Trajectory | None) -> RlRow:
+    prompt = [{"role": "user", "content": task.goal}] if trial is None else _shown_first(trial)
+    tools = () if trial is None else trial.tools
+    return RlRow(task, prompt, tools, standing.trials, standing.successes, standing.solvable)
+
+
+def _shown_first(trial: Trajectory) -> list[Message]:
+    """What the policy saw before it first spoke; a canned greeting is part of it."""
+    messages: list[Message] = [] if trial.system_prompt is None else [{"role": "system", "content": trial.system_prompt}]
+    messages += [observation_message(observation) for observation in trial.opening]
+    for turn in trial.turns:
+        if turn.sampled_by is not SampledBy.CANNED:
+            break
+        messages += turn_messages(turn)
+    return messages
+
+
+def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]:
+    """Decisions on tasks, by task and by who took them."""
+    sql = "SELECT trajectory_id, filter, keep, reason, score FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    found: dict[str, dict[str, Verdict]] = {}
+    with connect(ledger) as connection:
+        for task, name, keep, reason, score in connection.execute(sql, [tasks]).fetchall():
+            found.setdefault(task, {})[name] = Verdict(keep, reason, score)
+    return found
+
+
+def _trials(ledger: Ledger, tasks: list[str]) -> dict[str, Trajectory]:
+    """One valid base trial of each task that has one."""
+    sql = (
+        "SELECT task_id, min(trajectory_id) FROM trajectories WHERE task_id IN (SELECT unnest(?)) AND outcome <> 'invalid' "
+        "AND parent_id IS NULL GROUP BY task_id"
+    )
+    with connect(ledger) as connection:
+        wanted = dict(connection.execute(sql, [tasks]).fetchall())
+    return {trajectory.task_id: trajectory for trajectory in without_findings(ledger, ledger.trajectories(set(wanted.values())))}
+
+
+def _counts(row: RlRow, tally: Tally) -> Mapping[str, int]:
+    return {"never_tried": not row.tools and not row.trials, "unsolvable": not row.solvable}
+
+
+RL = Kind(
+    name="rl",
+    title="Tasks for reinforcement learning",
+    one_row="One row is one task. `task` is all that its environment needs to set it up again and to check it, as JSON text; it holds the "
+    "check and what the user simulator knows, and no agent may be shown it. `prompt` and `tools` are what the agent is shown. `successes` "
+    "of `trials` base trials passed.",
+    rows=rl_rows,
+    counts=_counts,
+    content=lambda row: row.task.task_id,
+    supervised=False,
+)

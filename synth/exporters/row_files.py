@@ -1,0 +1,22 @@
+"""Rows in files of their own, for consumers that open one trace at a time."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from schemas.canonical import digest
+from synth.exporters.shards import ShardFile, writing
+
+FOLDER = "traces"
+
+
+def write_row_files(folder: Path, records: Iterable[Mapping[str, Any]], place: str) -> dict[str, ShardFile]:
+    """Writes each record's `text` to `traces/<its name>`; `place` is what an error names."""
+    files: dict[str, ShardFile] = {}
+    for record in records:
+        name, blob = f"{FOLDER}/{record['name']}", record["text"].encode()
+        with writing(place):
+            (folder / FOLDER).mkdir(exist_ok=True)
+            (folder / name).write_bytes(blob)
+        files[name] = ShardFile(len(blob), digest(blob))
+    return files

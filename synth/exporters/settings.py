@@ -1,0 +1,62 @@
+"""What goes into a data set, and in which form: the settings that all kinds share."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from schemas.outcome import Outcome
+
+Arguments = Literal["json", "dict"]
+"""Tool-call arguments as the JSON text that was received, or as an object."""
+Unroll = Literal["whole", "per_turn", "auto"]
+"""One row per trajectory, one per trained turn, or the former only where the student's template renders prefixes alike."""
+
+
+class RowSettings(BaseModel):
+    """What goes into a data set, and in which form. `form` left out: the first that the registry names for the kind.
+
+    `honour`: the filters whose decisions count, in place of the kind's own list (`[all]`: of every filter). `include_evidence`: also
+    continuations that were played to test an act, many of one state. `include_weak`: also labels whose test did not confirm them.
+    `arguments`: left out, as the form's trainer wants them. `require_tools`: only trajectories with tool schemas, whether they call tools
+    or not. `keep_masked`: take in rows with turns that must carry no loss, for trainers that read `masked_turns`, where the form cannot
+    say it. `past_thoughts`: rows of one turn show the model what it had thought before (policies do not, unless `send_thoughts` is set).
+    `join_answers`: what users say right after a tool answered is put into that answer, for formats in which speakers alternate strictly.
+    `off_policy`: the pairs whose prefix the policy to be trained did not sample, and only these (a data set of their own).
+    `include_statistical`: step labels that stand on statistics too. `student`: whose chat template rows are rendered with (folder or
+    name of a tokenizer, a .jinja file, or `trl:qwen3`).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    form: str | None = None
+    outcomes: tuple[Outcome, ...] = (Outcome.SUCCESS,)
+    honour: tuple[str, ...] | None = None
+    include_scripted: bool = False
+    include_evidence: bool = False
+    include_weak: bool = False
+    include_statistical: bool = False
+    off_policy: bool = False
+    allow_benchmark: bool = False
+    allow_held_out: bool = False
+    require_tools: bool = False
+    keep_masked: bool = False
+    arguments: Arguments | None = None
+    thoughts: bool = True
+    past_thoughts: bool = False
+    join_answers: bool = False
+    unroll: Unroll = "whole"
+    student: str | None = None
+    rows_per_shard: int = Field(default=1000, ge=1)
+
+    @field_validator("outcomes")
+    @classmethod
+    def _no_faults(cls, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        if Outcome.INVALID in outcomes:
+            raise ValueError("invalid records are never exported: a fault is no label")
+        return outcomes
+
+    @model_validator(mode="after")
+    def _knows_the_template(self) -> "RowSettings":
+        if self.unroll == "auto" and self.student is None:
+            raise ValueError("unroll: auto compares renderings, so it needs a student (a tokenizer's folder or name, or a .jinja file)")
+        return self

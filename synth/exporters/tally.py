@@ -1,0 +1,117 @@
+"""What an export takes in and leaves out, counted by reason; holds no rows."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from schemas.task import Task
+from schemas.trajectory import Authorship, Trajectory
+from schemas.verdict import Verdict
+from synth.exporters.kind import Form, Kind, Row
+from synth.exporters.settings import RowSettings
+from synth.exporters.spelling import Spelling, as_key
+
+COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
+ALL = "all"
+"""In `honour`: the decisions of every filter."""
+_MASKED = "masked:"
+
+
+class Tally:
+    """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with loss each."""
+
+    def __init__(self, kind: Kind, settings: RowSettings, form: Form, say: Spelling = as_key, *, per_turn: bool = False) -> None:
+        self.kind = kind
+        self.settings = settings
+        self.form = form
+        self.say = say
+        self.per_turn = per_turn
+        self.rows = 0
+        self.counts: Counter[str] = Counter()
+        self.filtered: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        self.unsaid: Counter[str] = Counter()
+        self.masked: Counter[str] = Counter()
+        self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
+        self.remarks: list[str] = []
+        """What the kind has to say beside its counts."""
+        self._seen: set[int] = set()
+
+    def drops(self, verdicts: Mapping[str, Verdict]) -> bool:
+        """Whether a filter whose decisions the kind honours dropped it; counted by the first that did."""
+        dropped = next(
+            (f"{name}:{verdict.reason}" for name, verdict in verdicts.items() if verdict.keep is False and self._honours(name)), None
+        )
+        if dropped is not None:
+            self.filtered[dropped] += 1
+        return dropped is not None
+
+    def _honours(self, name: str) -> bool:
+        if self.settings.honour is not None:
+            return ALL in self.settings.honour or name in self.settings.honour
+        return self.kind.honours is None or name in self.kind.honours
+
+    def unfit(self, lineage: Trajectory | Task) -> str | None:
+        """Why nothing that descends from it may be trained on unasked: scripts, public benchmarks, held-out tasks."""
+        settings = self.settings
+        by_script = isinstance(lineage, Trajectory) and lineage.authorship is Authorship.SCRIPTED
+        if self.kind.supervised and by_script and not settings.include_scripted:
+            return "scripted"
+        if lineage.benchmark is not None and not settings.allow_benchmark:
+            return "benchmark"
+        if held_out(lineage) and not settings.allow_held_out:
+            return "held_out"
+        return None
+
+    def leaves(self, reason: str | None) -> bool:
+        """Counts a reason, if there is one."""
+        if reason is not None:
+            self.left_out[reason] += 1
+        return reason is not None
+
+    def count(self, row: Row) -> None:
+        """Adds a row that is written."""
+        self.rows += 1
+        for name, count in self.kind.counts(row, self).items():
+            if name.startswith(_MASKED):
+                self.masked[name.removeprefix(_MASKED)] += count
+            else:
+                self.counts[name] += count
+        self.counts["gold_informed"] += getattr(row.lineage, "gold_informed", False)
+        self.counts["held_out"] += held_out(row.lineage)
+        self._count_copy(row)
+        for column, counter in self.composition.items():
+            if hasattr(row.lineage, column):
+                counter[str(getattr(row.lineage, column) or "none")] += 1
+
+    def _count_copy(self, row: Row) -> None:
+        """Remembers 64 bits of each row."""
+        content = self.kind.content(row)
+        if content is not None:
+            known = hash(msgspec.msgpack.encode(content))
+            self.counts["copies"] += known in self._seen
+            self._seen.add(known)
+
+    def summary(self) -> dict[str, Any]:
+        """The counts, for the manifest."""
+        return {
+            "rows": self.rows,
+            "unroll": "per_turn" if self.per_turn else "whole",
+            "counts": dict(sorted((+self.counts).items())),
+            "masked_turns": dict(sorted(self.masked.items())),
+            "unsaid": dict(sorted(self.unsaid.items())),
+            "left_out": dict(sorted(self.left_out.items())),
+            "filtered": dict(sorted(self.filtered.items())),
+        }
+
+
+def held_out(lineage: Trajectory | Task) -> bool:
+    """Whether its task is kept for measuring."""
+    return lineage.split not in (None, "train")
+
+
+def masked_key(reason: str) -> str:
+    """The name under which a kind counts turns without loss."""
+    return _MASKED + reason

@@ -1,0 +1,73 @@
+"""RL tasks as TRL's GRPO and RLOO read them: a prompt, and columns that reach the environment's `reset` and the reward functions."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from synth.exporters.json_columns import holds_exactly, plain_text, said, text
+from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.rl import RlRow
+
+_TEXTS = ("task_id", "goal", "split", "benchmark", "parent")
+
+
+def rl_schema() -> pa.Schema:
+    """The columns of an RL data set."""
+    from datasets import Features, Json, List, Value
+
+    texts = ("environment", *_TEXTS, "origin", "env_config", "check", "difficulty", "task")
+    features = Features(
+        {
+            "prompt": List(Json()),
+            "tool_schemas": List(Json()),
+            **{name: Value("string") for name in texts},
+            "seed": Value("int64"),
+            "trials": Value("int64"),
+            "successes": Value("int64"),
+            "solvable": Value("bool"),
+        }
+    )
+    schema: pa.Schema = features.arrow_schema
+    return schema
+
+
+def rl_record(row: RlRow) -> dict[str, Any]:
+    """One task in these columns: `environment` names the world; `task` is the whole of it, the columns beside it are parts."""
+    task = row.task
+    if not all(holds_exactly(tool) for tool in row.tools):
+        raise UnsayableError("inexact_tool_schemas")
+    return {
+        "prompt": [text(said(message)) for message in row.prompt],
+        "tool_schemas": [text(tool) for tool in row.tools],
+        "environment": task.env,
+        **{name: getattr(task, name) for name in _TEXTS},
+        "origin": task.origin.value,
+        "env_config": plain_text(task.env_config),
+        "check": plain_text(task.check),
+        "difficulty": plain_text(task.difficulty),
+        "task": plain_text(task),
+        "seed": task.seed,
+        "trials": row.trials,
+        "successes": row.successes,
+        "solvable": row.solvable,
+    }
+
+
+def rl_training(folder: str) -> str:
+    """How a trainer gets the task back."""
+    return f"""```python
+import msgspec
+from datasets import load_dataset
+
+from schemas.task import Task
+
+for row in load_dataset("{folder}", split="train"):
+    task = msgspec.json.decode(row["task"], type=Task)  # what the environment named in row["environment"] is reset with, and checks
+```
+
+TRL gives every column of a row to the environment's `reset`; `environment` routes rows where there are several environments. Show an
+agent `prompt` and `tool_schemas` only: `task`, `check` and `env_config` hold what it must not know.
+"""
+
+
+RL = Form(name="trl", schema=rl_schema, record=rl_record, training=rl_training, holds=holds_exactly)

@@ -1,0 +1,57 @@
+"""A proof without transformers: the loader is asked, nothing stays, and what was not proven is said."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.trajectory import Observation, Source
+from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.export import records, tally_for, write_records
+from synth.exporters.kind import Form
+from synth.exporters.proof.check import prove
+from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.loading import Written, loading_findings
+from synth.exporters.settings import RowSettings
+from synth.exporters.sft import SFT, sft_rows
+from synth.ledger.ledger import Ledger
+from tests.synth.exporters.solved import trajectory
+from tests.synth.pairs.planted import act, planted, run
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    asked = (Observation("Bring the lamp.", Source.USER),)
+    solved, lost = run("a", act(0), act(1, "take"), solved=True, opening=asked), run("b", act(0), solved=False)
+    return planted(tmp_path, [solved, lost], [])
+
+
+@pytest.mark.parametrize("form", ["trl", "llamafactory", "axolotl", "verl", "openai", "atif", "sts"])
+def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
+    ledger: Ledger, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = sorted(tmp_path.iterdir())
+    proof = prove("sft", ledger, RowSettings(form=form))
+    assert (proof.report.rows, proof.failed) == (1, [])
+    assert dict(proof.report.left_out) == {"outcome:failure": 1}
+    assert proof.findings.proven
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path) -> None:
+    found, form = written(tmp_path)
+    found.digests[0] = b"another row"
+    findings = Findings()
+    loading_findings(tmp_path / "out", tmp_path / "cache", found, findings)
+    assert findings.failed == ["datasets.load_dataset gives 2 of 2 rows, 1 of them not as they were written"]
+    assert form.name == "trl"
+
+
+def written(tmp_path: Path) -> tuple[Written, Form]:
+    pairs: Any = [(trajectory("a"), {}), (trajectory("b"), {})]
+    tally = tally_for(SFT, lambda one: sft_rows(pairs, one), RowSettings())
+    found = Written(tally.form)
+    write_records(tally, found.watched(records(sft_rows(pairs, tally), tally.form, tally)), DatasetFolder(tmp_path / "out"))
+    return found, tally.form
