@@ -5,8 +5,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.run.filter_overlap import agreements, compositions, only_by, overlap_lines
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""
@@ -25,5 +28,11 @@ def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str]) -> Mappi
         ]
         whole = f"SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY trajectory_id"
         ((kept, total),) = connection.execute(f"SELECT count(*) FILTER (kept), count(*) FROM ({whole})").fetchall()
+        only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
+        composition = compositions(connection, stage_key)
     filters = [{"name": name, **found} for name, found in counts.items()]
-    return {"kind": "filter", "filters": filters, "kept": kept, "total": total, "also": notes}
+    return {
+        "kind": "filter", "filters": filters, "kept": kept, "total": total,
+        "only_by": only, "agreements": [{**msgspec.to_builtins(pair), "overlap": round(pair.overlap, 4)} for pair in pairs],
+        "composition": composition, "also": [*notes, *(overlap_lines(only, pairs, composition) if len(names) > 1 else ())],
+    }  # fmt: skip

@@ -43,20 +43,25 @@ def _episodes(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
 
 
 def _filter(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    """A line per filter with what it alone would drop, and one for all of them; notes stand at the last."""
+    notes = tuple(map(str, report.get("also", ())))
+    several = len(report["filters"]) > 1
     for counts in report["filters"]:
         kept, dropped, undefined = (sum(counts[key].values()) for key in ("kept", "dropped", "undefined"))
         reasons = [f"dropped: {counted(counts['dropped'])}"] if dropped else []
         reasons += [f"undefined: {counted(counts['undefined'])}"] if undefined else []
-        yield FunnelRow(f"{name} {counts['name']}", "trajectories", kept + dropped + undefined, kept + undefined, "; ".join(reasons))
-    if len(report["filters"]) > 1:
-        yield FunnelRow(f"{name}, all together", "trajectories", report["total"], report["kept"], "")
+        came_in, told = kept + dropped + undefined, () if several else notes
+        yield FunnelRow(f"{name} {counts['name']}", "trajectories", came_in, kept + undefined, "; ".join(reasons), told)
+    if several:
+        yield FunnelRow(f"{name}, all together", "trajectories", report["total"], report["kept"], "", notes)
 
 
 def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
     for folder, dataset in report["datasets"].items():
         left_out = dataset["left_out"]
         reasons = [f"left out: {counted(left_out)}"] if left_out else []
-        reasons += [f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else f"no rows: {dataset['empty']}"]
+        if dataset["trained_turns"] or not dataset["rows"]:
+            reasons += [f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else f"no rows: {dataset['empty']}"]
         yield FunnelRow(f"{name} {folder}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
 
 
@@ -78,8 +83,21 @@ def _method(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
     yield FunnelRow(name, report["unit"], report["attempted"], report["verified"], reasons, tuple(map(str, report.get("also", ()))))
 
 
+def _selection(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    """A line for each kind of dataset that was selected for."""
+    for part in report["parts"]:
+        yield from _method(f"{name} {part['for']}", part)
+
+
+def _nothing(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+    """Of a stage that works on no units."""
+    return iter(())
+
+
 _ROWS = {
     "method": _method,
+    "selection": _selection,
+    "report": _nothing,
     "calibration": _calibration,
     "tasks": _tasks,
     "imported": _episodes,
