@@ -2,6 +2,18 @@
 
 FILTERS: dict[str, str] = {
     "solved": "filters.solved:FILTER",
+    "attribution": "filters.attribution.filter:FILTER",
     "reexecuted": "filters.reexecuted:FILTER",
+    "rubric": "filters.rubric.filter:FILTER",
     "leaks": "filters.leaks:FILTER",
+    "secrets": "filters.secrets:FILTER",
+    "rank_surprisal": "filters.rank_surprisal.within_task:FILTER",
+    "provenance": "filters.provenance:FILTER",
+    "signals": "filters.signals.signals:FILTER",
+    "efficiency": "filters.signals.efficiency:FILTER",
+    "waste": "filters.waste:FILTER",
+    "duplicates": "filters.duplicates:FILTER",
+    "contamination": "filters.contamination:FILTER",
+    "split": "filters.split:FILTER",
+    "pdi": "filters.pdi.filter:FILTER",
 }

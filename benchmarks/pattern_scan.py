@@ -1,0 +1,129 @@
+"""Pattern scans: RE2's set against `re`, one pattern at a time, on real transcripts; what is found of planted secrets, and false alarms.
+
+Run: `python -m benchmarks.pattern_scan` (the rates need ../shared/data; without it, transcripts of the storefront's kind are made)
+"""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from time import process_time
+
+from benchmarks.figures import Figure, Report, Target, shown
+from benchmarks.machine import CpuOfOthers
+from benchmarks.planted_secrets import planted
+from benchmarks.real_trajectories import DATA, file_of, folders, real
+from benchmarks.recorded_episodes import recorded_episodes
+from filters.signals.patterns import EXHAUSTION, FAILURES
+from schemas.trajectory import Trajectory
+from synth.scan.finder import Finder
+from synth.scan.pattern_set import PatternSet
+from synth.scan.places import texts
+from synth.scan.redaction import Scan
+from synth.scan.rules import rules
+from synth.scan.unescaped import blobs, layers
+
+SCANNED = ("tau1", "tau1_retail", "tau2_retail_multi")
+"""As performance.md: 400 transcripts of 17 KB."""
+SIGNALS = 12
+
+
+def patterns() -> dict[str, str]:
+    """18 of the rules for secrets and personal data, 12 of the failure and exhaustion expressions."""
+    found = {f"{rule.kind} {at}": rule.pattern for at, rule in enumerate([*rules()[:9], *rules()[-9:]])}
+    spoken = [f"(?i){pattern}" for kinds in (FAILURES, EXHAUSTION) for kind in kinds.values() for pattern in kind.patterns[:2]]
+    return found | {f"signal {at}": pattern for at, pattern in enumerate(spoken[:SIGNALS])}
+
+
+def transcripts(most: int | None) -> list[str]:
+    """One text per trajectory."""
+    found = list(real(SCANNED)) if DATA.is_dir() else recorded_episodes(most or 400, 1)
+    return ["\n".join(text for _, text in texts(trajectory)) for trajectory in found[:most]]
+
+
+def one_by_one(compiled: Sequence[tuple[str, "re.Pattern[str]"]], text: str) -> tuple[str, ...]:
+    """What `re` finds."""
+    return tuple(name for name, pattern in compiled if pattern.search(text))
+
+
+def planted_recall(values: int) -> tuple[int, list[tuple[str, str]]]:
+    """How many were planted, and (kind, wrapping) of those that some reading of the text still holds."""
+    finder = Finder()
+    count, left = 0, []
+    for kind, wrapping, secret, text in planted(17, values):
+        count += 1
+        clean = list(text)
+        for span in reversed(finder.found(text)):
+            clean[span.start : span.end] = "[]"
+        rest = list(layers("".join(clean)))
+        if any(secret in layer.text or any(secret in plain for _, _, plain in blobs(layer)) for layer in rest):
+            left.append((kind, wrapping))
+    return count, left
+
+
+def alarms(trajectories: Sequence[Trajectory]) -> tuple[Counter[str], Counter[str], float]:
+    """Findings by kind, trajectories with any by folder, and trajectories per CPU second, escapes and redaction's places included."""
+    scan = Scan(Finder(find=("secrets", "personal", "ip_address")))
+    kinds: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    began = process_time()
+    for trajectory in trajectories:
+        found = scan.findings(trajectory)
+        kinds.update(finding.kind for finding in found)
+        files[file_of(trajectory)] += bool(found)
+    return kinds, files, len(trajectories) / (process_time() - began)
+
+
+def measure(most: int | None = None, values: int = 30, rounds: int = 5) -> Report:
+    """Rates side by side; hits must be the same."""
+    chosen = patterns()
+    read = transcripts(most)
+    together = PatternSet(chosen)
+    compiled = [(name, re.compile(pattern, re.ASCII)) for name, pattern in chosen.items()]
+    seconds: dict[str, list[float]] = {"set": [], "re": []}
+    same = 0
+    for _ in range(rounds):
+        began = process_time()
+        ours = [together.hits(text) for text in read]
+        seconds["set"].append(process_time() - began)
+    for _ in range(max(1, rounds // 2)):
+        began = process_time()
+        theirs = [one_by_one(compiled, text) for text in read]
+        seconds["re"].append(process_time() - began)
+        same = sum(one == other for one, other in zip(ours, theirs, strict=True))
+    count, left = planted_recall(values)
+    for (kind, wrapping), times in sorted(Counter(left).items()):
+        print(f"missed: {kind} in {wrapping}: {times} of {values}")
+    figures = [
+        Figure("patterns", len(chosen)),
+        Figure("transcripts", len(read)),
+        Figure("characters each", sum(map(len, read)) / len(read)),
+        Figure("set", len(read) / median(seconds["set"]), "transcripts/s"),
+        Figure("re, one pattern at a time", len(read) / median(seconds["re"]), "transcripts/s"),
+        Figure("set against re", median(seconds["re"]) / median(seconds["set"]), "x", Target("at least", 50)),
+        Figure("transcripts with equal hits", 100 * same / len(read), "%", Target("at least", 100)),
+        Figure("secrets planted", count),
+        Figure("recall of planted secrets", 100 * (count - len(left)) / count, "%", Target("at least", 99)),
+    ]
+    if DATA.is_dir():
+        everything = [trajectory for name in folders() for trajectory in real([name])][:most]
+        kinds, files, rate = alarms(everything)
+        print(f"findings in {len(everything)} real trajectories: {dict(kinds.most_common())}")
+        print(f"trajectories with any: {sum(files.values())}")
+        figures += [
+            Figure("filter `secrets`, all kinds and escapes", rate, "trajectories/s"),
+            Figure("real trajectories with a finding", 100 * sum(files.values()) / len(everything), "%"),
+            Figure("of them with a secret", sum(kinds[rule.kind] for rule in rules() if rule.group == "secrets")),
+        ]
+    return Report(
+        "Pattern scans",
+        tuple(figures),
+        f"CPU seconds of one process, medians of {rounds} rounds of the set and {max(1, rounds // 2)} of re; each kind is planted {values} "
+        "times in each of 9 wrappings (plain, JSON, JSON in JSON, escaped characters, URL, base64, ...).",
+    )
+
+
+if __name__ == "__main__":
+    others = CpuOfOthers()
+    sys.exit(shown(measure(), others))

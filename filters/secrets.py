@@ -1,0 +1,65 @@
+"""Secrets and personal data in all that a trajectory holds: taken out of what is exported, or a reason to drop it."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from schemas.errors import ConfigError
+from schemas.filter import Case, Filter, Measure
+from schemas.verdict import Verdict
+from synth.run.means import Means
+from synth.scan.finder import GROUPS, Finder
+from synth.scan.redaction import REDACTED, Scan
+
+
+class SecretsConfig(BaseModel):
+    """`find`: `secrets`, `personal`, or kinds of them; `ignore`: kinds that are none here; `allow`: expressions whose matches are none.
+
+    `patterns`: kinds of your own, name -> expression (RE2). `redact` has every export write stand-ins, `drop` leaves the row out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Literal["redact", "drop"] = "redact"
+    find: tuple[str, ...] = GROUPS
+    ignore: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    patterns: Mapping[str, str] = {}
+
+    @model_validator(mode="after")
+    def _searchable(self) -> "SecretsConfig":
+        try:
+            _scan(self.find, self.ignore, self.allow, tuple(self.patterns.items()))
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+
+@lru_cache(maxsize=8)
+def _scan(find: Sequence[str], ignore: Sequence[str], allow: Sequence[str], patterns: Sequence[tuple[str, str]]) -> Scan:
+    return Scan(Finder(find, ignore, allow, dict(patterns)))
+
+
+async def measure(case: Case, config: SecretsConfig, means: Means) -> Sequence[Measure]:
+    """How many findings, and where; what they say is kept nowhere."""
+    found = _scan(config.find, config.ignore, config.allow, tuple(config.patterns.items())).findings(
+        case.trajectory, case.task.goal if case.task is not None else ""
+    )
+    return [Measure("secrets", float(len(found)), detail={"findings": msgspec.to_builtins(found)})]
+
+
+async def secrets(case: Case, config: SecretsConfig) -> Verdict:
+    """Keep where nothing was found, and where it is taken out; with `drop`, drop by the kind that stands first."""
+    (measured,) = case.measures
+    findings = (measured.detail or {})["findings"]
+    if not findings:
+        return Verdict(True, "clean", 0.0)
+    if config.action == "drop":
+        return Verdict(False, findings[0]["kind"], measured.value, {"findings": findings})
+    return Verdict(True, REDACTED, measured.value, {"findings": findings})
+
+
+FILTER = Filter(SecretsConfig, secrets, measure=measure, measured=("find", "ignore", "allow", "patterns"), version=1)

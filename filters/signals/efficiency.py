@@ -1,0 +1,77 @@
+"""Repeated actions, steps beyond the shortest success, prompts from the cache (after PANDO, arXiv 2605.24785; our definitions)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.filter import Case, Filter, Measure
+from schemas.outcome import Outcome
+from schemas.trajectory import Trajectory
+from schemas.verdict import Verdict
+from synth.run.means import Means
+from synth.topology.keys import trajectory_keys
+from synth.topology.trajectory_measures import agent_turns, process_kept
+
+REPETITION, OVERHEAD, CACHE = "action_repetition_rate", "step_overhead", "prompt_cache_use"
+
+
+class EfficiencyConfig(BaseModel):
+    """Drops successes above `max_repetition`, or with more than `max_overhead` times the steps of their task's shortest success.
+
+    The shortest is one that broke no process constraint. Neither is set unless the flow does.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_repetition: float | None = Field(default=None, ge=0, le=1)
+    max_overhead: float | None = Field(default=None, ge=1)
+
+
+def action_repetition_rate(trajectory: Trajectory) -> float | None:
+    """Share of the agent's turns that do what the turn before did, in the state that it was in; None without turns.
+
+    The state is the world's own key, else what was answered last.
+    """
+    keys = trajectory_keys(trajectory, history=0)
+    states = [trajectory.opening_state_key, *(key.state for key in keys)]
+    steps = [(state, key.action) for state, key in zip(states, keys, strict=False)]
+    return sum(one == other for one, other in pairwise(steps)) / len(steps) if steps else None
+
+
+def prompt_cache_use(trajectory: Trajectory) -> float | None:
+    """Cached over all prompt tokens; None where a server gave no counts."""
+    totals = trajectory.totals
+    return totals.cached_tokens / totals.prompt_tokens if totals.prompt_tokens else None
+
+
+async def measure(case: Case, config: EfficiencyConfig, means: Means) -> Sequence[Measure]:
+    """Of successes: repetition and steps; of all: cache use."""
+    found = [Measure(CACHE, prompt_cache_use(case.trajectory))]
+    if case.trajectory.outcome is Outcome.SUCCESS:
+        found.append(Measure(REPETITION, action_repetition_rate(case.trajectory), detail={"steps": agent_turns(case.trajectory)}))
+    return found
+
+
+async def efficiency(cases: Sequence[Case], config: EfficiencyConfig) -> Mapping[str, Verdict]:
+    """The score is the overhead: steps over those of the task's shortest success. Undefined for what is no success."""
+    steps = {case.trajectory.trajectory_id: agent_turns(case.trajectory) for case in cases if case.trajectory.outcome is Outcome.SUCCESS}
+    kept = [case.trajectory.trajectory_id for case in cases if process_kept(case.trajectory)]
+    shortest = min((steps[identity] for identity in kept if steps.get(identity)), default=None)
+    return {case.trajectory.trajectory_id: _verdict(case, steps.get(case.trajectory.trajectory_id), shortest, config) for case in cases}
+
+
+def _verdict(case: Case, steps: int | None, shortest: int | None, config: EfficiencyConfig) -> Verdict:
+    measured = {one.metric: one.value for one in case.measures}
+    if not steps or shortest is None:
+        return Verdict(None, "no_success")
+    repetition, overhead = measured.get(REPETITION), steps / shortest
+    detail = {REPETITION: repetition, OVERHEAD: overhead, CACHE: measured.get(CACHE)}
+    if config.max_repetition is not None and repetition is not None and repetition > config.max_repetition:
+        return Verdict(False, "repetitive", overhead, detail)
+    if config.max_overhead is not None and overhead > config.max_overhead:
+        return Verdict(False, "long_way_round", overhead, detail)
+    return Verdict(True, "success", overhead, detail)
+
+
+FILTER = Filter(EfficiencyConfig, efficiency, scope="task", measure=measure, version=1)

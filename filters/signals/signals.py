@@ -1,0 +1,82 @@
+"""The filter `signals`: annotates; drops only what the flow names."""
+
+from collections.abc import Sequence
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from filters.signals.execution import execution
+from filters.signals.interaction import interaction
+from filters.signals.patterns import EXHAUSTION, FAILURES
+from filters.signals.quality import CATEGORIES, Quality, quality
+from filters.signals.rows import rows
+from filters.signals.signal import Signal
+from schemas.filter import Case, Filter, Measure
+from schemas.trajectory import Trajectory
+from schemas.verdict import Verdict
+from synth.run.means import Means
+
+KINDS = (
+    *("misalignment.correction", "misalignment.rephrase", "misalignment.clarification"),
+    *("stagnation.dragging", "stagnation.repetition"),
+    *("disengagement.escalation", "disengagement.quit", "disengagement.negative"),
+    *("satisfaction.gratitude", "satisfaction.confirmation", "satisfaction.success"),
+    *(f"failure.{kind}" for kind in FAILURES),
+    *("loops.retry", "loops.parameter_drift", "loops.oscillation"),
+    *(f"exhaustion.{kind}" for kind in EXHAUSTION),
+)
+
+
+class SignalsConfig(BaseModel):
+    """`drop`: categories or kinds whose first sight drops a trajectory; `min_score`: lower ones are dropped. Neither: all stay.
+
+    `corrected`: rules as published (false), or without their known false alarms.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    corrected: bool = False
+    drop: tuple[str, ...] = ()
+    min_score: float | None = Field(default=None, ge=0, le=100)
+
+    @field_validator("drop")
+    @classmethod
+    def _known(cls, drop: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [name for name in drop if name not in KINDS and name not in CATEGORIES]
+        if unknown:
+            raise ValueError(f"no signal {unknown[0]!r}; known: {', '.join([*CATEGORIES, *KINDS])}")
+        return drop
+
+
+def found_in(trajectory: Trajectory, *, corrected: bool = False) -> tuple[list[Signal], Quality]:
+    """All signals of a trajectory, by layer, and what they come to."""
+    seen = rows(trajectory, corrected=corrected)
+    signals = [*interaction(seen), *execution(seen, corrected=corrected)] if seen else []
+    return signals, quality(seen, signals, corrected=corrected)
+
+
+async def measure(case: Case, config: SignalsConfig, means: Means) -> Sequence[Measure]:
+    """The score, with counts and signals in its detail; undefined where there are no rows."""
+    if not case.trajectory.turns and not case.trajectory.opening:
+        return [Measure("signals_quality", None, detail={"label": "empty"})]
+    signals, found = found_in(case.trajectory, corrected=config.corrected)
+    detail = {"label": found.label, "counts": found.counts, "severities": found.severities, "signals": msgspec.to_builtins(signals)}
+    return [Measure("signals_quality", found.score, detail=detail)]
+
+
+async def signals(case: Case, config: SignalsConfig) -> Verdict:
+    """Keep with the score's label, unless `drop` or `min_score` say otherwise; undefined without rows."""
+    (measured,) = case.measures
+    detail = measured.detail or {}
+    if detail["label"] == "empty":
+        return Verdict(None, "empty")
+    told = {"counts": detail["counts"]}
+    for kind in (signal["kind"] for signal in detail["signals"]):
+        if kind in config.drop or kind.partition(".")[0] in config.drop:
+            return Verdict(False, kind, measured.value, told)
+    if config.min_score is not None and measured.value is not None and measured.value < config.min_score:
+        return Verdict(False, "below_min_score", measured.value, told)
+    return Verdict(True, detail["label"], measured.value, told)
+
+
+FILTER = Filter(SignalsConfig, signals, measure=measure, measured=("corrected",), version=1)

@@ -1,0 +1,47 @@
+"""Turns that a trajectory could have done without, as a column; drops only where the flow sets a share."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.filter import Case, Filter, Measure
+from schemas.outcome import Outcome
+from schemas.verdict import Verdict
+from synth.provenance.effect import effectful_by_name
+from synth.run.means import Means
+from synth.topology.keys import trajectory_keys
+from synth.topology.trajectory_measures import agent_turns
+from synth.topology.waste import waste_share, wasted
+
+
+class WasteConfig(BaseModel):
+    """`max_share`: successes that wasted more of their turns are dropped; None: none is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_share: float | None = Field(default=None, ge=0, le=1)
+
+
+async def measure(case: Case, config: WasteConfig, means: Means) -> Sequence[Measure]:
+    """Distinct wasted turns over the agent's turns, with the turns by kind; undefined without turns."""
+    turns = agent_turns(case.trajectory)
+    if not turns:
+        return [Measure("waste_share", None, detail={"why": "empty"})]
+    found = wasted(case.trajectory, trajectory_keys(case.trajectory), effectful_by_name)
+    return [Measure("waste_share", waste_share(found, turns), detail={"turns": found})]
+
+
+async def waste(case: Case, config: WasteConfig) -> Verdict:
+    """Keep, with the share as score; what a failure wasted says nothing of what it teaches, and is undefined."""
+    (measured,) = case.measures
+    detail = measured.detail or {}
+    if measured.value is None:
+        return Verdict(None, "empty")
+    if case.trajectory.outcome is not Outcome.SUCCESS:
+        return Verdict(None, "no_success", measured.value, detail)
+    if config.max_share is not None and measured.value > config.max_share:
+        return Verdict(False, "wasteful", measured.value, detail)
+    return Verdict(True, "wasteful" if measured.value else "lean", measured.value, detail)
+
+
+FILTER = Filter(WasteConfig, waste, measure=measure, version=1)

@@ -1,0 +1,208 @@
+"""The ratio, the tokens that count as decisions, the choice within a task and the ranking of sources, with numbers worked out by hand."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from filters.rank_surprisal.correlation import spearman
+from filters.rank_surprisal.decisions import copied, scaffolding
+from filters.rank_surprisal.ratio import Sums, dataset_ratio, summed
+from filters.rank_surprisal.settings import RankSurprisalConfig
+from filters.rank_surprisal.sources import Row, ranking
+from filters.rank_surprisal.trained_on import trained_on
+from filters.rank_surprisal.within_task import TIE, Candidate, selected
+from schemas.model import Scored, TokenScore
+from schemas.verdict import Verdict
+
+
+def tokens(*pairs: tuple[float, int]) -> list[TokenScore]:
+    return [TokenScore(at, logprob, rank) for at, (logprob, rank) in enumerate(pairs)]
+
+
+def test_the_ratio_is_one_of_sums_and_ranks_are_capped_at_100_before_they_are_added() -> None:
+    found = summed(tokens((-1.0, 1), (-4.0, 250), (-0.0, 1)))
+    assert (found.rank, found.nll, found.tokens) == (102.0, 5.0, 3)
+    assert found.ratio == pytest.approx(20.4)  # the mean of the three ratios would be 1, 25 and no number
+    assert summed(tokens((-1.0, 1), (-4.0, 250)), max_rank=9).ratio == pytest.approx(2.0)
+
+
+def test_a_text_known_by_heart_has_the_largest_ratio_and_no_text_has_none() -> None:
+    assert summed(tokens((-0.0, 1), (-0.0, 1))).ratio == pytest.approx(2e12)
+    assert Sums().ratio is None
+
+
+def test_a_data_set_counts_each_trajectory_once_however_long() -> None:
+    short, long = Sums(10.0, 2.0, 2), Sums(100.0, 400.0, 100)
+    assert dataset_ratio([short, long]) == pytest.approx((5 + 1) / (1 + 4))  # pooled: 110 / 402
+    assert dataset_ratio([Sums()]) is None
+
+
+def chat(text: Sequence[int], *spans: tuple[int, int]) -> Scored:
+    places = tuple(i for start, end in spans for i in range(start, end))
+    turns = tuple(turn for turn, (start, end) in enumerate(spans) for _ in range(start, end))
+    return Scored(tuple(TokenScore(text[i], -1.0, 1) for i in places), turns, "h", True, chat=tuple(text), places=places)
+
+
+def test_six_tokens_that_stand_before_in_this_order_are_copied_and_five_are_not() -> None:
+    shown = [1, 2, 3, 4, 5, 6, 7]
+    six = chat([*shown, 90, *shown[1:], 91], (8, 15))
+    assert copied(six, 6) == [True] * 6 + [False]
+    five = chat([*shown, 90, *shown[:5], 91], (8, 14))
+    assert copied(five, 6) == [False] * 6
+
+
+def test_a_run_is_copied_only_from_what_ends_before_it_and_never_across_two_turns() -> None:
+    assert copied(chat([9, 5, 5, 5, 5, 5, 5, 5], (1, 8)), 6) == [False] * 7, "it overlaps its only source"
+    assert copied(chat([1, 2, 3, 4, 5, 6, 80, 1, 2, 3, 81, 4, 5, 6], (7, 10), (11, 14)), 6) == [False] * 6
+    assert copied(chat([1, 2, 3, 4, 5, 6, 80, 1, 2, 3, 4, 5, 6], (0, 6), (7, 13)), 6) == [False] * 6 + [True] * 6, "an own earlier turn"
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.integers(2, 5))
+@settings(max_examples=60, deadline=None)
+def test_copied_tokens_are_those_of_every_long_run_that_a_plain_search_finds(text: list[int], span: int) -> None:
+    start = len(text) // 3
+    expected = [False] * len(text)
+    for first in range(start, len(text) - span + 1):
+        run = text[first : first + span]
+        if any(text[at : at + span] == run for at in range(first - span + 1)):
+            expected[first : first + span] = [True] * span
+    assert copied(chat(text, (start, len(text))), span) == expected[start:]
+
+
+def spelled(texts: Sequence[str], turns: Sequence[int] | None = None) -> Scored:
+    scores = tuple(TokenScore(at, -1.0, 1) for at in range(len(texts)))
+    return Scored(scores, tuple(turns or [0] * len(texts)), "h", True, texts=tuple(texts))
+
+
+def called(content: str | None, name: str, arguments: str) -> dict[str, object]:
+    return {"role": "assistant", "content": content, "tool_calls": [{"id": "c", "function": {"name": name, "arguments": arguments}}]}
+
+
+def test_scaffolding_is_what_the_template_puts_around_text_name_and_values() -> None:
+    texts = ["I", " look", ".", "<call>", '{"name": "', "find", '", "', 'arguments": {"', "order", '": "', "O-", "7", '"}}', "</call>"]
+    expected = [0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1]
+    message = called("I look.", "find", '{"order": "O-7"}')
+    assert scaffolding(spelled(texts), [{"role": "user", "content": "hi"}, message]) == [bool(one) for one in expected]
+
+
+def test_values_are_found_in_xml_in_other_spacing_and_where_tokens_share_a_character() -> None:
+    texts = ["<f=", "pay", "><", "n", ">", "1.5", "</n><who>", "J", "�", "�", "y", "</who>"]
+    message = called(None, "pay", '{"n": 1.50, "who": "Jéy"}')
+    assert scaffolding(spelled(texts), [message]) == [True, False, True, True, True, False, True, False, False, False, False, True]
+
+
+def test_a_name_that_reads_like_its_value_is_not_taken_for_it() -> None:
+    texts = ["<f>", "set", '{"', "on", '": "', "on", '"}']
+    assert scaffolding(spelled(texts), [called(None, "set", '{"on": "on"}')]) == [True, False, True, True, True, False, True]
+
+
+def test_turns_without_calls_have_no_scaffolding_and_a_call_that_is_not_in_the_text_leaves_it_unknown() -> None:
+    plain = {"role": "assistant", "content": "Hello."}
+    assert scaffolding(spelled(["Hello", "."]), [plain]) == [False, False]
+    assert scaffolding(spelled(["Hello", "."], [0, 1]), [plain, called(None, "find", "{}")]) is None
+    assert scaffolding(spelled(["find", "{}"]), [called("not rendered", "find", "{}")]) is None
+
+
+def candidate(name: str, *ratios: float, policy: str = "a", success: bool = True, weights: str = "w") -> Candidate:
+    """Ten tokens a turn, one nat each."""
+    turns = tuple(Sums(10 * ratio, 10.0, 10) for ratio in ratios)
+    return Candidate(name, (policy, None), success, turns, (weights, "h"))
+
+
+CHOOSE = RankSurprisalConfig(select=True)
+LOW, HIGH = (1.0, 1.1, 0.9, 1.0), (3.0, 3.1, 2.9, 3.0)
+
+
+def kept(verdicts: dict[str, Verdict]) -> dict[str, tuple[bool | None, str]]:
+    return {name: (verdict.keep, verdict.reason) for name, verdict in verdicts.items()}
+
+
+def test_candidates_of_two_policies_whose_ratios_lie_clearly_apart_are_chosen_among() -> None:
+    found = selected([candidate("x", *LOW), candidate("y", *HIGH, policy="b")], CHOOSE)
+    assert kept(found) == {"x": (True, "lowest_rsr"), "y": (False, "higher_rsr")}
+    assert found["y"].detail["gap"] == pytest.approx(2.0)
+
+
+def test_seven_of_one_policy_are_a_tie_and_eight_are_not() -> None:
+    seven = [candidate("low", *LOW), *(candidate(f"h{i}", *HIGH) for i in range(6))]
+    assert set(kept(selected(seven, CHOOSE)).values()) == {(None, TIE)}
+    eight = kept(selected([*seven, candidate("h7", *HIGH)], CHOOSE))
+    assert (eight.pop("low"), set(eight.values())) == ((True, "lowest_rsr"), {(False, "higher_rsr")})
+
+
+def test_a_gap_within_two_standard_errors_is_a_tie_and_who_lies_beyond_it_is_dropped_all_the_same() -> None:
+    noisy = candidate("x", 0.2, 2.2, 0.5, 1.1), candidate("y", 0.4, 2.4, 0.6, 1.2, policy="b")
+    found = selected([*noisy, candidate("z", 30.0, 31.0, 29.0, 30.0, policy="b")], CHOOSE)
+    assert kept(found) == {"x": (None, TIE), "y": (None, TIE), "z": (False, "higher_rsr")}
+    assert found["x"].detail["why"] == "within_noise"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (candidate("y", *HIGH, policy="b", weights="v"), "different_weights_or_templates"),
+        (candidate("y", 3.0, 3.0, 3.0, policy="b"), "few_turns"),
+        (candidate("y", *HIGH, policy="b", success=False), "one_candidate"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_tie_that_says_why(other: Candidate, why: str) -> None:
+    found = selected([candidate("x", *LOW), other], CHOOSE)
+    assert (found["x"].keep, found["x"].reason, found["x"].detail["why"]) == (None, TIE, why)
+
+
+def test_failures_are_no_candidates_beside_a_success_and_the_lowest_of_all_is_told() -> None:
+    found = selected([candidate("x", *HIGH), candidate("y", *HIGH, policy="b"), candidate("z", *LOW, success=False)], CHOOSE)
+    assert kept(found)["z"] == (None, "not_a_candidate")
+    assert found["x"].detail["lowest_of_all"] == "z"
+    both = selected([candidate("x", *HIGH), candidate("z", *LOW, success=False, policy="b")], RankSurprisalConfig(solved_first=False))
+    assert kept(both)["z"] == (True, "lowest_rsr")
+
+
+def test_spearman_is_that_of_ranks_with_ties_sharing_their_mean() -> None:
+    assert spearman([1, 2, 3, 4], [10, 100, 1000, 10000]) == pytest.approx(1.0)
+    assert spearman([1, 2, 3], [3, 2, 2]) == pytest.approx(-(0.75**0.5))  # ranks 1 2 3 and 3 1.5 1.5: -1.5 / sqrt(2 * 1.5)
+    assert spearman([1, 2], [1, 2]) is None
+    assert spearman([1, 2, 3], [5, 5, 5]) is None
+
+
+def row(source: str, task: int, rank: float, nll: float, length: int = 10, share: float = 0.5) -> Row:
+    return Row(source, f"t{task}", Sums(rank * 10, nll * 10, 10), None, length, share, 10)
+
+
+def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tasks_that_they_share() -> None:
+    rows = [row("far", i, 6.0, 2.0 + i % 3 / 10) for i in range(20)]
+    rows += [row("near", i, 3.0 + i % 2, 2.0) for i in range(10)]
+    found = ranking([*rows, Row("far", "t0", why="too_long"), Row("unseen", "t0", why="scripted")])
+    near, far, unseen = found.sources
+    assert (near.name, far.name, unseen.name) == ("near", "far", "unseen")
+    assert near.ratio is not None
+    assert near.ratio.value == pytest.approx(35 / 20)
+    assert (near.ratio.low or 0) < 1.75 < (near.ratio.high or 0)
+    assert (far.trajectories, far.tasks, far.shared_tasks, far.not_scored) == (20, 20, 10, {"too_long": 1})
+    assert far.above_first is not None
+    assert far.above_first.value == pytest.approx(60 / (10 * 2.0 + 0.9) - 1.75)  # tasks 0 to 9: 0 .1 .2 0 .1 .2 0 .1 .2 0
+    assert (far.above_first.low or 0) > 0
+    assert (unseen.ratio, unseen.not_scored) == (None, {"scripted": 1})
+
+
+def test_a_ratio_that_goes_with_length_is_called_a_proxy_and_one_task_has_no_interval() -> None:
+    found = ranking([row("a", i, 2.0 + i, 1.0, length=100 + i, share=(i * 7 % 5) / 5) for i in range(10)])
+    assert found.proxies == ["length"]
+    assert found.correlations["loss tokens"] is None
+    (alone,) = ranking([row("a", 0, 2.0, 1.0)]).sources
+    assert alone.ratio is not None
+    assert (alone.ratio.value, alone.ratio.low) == (2.0, None)
+
+
+def test_a_student_whose_card_names_a_data_set_of_the_run_was_trained_on_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "datasets" / "sft"
+    folder.mkdir(parents=True)
+    (folder / "train-0123456789abcdef-00000.parquet").touch()
+    card = tmp_path / "README.md"
+    card.write_text("Trained on other-000000000000abcd and 0123456789abcde.")
+    assert trained_on(card, tmp_path / "run") is None
+    card.write_text("datasets: train-0123456789abcdef-00000.parquet")
+    assert trained_on(card, tmp_path / "run") == folder
