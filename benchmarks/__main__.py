@@ -20,8 +20,13 @@ BENCHMARKS = (
     "engine_efficiency",
     "openai_client",
     "import_rate",
+    "export_rate",
     "injected_failures",
+    "pairs",
     "reverse_tasks",
+    "near_duplicates",
+    "pattern_scan",
+    "corpus_memory",
 )
 """A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
 

@@ -21,7 +21,7 @@ from schemas.settings_error import explain
 from schemas.stage import Stage
 from schemas.user import USER
 from synth.boundary import called
-from synth.exporters.registry import EXPORTERS, SFT_FORMS
+from synth.exporters.registry import require
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
@@ -30,13 +30,15 @@ from synth.run.context import Role, Run, Synthesizer
 from synth.run.export_stage import ExportSettings, ExportStage
 from synth.run.filter_stage import FilterStage
 from synth.run.measured import NamedFilter
+from synth.run.report_stage import ReportSettings, ReportStage
 from synth.run.select_stage import SelectSettings, SelectStage
 from synth.run.topology_stage import TopologySettings, TopologyStage
+from synth.selection.taken_in import TakenIn
 from synthesizers.registry import SYNTHESIZERS
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
-OWN_STAGES = ("filter", "topology", "select", "export")
+OWN_STAGES = ("filter", "topology", "select", "export", "report")
 
 
 def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
@@ -168,8 +170,11 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
         return ExportStage(name, _export(choice.settings, where))
     if choice.name == "topology":
         return TopologyStage(name, _validated(TopologySettings, choice.settings or {}, where))
+    if choice.name == "report":
+        return ReportStage(name, _validated(ReportSettings, choice.settings or {}, where))
     if choice.name == "select":
-        return SelectStage(name, _validated(SelectSettings, choice.settings or {}, where))
+        selection = _validated(SelectSettings, choice.settings or {}, where)
+        return SelectStage(name, selection, TakenIn.by(flow, "sft"), TakenIn.by(flow, "rl"))
     with _at(f"stages[{index}]"):
         synthesizer = part("stage", choice.name, SYNTHESIZERS)
     if not isinstance(synthesizer, Synthesizer):
@@ -219,10 +224,7 @@ def _filter_stage(name: str, filters: Sequence[NamedFilter], roles: Mapping[str,
 def _export(settings: Any, where: str) -> ExportSettings:
     config = _validated(ExportSettings, settings or {}, where)
     for kind in config.kinds:
-        if kind not in EXPORTERS:
-            raise ConfigError(f"{where}.kinds: {kind!r} is not a kind of dataset; known: {', '.join(sorted(EXPORTERS))}")
-    if config.form not in SFT_FORMS:
-        raise ConfigError(f"{where}.as: {config.form!r} is not a form of sft; known: {', '.join(sorted(SFT_FORMS))}")
+        require(kind, config.form, f"{where}.kinds:", f"{where}.as:")
     return config
 
 

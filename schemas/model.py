@@ -68,13 +68,21 @@ class TokenScore(msgspec.Struct, frozen=True):
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """A text under a student, token by token; `not_scored` says why there are no tokens."""
+    """A text under a student, token by token; `not_scored` says why there are no tokens.
+
+    `chat` is the whole text, `places` where in it the scored tokens stand, `texts` each of them decoded alone (a character that two
+    tokens share shows as U+FFFD). An engine may leave these three empty.
+    """
 
     tokens: tuple[TokenScore, ...]
     turn_of_token: tuple[int, ...]
     template_hash: str
     tools_rendered: bool
     not_scored: str | None = None
+    weights_id: str | None = None
+    chat: tuple[TokenId, ...] = ()
+    places: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 class ScoringModel(Protocol):

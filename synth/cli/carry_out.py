@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progress: "Progress", *, prefect: bool) -> None:
-    """Raises `SynthError`, also where no attempt was valid; what was committed stays."""
+    """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
     from schemas.errors import SynthError
     from synth.cli.outcome import say_result
     from synth.run.closing import failure
+    from synth.run.silent_roles import silent_roles
 
     with in_file(flow_file):
         if prefect or os.environ.get("PREFECT_API_URL"):
@@ -27,7 +28,7 @@ def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progres
         else:
             done, reports = asyncio.run(recipe(flow, url, progress, None))
     say_result(done, reports)
-    failed = failure(reports)
+    failed = failure(reports) or next(silent_roles(done), None)
     if failed is not None:
         raise SynthError(failed)
 

@@ -38,7 +38,7 @@ def curate(run_url: str, flow_file: Path, overrides: tuple[str, ...], prefect: b
         carry_out(recipe, flow, flow_file, run_url, progress, prefect=prefect)
         return
     with in_file(flow_file):
-        stages = resolve_later(flow)
+        _, stages = resolve_later(flow)
     ledger = Ledger(run_url)
     for line in (*loud_settings(curated(flow, ledger)), *left_alone(flow)):
         progress.say(line)

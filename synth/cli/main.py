@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("synth.cli.report:report", "Write what a run holds as one page to read in a browser."),
     "audit": ("synth.cli.audit:audit", "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more."),
     "export": ("synth.cli.export:export", "Write a dataset for a trainer."),
+    "publish": ("synth.cli.publish:publish", "Push a run's datasets to the Hub, with a card."),
     "envs": ("synth.cli.envs:envs", "List the worlds."),
     "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, or on a model's server, and how to get the rest."),
 }

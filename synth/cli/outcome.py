@@ -36,6 +36,8 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
                 stale = "; what stands there is an earlier export's" if storage.size(f"{dataset['path']}/README.md") is not None else ""
                 where = f"no rows, so {where} was not written: {dataset['empty']}{stale}"
             console.print(f"{folder:<8} {where}", markup=False, soft_wrap=True)
+        if report["kind"] == "report":
+            console.print(f"report   {storage.path(report['path'])}", markup=False, soft_wrap=True)
     spent = cost_in_words(json.loads(storage.read("cost.json")))
     console.print(f"cost     {storage.path('cost.json')}{f': {spent}' if spent else ''}", markup=False, soft_wrap=True)
     for line in closing_lines(run, reports, lambda identity: look(run.ledger, identity)):

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from schemas.model import ChatModel, Completion, Message, Sampling
+from schemas.model import ChatModel, Completion, Message, Sampling, Scored, ScoringModel
 from schemas.trajectory import ToolSchema
 from synth.boundary import NotStarted
 
@@ -85,6 +85,23 @@ class AdmittedChat:
                 raise NotStarted
             self._may_begin = None
             return await self._model.complete(messages, tools, sampling)
+
+    async def close(self) -> None:
+        """Closes the model."""
+        await self._model.close()
+
+
+class AdmittedScoring:
+    """A scoring model behind a gate of its own: texts are as long as episodes, and a server that holds many at once answers late."""
+
+    def __init__(self, model: ScoringModel, admission: Admission) -> None:
+        self._model = model
+        self._admission = admission
+
+    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
+        """Waits for admission, then scores. Raises `ModelError`."""
+        async with self._admission:
+            return await self._model.score(messages, tools)
 
     async def close(self) -> None:
         """Closes the model."""

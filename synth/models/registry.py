@@ -6,7 +6,7 @@ from typing import cast
 from schemas.errors import ConfigError
 from schemas.model import ChatModel, ScoringModel
 from synth.boundary import called, imported
-from synth.models.admission import Admission, AdmittedChat
+from synth.models.admission import Admission, AdmittedChat, AdmittedScoring
 from synth.models.broken_calls import BrokenCallsChat
 from synth.models.settings import ModelSettings
 
@@ -36,8 +36,11 @@ def open_model(settings: ModelSettings) -> ChatModel:
 
 
 def open_scoring(settings: ModelSettings) -> ScoringModel:
-    """The engine as one that gives probabilities. Raises `ConfigError` as `open_model` does, and for an engine that gives none."""
-    return cast(ScoringModel, _opened(settings, SCORING, "gives no probabilities of prompts"))
+    """The engine as one that gives probabilities, `max_in_flight` texts at a time. Raises `ConfigError` as `open_model` does, and for an
+    engine that gives none.
+    """
+    engine = cast(ScoringModel, _opened(settings, SCORING, "gives no probabilities of prompts"))
+    return AdmittedScoring(engine, Admission(settings.max_in_flight))
 
 
 def _opened(settings: ModelSettings, engines: Mapping[str, str], unfit: str) -> object:

@@ -58,10 +58,21 @@ class TransformersScoring:
             turns = marked_turns(turns, blocks, messages, self._template)
         unknown = TOO_LONG if turns.unknown is None and len(turns.tokens) > model.context else turns.unknown
         if unknown is not None:
-            return Scored((), (), self._template.template_hash, turns.tools_rendered, unknown)
+            return Scored((), (), self._template.template_hash, turns.tools_rendered, unknown, model.weights_id)
         scores = await loop.run_in_executor(self._thread, token_scores, model, turns)
         turn_of_token = tuple(turn for turn, (start, end) in enumerate(turns.spans) for _ in range(start, end))
-        return Scored(scores, turn_of_token, self._template.template_hash, turns.tools_rendered)
+        places = tuple(i for start, end in turns.spans for i in range(start, end))
+        words = {score.token_id: model.tokenizer.decode([score.token_id]) for score in scores}
+        return Scored(
+            scores,
+            turn_of_token,
+            self._template.template_hash,
+            turns.tools_rendered,
+            weights_id=model.weights_id,
+            chat=turns.tokens,
+            places=places,
+            texts=tuple(words[score.token_id] for score in scores),
+        )
 
     async def close(self) -> None:
         """Ends both threads; a chat that is being scored is finished first."""
@@ -80,7 +91,9 @@ def marked_turns(
 
 
 def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, ...]:
-    """Every token of the spans after all that stands before it. Raises `ModelError` where the first token of all is among them."""
+    """Every token of the spans after all that stands before it. Raises `ModelError` where the first token of all is
+    among them, and where a probability is no finite number.
+    """
     import torch
 
     places = [i for start, end in turns.spans for i in range(start, end)]
@@ -94,6 +107,8 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
         hidden = model.weights.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
         targets = ids[0, places]
         ranks, logprobs = ranks_and_logprobs(hidden[[i - 1 for i in places]], head.weight, head.bias, targets)
+        if not bool(logprobs.isfinite().all()):
+            raise ModelError(f"model {model.name}: it gives no finite probability to a token of this chat (broken weights?)")
     found = zip(targets.tolist(), logprobs.tolist(), ranks.tolist(), strict=True)
     return tuple(TokenScore(token, logprob, rank) for token, logprob, rank in found)
 

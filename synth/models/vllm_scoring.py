@@ -25,6 +25,7 @@ class _Tokens(msgspec.Struct):
 class _Score(msgspec.Struct):
     logprob: float
     rank: int
+    decoded_token: str | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -54,17 +55,23 @@ class VLLMScoring:
             turns = await assistant_turns(self._tokenized, template, messages, tools)
             if turns.unknown is not None:
                 return Scored((), (), template.template_hash, turns.tools_rendered, turns.unknown)
-            scores = await self._scored(turns.tokens, messages)
+            scores, weights_id = await self._scored(turns.tokens, messages)
         except ServerError as error:
             if not error.context_overflow:
                 raise
             return Scored((), (), template.template_hash, True, TOO_LONG)
-        tokens: list[TokenScore] = []
-        turn_of_token: list[int] = []
-        for turn, (start, end) in enumerate(turns.spans):
-            tokens += [_known(scores, i) for i in range(start, end)]
-            turn_of_token += [turn] * (end - start)
-        return Scored(tuple(tokens), tuple(turn_of_token), template.template_hash, True)
+        places = tuple(i for start, end in turns.spans for i in range(start, end))
+        known = [_known(scores, i) for i in places]
+        return Scored(
+            tuple(TokenScore(turns.tokens[i], score.logprob, score.rank) for i, score in zip(places, known, strict=True)),
+            tuple(turn for turn, (start, end) in enumerate(turns.spans) for _ in range(start, end)),
+            template.template_hash,
+            True,
+            weights_id=weights_id,
+            chat=turns.tokens,
+            places=places,
+            texts=tuple(score.decoded_token or "" for score in known),
+        )
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -80,28 +87,32 @@ class VLLMScoring:
         """The chat as the model would read it; `answer` adds the header of a turn of its own."""
         sent = self._chat.spelled(messages)
         body = {"model": self._chat.name, "messages": sent, "add_generation_prompt": answer, **({"tools": tools} if tools else {})}
-        return (await self._asked("/tokenize", body, messages, _Tokens, beside=True)).tokens
+        return (await self._asked("/tokenize", body, messages, _Tokens, beside=True))[0].tokens
 
-    async def _scored(self, tokens: Sequence[TokenId], messages: Sequence[Message]) -> list[TokenScore | None]:
-        """Every token after those before it; None for the first."""
+    async def _scored(self, tokens: Sequence[TokenId], messages: Sequence[Message]) -> tuple[list[_Score | None], str | None]:
+        """Every token after those before it, None for the first; and the weights."""
         body = {"model": self._chat.name, "prompt": tokens, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
-        choice = (await self._asked("/completions", body, messages, _Scores)).choices[0]
-        if len(choice.prompt_logprobs) != len(tokens):
-            raise ServerError(f"model {self._chat.name}: {len(choice.prompt_logprobs)} probabilities for {len(tokens)} tokens")
-        found = [(scores or {}).get(str(token)) for token, scores in zip(tokens, choice.prompt_logprobs, strict=True)]
-        return [TokenScore(t, score.logprob, score.rank) if score else None for t, score in zip(tokens, found, strict=True)]
+        found, weights_id = await self._asked("/completions", body, messages, _Scores)
+        given = found.choices[0].prompt_logprobs if found.choices else []
+        if len(given) != len(tokens):
+            raise ServerError(f"model {self._chat.name}: {len(given)} probabilities for {len(tokens)} tokens")
+        return [(scores or {}).get(str(token)) for token, scores in zip(tokens, given, strict=True)], weights_id
 
-    async def _asked(self, path: str, body: Mapping[str, Any], messages: Sequence[Message], kind: type[T], *, beside: bool = False) -> T:
-        def read(received: Received, latency_ms: float) -> T:
+    async def _asked(
+        self, path: str, body: Mapping[str, Any], messages: Sequence[Message], kind: type[T], *, beside: bool = False
+    ) -> tuple[T, str | None]:
+        """The answer, and the weights behind it where they are known."""
+
+        def read(received: Received, latency_ms: float) -> tuple[T, str | None]:
             try:
-                return msgspec.json.decode(received.body, type=kind)
+                return msgspec.json.decode(received.body, type=kind), received.weights_id
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise ServerError(f"model {self._chat.name}: the answer of {path} is unusable: {error}", retryable=True) from error
 
         return await self._chat.request(path, encoded(self._chat.name, body), messages, read, beside=beside)
 
 
-def _known(scores: Sequence[TokenScore | None], index: int) -> TokenScore:
+def _known(scores: Sequence[_Score | None], index: int) -> _Score:
     score = scores[index]
     if score is None:
         raise ServerError(f"the server gave no probability for token {index} of the prompt")

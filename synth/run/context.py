@@ -70,6 +70,13 @@ class Run:
     user_breaker: Breaker = field(default_factory=Breaker)
     role_breakers: dict[str, Breaker] = field(default_factory=lambda: defaultdict(Breaker))
     _threads: Threads | None = None
+    _scoring: dict[str, ScoringModel] = field(default_factory=dict)
+
+    def scoring(self, role: str, opening: Callable[[], ScoringModel]) -> ScoringModel:
+        """A role's model as one that gives probabilities: opened once for all that is scored, since a model in the process is large."""
+        if role not in self._scoring:
+            self._scoring[role] = opening()
+        return self._scoring[role]
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
         """A fresh world; one that blocks steps on threads."""
@@ -119,6 +126,8 @@ class Run:
 
     async def close(self) -> None:
         """Closes the models' connections."""
+        for scoring in self._scoring.values():
+            await scoring.close()
         for role in self.roles.values():
             if role.model is not None:
                 await role.model.close()

@@ -74,15 +74,12 @@ class FilterStage:
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         means = Means(run, shard.name, self.roles)
-        try:
-            if shard.name.startswith(TASK):
-                decisions, scores = await self._of_tasks(run, means, shard)
-            elif shard.name.startswith(CORPUS):
-                decisions, scores = await self._of_corpus(run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard)
-            else:
-                decisions, scores = await self._of_each(run, means, shard), []
-        finally:
-            await means.close()
+        if shard.name.startswith(TASK):
+            decisions, scores = await self._of_tasks(run, means, shard)
+        elif shard.name.startswith(CORPUS):
+            decisions, scores = await self._of_corpus(run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard)
+        else:
+            decisions, scores = await self._of_each(run, means, shard), []
         if run.stopped is None:
             run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name)
 

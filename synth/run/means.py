@@ -21,7 +21,6 @@ class Means:
         self._shard = shard
         self._roles = roles
         self._asking: dict[str, Asking] = {}
-        self._scoring: dict[str, ScoringModel] = {}
 
     def has(self, role: str) -> bool:
         """Whether the flow names a model for a role."""
@@ -44,14 +43,7 @@ class Means:
 
     def scoring(self, name: str) -> ScoringModel:
         """A role's model as one that gives probabilities. Raises `ConfigError` where its engine gives none."""
-        if name not in self._scoring:
-            opening = self.role(name).open_scoring
-            if opening is None:
-                raise ConfigError(f"{name!r} gives no probabilities")
-            self._scoring[name] = opening()
-        return self._scoring[name]
-
-    async def close(self) -> None:
-        """Closes the scoring models that were opened here."""
-        for scoring in self._scoring.values():
-            await scoring.close()
+        opening = self.role(name).open_scoring
+        if opening is None:
+            raise ConfigError(f"{name!r} gives no probabilities")
+        return self.run.scoring(name, opening)

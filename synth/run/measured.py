@@ -18,6 +18,8 @@ from synth.run.means import Means
 from synth.side_by_side import side_by_side
 
 AT_ONCE = 64
+KEPT_EVERY = 100
+"""Trajectories: a process that dies loses no more measures than these."""
 MEASURES = "measure."
 """What the names of their stages begin with."""
 
@@ -76,6 +78,19 @@ async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, mode
     waiting = iter([case for case in cases if case.trajectory.trajectory_id not in found])
     fresh: dict[str, Sequence[Measure]] = {}
 
+    def keep() -> None:
+        rows = [
+            Score(identity, one.metric, one.value, one.turn, one.detail)
+            for identity, taken in sorted(fresh.items())
+            if not any("fault" in (one.detail or {}) for one in taken)
+            for one in taken
+        ]
+        if rows or means.replies:
+            ledger.commit(ref, scores=rows, replies=tuple(means.replies))
+            means.replies.clear()
+        found.update(fresh)
+        fresh.clear()
+
     async def worker() -> None:
         for case in waiting:
             await asyncio.sleep(0)
@@ -84,18 +99,16 @@ async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, mode
             taken = await measure(case, named.config, means)
             if taken:
                 fresh[case.trajectory.trajectory_id] = taken
+                if len(fresh) >= KEPT_EVERY and not means.replies:  # replies are in the journal as long as the shard is not through
+                    keep()
             elif means.run.may_start():
                 raise AssertionError(f"filter {named.name}: measured nothing of {case.trajectory.trajectory_id}")
 
-    await side_by_side(AT_ONCE, worker)
-    rows = [
-        Score(identity, one.metric, one.value, one.turn, one.detail)
-        for identity, taken in sorted(fresh.items())
-        if not any("fault" in (one.detail or {}) for one in taken)
-        for one in taken
-    ]
-    if rows or means.replies:
-        ledger.commit(ref, scores=rows, replies=tuple(means.replies))
-        means.replies.clear()
-    found |= fresh
+    try:
+        await side_by_side(AT_ONCE, worker)
+    except BaseException:
+        if not means.replies:
+            keep()
+        raise
+    keep()
     return [msgspec.structs.replace(case, measures=tuple(found.get(case.trajectory.trajectory_id, ()))) for case in cases]

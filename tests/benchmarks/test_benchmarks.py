@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import (
+    corpus_memory,
     critical_steps,
     empty_flow,
     engine_efficiency,
@@ -17,7 +18,9 @@ from benchmarks import (
     journal_cost,
     ledger_commits,
     memory_growth,
+    near_duplicates,
     openai_client,
+    pattern_scan,
     reverse_tasks,
     rollout_rate,
     storefront_targets,
@@ -31,6 +34,7 @@ from benchmarks.process_table import children, session_members
 pytestmark = pytest.mark.slow
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 TINY: dict[str, Callable[[], Report]] = {
+    "corpus_memory": lambda: corpus_memory.measure(count=200),
     "critical_steps": lambda: critical_steps.measure(tasks=4),
     "empty_flow": lambda: empty_flow.measure(rounds=1, kills=2),
     "engine_efficiency": lambda: engine_efficiency.measure(
@@ -41,7 +45,9 @@ TINY: dict[str, Callable[[], Report]] = {
     "journal_cost": lambda: journal_cost.measure(episodes=2, synced=3, rounds=1),
     "ledger_commits": lambda: ledger_commits.measure(shards=1, rounds=1),
     "memory_growth": lambda: memory_growth.measure(episodes=2, factor=2, rounds=1),
+    "near_duplicates": lambda: near_duplicates.measure(documents=40, planted=3, rounds=1),
     "openai_client": lambda: openai_client.measure(latency_ms=1, episodes=4, in_flight=(2,), rounds=1),
+    "pattern_scan": lambda: pattern_scan.measure(most=3, values=1, rounds=1),
     "reverse_tasks": lambda: reverse_tasks.measure(explorations=3),
     "rollout_rate": lambda: rollout_rate.measure(tasks=2, trials=2, rounds=1),
     "storefront_targets": lambda: storefront_targets.measure(tasks=2, rounds=1, with_live=False),

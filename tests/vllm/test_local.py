@@ -10,8 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from filters.rank_surprisal.decisions import copied, scaffolding
+from filters.rank_surprisal.ratio import summed
 from schemas.errors import ConfigError
 from schemas.model import Completion, Message, Sampling, Scored
 from schemas.trajectory import ToolSchema
@@ -150,7 +153,7 @@ def test_vllm_and_transformers_score_the_same_text_the_same(server: VLLMServer, 
             check=True,
         ).stdout
     )
-    for found, expected in zip(asyncio.run(served()), there, strict=True):
+    for chat, found, expected in zip(CHATS, asyncio.run(served()), there, strict=True):
         assert found.not_scored is None
         assert found.template_hash == expected["template_hash"]
         assert list(found.turn_of_token) == expected["turn_of_token"]
@@ -162,3 +165,8 @@ def test_vllm_and_transformers_score_the_same_text_the_same(server: VLLMServer, 
             assert abs(token.rank - other["rank"]) <= 1  # two logits within rounding
             differ += token.rank != other["rank"]
         assert differ <= len(found.tokens) // 50
+        other = msgspec.convert(expected, Scored)
+        assert (found.chat, found.places) == (other.chat, other.places)
+        assert summed(found.tokens).ratio == pytest.approx(summed(other.tokens).ratio, rel=5e-3)
+        assert scaffolding(found, chat) == scaffolding(other, chat)
+        assert copied(found, 6) == copied(other, 6)

@@ -27,7 +27,7 @@ class ChatServer:
     """The server in a thread of its own, for as long as the `with` lasts; requests are numbered and take one mishap each.
 
     As vLLM does, it names the `root` of its weights, works on `slots` requests at a time (further ones wait, or where there is no
-    `queue` are turned away with 429), shows /health and /metrics, and scores prompts. `latency_s` may be changed while it runs.
+    `queue` are turned away with 429), shows /health and /metrics, and scores prompts (`dies_after` so many of them). `latency_s` may be changed while it runs.
     """
 
     def __init__(
@@ -54,7 +54,8 @@ class ChatServer:
         self.healthy = self.renders_tools = self.shows_queue = True
         self.forgetful = False
         self.context = 10_000
-        self.listed = 0
+        self.listed = self.scored = 0
+        self.dies_after: int | None = None
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._mishaps = deque(mishaps)
@@ -131,7 +132,11 @@ class ChatServer:
         prompt = (await request.json())["prompt"]
         if len(prompt) > self.context:
             return error(request, Mishap("context_length"))
-        scores = [{str(token): {"logprob": logprob(token), "rank": rank(token), "decoded_token": ""}} for token in prompt[1:]]
+        if self.dies_after is not None and self.scored >= self.dies_after and request.transport is not None:
+            request.transport.abort()
+            return web.Response(status=503)
+        self.scored += 1
+        scores = [{str(token): {"logprob": logprob(token), "rank": rank(token), "decoded_token": chr(token)}} for token in prompt[1:]]
         return web.json_response({"choices": [{"text": "", "prompt_logprobs": [None, *scores]}]})
 
     async def _health(self, request: web.Request) -> web.Response:

@@ -84,7 +84,9 @@ def test_templates_are_told_apart_by_what_they_make_of_a_chat() -> None:
 
 
 def test_a_chat_without_an_assistant_has_nothing_to_score() -> None:
-    assert scored(CHAT[:1]) == Scored((), (), scored(CHAT).template_hash, True)
+    found = scored(CHAT[:1])
+    assert (found.tokens, found.turn_of_token, found.places, found.not_scored) == ((), (), (), None)
+    assert (found.template_hash, found.tools_rendered) == (scored(CHAT).template_hash, True)
 
 
 def test_an_engine_that_gives_no_probabilities_is_refused() -> None:

@@ -49,3 +49,19 @@ def test_a_broken_world_is_no_refusal() -> None:
 def test_a_text_that_is_too_long_for_a_model_says_nothing_of_the_next() -> None:
     too_long = FaultError(Fault.JUDGE, "judge: model m at http://x/v1: HTTP 400: too long", context_overflow=True, final=True)
     assert fails(Breaker(), too_long, 100) is None
+
+
+def test_a_role_that_never_answered_is_unheard_however_few_its_questions_were() -> None:
+    breaker = Breaker()
+    assert breaker.unheard() is None, "nothing was asked"
+    breaker.failed(REFUSED)
+    breaker.failed(LOST)
+    assert breaker.unheard() == (2, LOST.detail)
+    breaker.answered()
+    assert breaker.unheard() is None
+
+
+def test_a_text_that_is_too_long_is_not_the_silence_of_a_server() -> None:
+    breaker = Breaker()
+    breaker.failed(FaultError(Fault.JUDGE, "judge: too long", context_overflow=True))
+    assert breaker.unheard() is None
