@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from filters.duplicates_index import LEAST_SIMILARITY, NearIndex, kept_first
 from filters.duplicates_text import exact_key, shared_openings, shingles, spoken, turn_keys
+from filters.duplicates_turns import Turns
 from schemas.filter import Cases, Filter
 from schemas.outcome import Outcome
 from schemas.trajectory import Authorship, Trajectory
@@ -23,7 +24,8 @@ class DuplicatesConfig(BaseModel):
     """`similarity`: of word triples (Jaccard), from which on two transcripts are one; None: only exact copies are dropped.
 
     `copied_turns`: share of its turns with loss that better rows hold word for word after the same answer, from which on a row is dropped;
-    None: the share is only told. `across_outcomes: false` compares successes with successes only, failures with failures, so that a success
+    None: the share is only told. `turn_similarity`: from which on two turns count as the same one; None: word for word only (1 KB of memory
+    per distinct turn otherwise). `across_outcomes: false` compares successes with successes only, failures with failures, so that a success
     and the failure beside it both stay.
     """
 
@@ -31,6 +33,7 @@ class DuplicatesConfig(BaseModel):
 
     similarity: float | None = Field(default=0.8, ge=LEAST_SIMILARITY, le=1)
     copied_turns: float | None = Field(default=None, gt=0, le=1)
+    turn_similarity: float | None = Field(default=None, ge=LEAST_SIMILARITY, le=1)
     across_outcomes: bool = True
 
 
@@ -49,23 +52,26 @@ async def duplicates(cases: Cases, config: DuplicatesConfig) -> Mapping[str, Ver
     """Drop what a better row holds already: `exact`, `near`, `copied_turns`; undefined where a transcript has no turns."""
     shared = shared_openings((c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening)
     verdicts: dict[str, Verdict] = {}
-    with NearIndex(config.similarity or 1.0) as index:
+    with NearIndex(config.similarity or 1.0) as index, Turns(config.turn_similarity) as turns:
         rows = []
         for case in cases:
-            rows.append(_row(case.trajectory))
+            rows.append(_row(case.trajectory, turns))
             if config.similarity is not None:
                 index.add(shingles(spoken(case.trajectory, shared)))
         index.close_adding()
+        turns.close_adding()
         order = sorted((at for at, row in enumerate(rows) if not row.empty), key=lambda at: rows[at].rank)
         for row in rows:
             if row.empty:
                 verdicts[row.identity] = Verdict(None, "empty")
         for kind in sorted({rows[at].outcome for at in order}) if not config.across_outcomes else [None]:
-            _judge(rows, [at for at in order if kind in (None, rows[at].outcome)], index, config, verdicts)
+            _judge(rows, [at for at in order if kind in (None, rows[at].outcome)], index, turns, config, verdicts)
     return verdicts
 
 
-def _judge(rows: list[_Row], order: list[int], index: NearIndex, config: DuplicatesConfig, verdicts: dict[str, Verdict]) -> None:
+def _judge(
+    rows: list[_Row], order: list[int], index: NearIndex, taught: Turns, config: DuplicatesConfig, verdicts: dict[str, Verdict]
+) -> None:
     """Decides on rows in order, best first."""
     best: dict[bytes, int] = {}
     distinct = []
@@ -84,27 +90,27 @@ def _judge(rows: list[_Row], order: list[int], index: NearIndex, config: Duplica
     if config.similarity is not None:
         kept_first(index, iter(distinct), lambda document, kept, similarity: drop(document, kept, "near", similarity))
         index.close_opened()
-    taught: set[bytes] = set()
+    taught.forget()
     for at in distinct:
         if rows[at].identity in verdicts:
             continue
         turns = rows[at].turns
-        share = sum(key in taught for key in turns) / len(turns) if turns else 0.0
+        share = sum(taught.holds(key) for key in turns) / len(turns) if turns else 0.0
         if config.copied_turns is not None and share >= config.copied_turns:
             verdicts[rows[at].identity] = Verdict(False, "copied_turns", share)
             continue
-        taught.update(turns)
+        taught.teach(turns)
         detail = {"copied_turns": round(share, 4), **({"copies": copies[at]} if at in copies else {})}
         verdicts[rows[at].identity] = Verdict(True, "best_of_copies" if at in copies else "unique", None, detail)
 
 
-def _row(trajectory: Trajectory) -> _Row:
+def _row(trajectory: Trajectory, turns: Turns) -> _Row:
     return _Row(
         trajectory.trajectory_id,
         rank(trajectory),
         trajectory.outcome.value,
         exact_key(trajectory),
-        tuple(turn_keys(trajectory)),
+        tuple(turns.added(key, words) for key, words in turn_keys(trajectory)),
         not trajectory.turns,
     )
 

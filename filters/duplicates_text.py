@@ -57,14 +57,16 @@ def exact_key(trajectory: Trajectory) -> bytes:
     return blake2b(canonical_json(content), digest_size=16).digest()
 
 
-def turn_keys(trajectory: Trajectory) -> Iterator[bytes]:
-    """64 bits of each turn that carries loss: what the agent did, and what it had just been answered."""
+def turn_keys(trajectory: Trajectory) -> Iterator[tuple[bytes, list[str]]]:
+    """64 bits of each turn that carries loss, and its words: what the agent did, and what it had just been answered."""
     before: Iterable[Observation] = trajectory.opening
     for turn in trajectory.turns:
         own = trajectory.pivot_turn is None or turn.index >= trajectory.pivot_turn
         if own and turn.sampled_by is SampledBy.POLICY and turn.mask is None and turn.injected is None:
             done = [turn.content, turn.thought, [_call(call) for call in turn.tool_calls]]
-            yield blake2b(canonical_json([[_answer(o) for o in before], done]), digest_size=8).digest()
+            calls = [f"{call.name} {call.arguments}" for call in turn.tool_calls]
+            words = [*(o.content for o in before), *filter(None, (turn.content, turn.thought)), *calls]
+            yield blake2b(canonical_json([[_answer(o) for o in before], done]), digest_size=8).digest(), words
         before = turn.observations
 
 

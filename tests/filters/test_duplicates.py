@@ -138,3 +138,17 @@ def test_text_without_spaces_is_compared_by_characters() -> None:
         # 193 runs of 8 characters on either side, 8 of them changed
         assert index.similar(1) == [(0, pytest.approx(185 / 201))]
         assert index.similar(2) == []
+
+
+def test_turns_that_differ_in_a_word_are_taught_already_where_a_similarity_is_given() -> None:
+    words = [f"word{at}" for at in range(60)]
+    said = " ".join(words)
+    edited = " ".join([*words[:30], "other", *words[31:]])  # 3 of 60 triples differ, asked for and answered alike
+    other = " ".join(f"new{at}" for at in range(60))
+    corpus = cases([chat("best", said, said + " more"), chat("near", edited, edited + " more"), chat("far", other, other + " more")])
+    exact = judged(FILTER, corpus, similarity=None)
+    assert [exact[name].detail["copied_turns"] for name in ("best", "near", "far")] == [0.0, 0.0, 0.0]
+    near = judged(FILTER, corpus, similarity=None, turn_similarity=0.8, copied_turns=0.9)
+    assert [near[name].keep for name in ("best", "near", "far")].count(False) == 1
+    assert {near["best"].reason, near["near"].reason} == {"unique", "copied_turns"}
+    assert near["far"].keep
