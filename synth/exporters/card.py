@@ -1,16 +1,22 @@
 """The data set card."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from synth.exporters.notes import notes
+from synth.exporters.skills import SKILLS
 from synth.exporters.tally import Tally
 
 _TOP = 20  # values named per table
 _SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"), (10**8, "10M<n<100M")]
 
+_SKILLS = (
+    f"`{SKILLS}`: what a model has distilled from the chains of attempts that some of these rows end, a text per `trajectory_id`; "
+    "no row is trained on it."
+)
 
-def card(tally: Tally, files: Iterable[str]) -> str:
+
+def card(tally: Tally, files: Collection[str]) -> str:
     """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is inside and what was left out.
 
     Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows. Files that hold one row each are not.
@@ -38,6 +44,7 @@ def card(tally: Tally, files: Iterable[str]) -> str:
         "",
         *tally.form.training("path/to/this/folder").splitlines(),
         "",
+        *((_SKILLS, "") if SKILLS in files else ()),
         *_table("Turns without loss", "reason", tally.masked),
         *_table("What the form cannot say", "what is lost", tally.unsaid),
         *_table("Left out by this export", "reason", tally.left_out),

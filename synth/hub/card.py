@@ -1,0 +1,200 @@
+"""The card of a published dataset, written from the ledger and from the rows themselves: the loudest things first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import yaml
+
+from synth.exporters.card import size_category
+from synth.exporters.registry import form_of, kind_of
+from synth.hub import card_sections as sections
+from synth.hub.outgoing import Searched
+from synth.hub.row_facts import RowFacts
+from synth.hub.source import Config
+from synth.ledger.ledger import Ledger
+from synth.run.funnel import counted
+
+
+class Described(msgspec.Struct, frozen=True):
+    """What a card is written from. `facts` by configuration; `paths` of its shards in the repository; `traces` how many are shown."""
+
+    ledger: Ledger
+    repo: str
+    licence: str
+    configs: Sequence[Config]
+    facts: Mapping[str, RowFacts]
+    paths: Mapping[str, Sequence[str]]
+    searched: Searched
+    traces: int
+    version: str
+
+
+def card(one: Described) -> str:
+    """README.md: the same text for the same ledger, rows and settings."""
+    flow = one.ledger.state.flow or {}
+    name = str(flow.get("name") or "run")
+    parts = [
+        *(f"**WARNING** {line}" for line in warnings(one)),
+        f"# {name}: agent trajectories",
+        _what(one, name),
+        _configurations(one),
+        _load(one),
+        *(
+            f"## {title}\n\n{text}"
+            for title, text in (
+                ("How the rows were verified", sections.verified(one.ledger, one.configs)),
+                ("Funnel and faults", sections.funnel_and_faults(one.ledger)),
+                ("False discoveries", sections.false_discoveries(one.ledger)),
+                ("Who wrote the rows", sections.authors(one.ledger)),
+                ("Worlds", sections.worlds(one.ledger)),
+                ("Cost per kept row, by method", sections.cost_by_method(one.ledger, one.facts)),
+                ("Methods", sections.methods(one.ledger)),
+                ("Secrets and personal data", _secrets(one.searched)),
+                ("What is left out, and what to know of each configuration", _remarks(one)),
+                ("Training", _training(one)),
+                ("Limits", sections.limits(one.ledger, one.facts)),
+                (
+                    "Licence",
+                    f"`{one.licence}`, as whoever published the dataset said; synth chose none, and checked no terms of models or worlds.",
+                ),
+            )
+        ),
+    ]
+    return f"---\n{_metadata(one, name)}---\n" + "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def warnings(one: Described) -> Iterator[str]:
+    """What a reader must not miss, counted in the rows."""
+    for name, facts in one.facts.items():
+        if facts.scripted:
+            yield f"`{name}`: {facts.scripted} of {facts.rows} rows were written by scripts, not by a model (`include_scripted`)."
+        if facts.gold_informed:
+            yield (
+                f"`{name}`: {facts.gold_informed} of {facts.rows} rows were made by someone who had looked at gold (`gold_informed`): no "
+                "evidence of what the policy can do by itself."
+            )
+        for what, found, use in (
+            ("attempts at public benchmarks", facts.benchmarks, "what is trained on them cannot be measured there"),
+            ("attempts at held-out tasks", facts.held_out, "what is trained on them cannot be measured on that split"),
+        ):
+            if found:
+                yield f"`{name}`: {found.total()} of {facts.rows} rows are {what} ({', '.join(sorted(found))}): {use}."
+
+
+def _metadata(one: Described, name: str) -> str:
+    from datasets import DatasetInfo, Features
+    from datasets.info import DatasetInfosDict
+    from datasets.splits import SplitDict, SplitInfo
+    from huggingface_hub import DatasetCardData
+
+    infos = DatasetInfosDict()
+    for config in one.configs:
+        facts = one.facts[config.name]
+        size = sum(path.stat().st_size for path in config.files.values())
+        splits = SplitDict()
+        splits.add(SplitInfo("train", num_bytes=facts.bytes, num_examples=facts.rows))
+        features = Features.from_arrow_schema(facts.schema)
+        infos[config.name] = DatasetInfo(
+            features=features, splits=splits, download_size=size, dataset_size=facts.bytes, config_name=config.name
+        )
+    info = DatasetCardData()
+    infos.to_dataset_card_data(info)
+    worlds = sorted({str(world) for world in sections.world_names(one.ledger)})
+    found: dict[str, Any] = {
+        "pretty_name": f"{name}: agent trajectories",
+        "license": one.licence,
+        "task_categories": ["text-generation"],
+        "tags": ["agent", "tool-use", "synthetic", *worlds, *sorted({config.kind for config in one.configs})],
+        "size_categories": [size_category(sum(facts.rows for facts in one.facts.values()))],
+        "configs": [
+            {"config_name": config.name, "data_files": [{"split": "train", "path": list(one.paths[config.name])}]}
+            | ({"default": True} if at == 0 else {})
+            for at, config in enumerate(one.configs)
+        ],
+        "dataset_info": dict(info.__dict__)["dataset_info"],
+    }
+    return str(yaml.safe_dump(found, sort_keys=False, allow_unicode=True))
+
+
+def _what(one: Described, name: str) -> str:
+    flow = one.ledger.state.flow or {}
+    worlds = ", ".join(f"`{world}`" for world in sections.world_names(one.ledger)) or "no world"
+    made = f"flow `{name}`, seed {flow['seed']}" if "seed" in flow else "imported"
+    traces = (
+        f" `traces/` holds {one.traces} of the trajectories behind them as session traces, for the viewer: a sample for looking at, in no "
+        "configuration."
+        if one.traces
+        else ""
+    )
+    return (
+        f"Trajectories of agents that act with tools in {worlds}, collected, tested and exported by synth {one.version} ({made}, run "
+        f"`{one.ledger.state.run_id}`). Every number below is counted in the run's ledger or in the rows.{traces}"
+    )
+
+
+def _configurations(one: Described) -> str:
+    rows = []
+    for config in one.configs:
+        facts, report = one.facts[config.name], config.report
+        loss = f"{report['loss']:,} {report['loss_unit']}" if report.get("loss") else "not counted"
+        rows.append(
+            (
+                f"`{config.name}`",
+                config.kind,
+                f"{facts.rows:,}",
+                f"{report['trained_turns']:,}" if report["trained_turns"] else "-",
+                loss,
+                config.form,
+            )
+        )
+    table = sections.table(("configuration", "kind", "rows", "turns with loss", "size of what carries loss", "form"), rows)
+    kinds = {config.kind: kind_of(config.kind) for config in one.configs}
+    return table + "\n\n" + "\n\n".join(f"**{name}**: {kind.one_row}" for name, kind in kinds.items())
+
+
+def _load(one: Described) -> str:
+    lines = [
+        f'{config.name.replace("-", "_").replace(".", "_")} = load_dataset("{one.repo}", "{config.name}", split="train")'
+        for config in one.configs
+    ]
+    return "```python\nfrom datasets import load_dataset  # datasets>=4.7\n\n" + "\n".join(lines) + "\n```"
+
+
+def _secrets(searched: Searched) -> str:
+    again = "Before the dataset was sent, every text in it was searched once more"
+    if not searched.by_filter or searched.settings is None:
+        return (
+            f"{again}, for all kinds of secrets and personal data that synth knows: none were found. Patterns miss what they do not know."
+        )
+    settings = searched.settings
+    told = [f"looked for {', '.join(settings['find'])}"]
+    told += [f"{key}: {', '.join(settings[key])}" for key in ("ignore", "allow", "patterns") if settings[key]]
+    return (
+        f"The filter `secrets` looked through all {searched.trajectories:,} trajectories of the run ({'; '.join(told)}); in "
+        f"{searched.redacted:,} something was found, and stand-ins of the form `[REDACTED:kind:1]` take its place. {again} with the same "
+        "settings: nothing was left. Patterns miss what they do not know."
+    )
+
+
+def _remarks(one: Described) -> str:
+    parts = []
+    for config in one.configs:
+        report = config.report
+        lines = [note.removeprefix("WARNING: ") for note in report["notes"]]
+        lines += [f"left out by the export: {counted(report['left_out'])}"] if report["left_out"] else []
+        lines += [f"dropped by filters: {counted(report['filtered'])}"] if report["filtered"] else []
+        lines += [f"rows by {column}: {counted(c)}" for column, c in one.facts[config.name].composition.items() if set(c) - {"none"}]
+        parts.append(f"### {config.name}\n\n" + "\n".join(f"- {sections.cell(line)}" for line in lines))
+    return "\n\n".join(parts)
+
+
+def _training(one: Described) -> str:
+    parts = []
+    for config in one.configs:
+        form = form_of(config.kind, config.form)
+        per_turn = form.per_turn is not None and "completion" in one.facts[config.name].schema.names
+        chosen = form.per_turn if per_turn and form.per_turn is not None else form
+        read_from = one.repo + '", "' + config.name  # load_dataset takes both, where the exporter names one folder
+        parts.append(f"### {config.name}\n\n{chosen.training(read_from).strip()}")
+    return "\n\n".join(parts)

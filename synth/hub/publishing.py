@@ -1,0 +1,106 @@
+"""Publishing a run: what would go out is made and looked through here; nothing is sent before all of it has passed."""
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from schemas.errors import ConfigError
+from synth.hub.card import Described, card
+from synth.hub.outgoing import Outgoing, searched
+from synth.hub.publication import CARD, File, Publication
+from synth.hub.readback import Sent
+from synth.hub.row_facts import RowFacts, row_facts
+from synth.hub.source import found
+from synth.hub.traces import traces
+from synth.ledger.ledger import Ledger
+
+SHOWN_LINES, SHOWN_WIDE = 8, 200
+"""Of the card, in a dry run."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the user asked for; `kinds` empty means all of them. Kept on this machine until it is done, so that it can be gone on with."""
+
+    repo: str
+    licence: str
+    kinds: tuple[str, ...] = ()
+    public: bool = False
+    traces: int = 20
+    allow_benchmark: bool = False
+    allow_held_out: bool = False
+    overwrite: bool = False
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A publication, how each configuration must be read back, and what is not in it."""
+
+    publication: Publication
+    sent: dict[str, Sent]
+    left_out: tuple[str, ...]
+
+
+def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = None) -> Prepared:
+    """Raises `ConfigError` for datasets that do not stand, benchmarks and held-out tasks unasked, and anything secret or personal."""
+    datasets = found(ledger, wanted.kinds, aside)
+    by = searched(ledger)
+    outgoing = Outgoing(by, token)
+    facts = {config.name: row_facts(config, outgoing) for config in datasets.configs}
+    for name, one in facts.items():
+        _require_asked(name, one, wanted)
+    shown = traces(ledger, _shown(facts), wanted.traces)
+    for path, blob in shown.items():
+        outgoing.search(path, blob.decode())
+    shards = {c.name: [File(f"{c.name}/{file}", path) for file, path in c.files.items()] for c in datasets.configs}
+    described = Described(
+        ledger=ledger, repo=wanted.repo, licence=wanted.licence, configs=datasets.configs, facts=facts,
+        paths={name: [file.path for file in files] for name, files in shards.items()}, searched=by, traces=len(shown),
+        version=version("synth-trajectories"),
+    )  # fmt: skip
+    text = card(described)
+    outgoing.search(CARD, text)
+    outgoing.require_clean()
+    publication = Publication(
+        shards=tuple(file for files in shards.values() for file in files),
+        traces=tuple(File(path, blob) for path, blob in shown.items()),
+        card=File(CARD, text.encode()),
+        rows={name: one.rows for name, one in facts.items()},
+        licence=wanted.licence,
+    )
+    sent = {name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema) for name, one in facts.items()}
+    return Prepared(publication, sent, datasets.left_out)
+
+
+def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
+    """Trajectories that rows stand on: of the first configuration that names any."""
+    return next((list(one.identities) for one in facts.values() if one.identities), [])
+
+
+def _require_asked(name: str, facts: RowFacts, wanted: Wanted) -> None:
+    for rows, asked, flag, what in (
+        (facts.benchmarks, wanted.allow_benchmark, "--allow-benchmark", "attempts at public benchmarks"),
+        (facts.held_out, wanted.allow_held_out, "--allow-held-out", "attempts at held-out tasks"),
+    ):
+        if rows and not asked:
+            names = ", ".join(sorted(rows))
+            raise ConfigError(f"{name}: {rows.total()} of {facts.rows} rows are {what} ({names}); {flag} publishes them, with a warning")
+
+
+def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> None:
+    """What would go out: files, sizes, rows, and how the card begins."""
+    publication = prepared.publication
+    say(f"repository  {wanted.repo} ({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {wanted.licence}")
+    for name, rows in publication.rows.items():
+        files = [file for file in publication.shards if file.path.startswith(f"{name}/")]
+        say(f"{name:<11} {rows:,} rows in {len(files)} files, {sum(file.size for file in files):,} bytes")
+        for file in files:
+            say(f"  {file.path}  {file.size:,} bytes")
+    say(f"traces      {len(publication.traces)} files, {sum(file.size for file in publication.traces):,} bytes")
+    say(f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:")
+    assert isinstance(publication.card.content, bytes)
+    body = publication.card.content.decode().split("\n---\n", 1)[1]
+    for line in [line for line in body.splitlines() if line and not line.startswith("|")][:SHOWN_LINES]:
+        say(f"  | {line[:SHOWN_WIDE]}{' ...' if len(line) > SHOWN_WIDE else ''}")
+    for line in prepared.left_out:
+        say(f"left out    {line}")

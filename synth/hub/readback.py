@@ -1,0 +1,67 @@
+"""What was published, read again from the Hub as a user reads it, and compared with what was sent."""
+
+from collections.abc import Iterator, Mapping
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from schemas.errors import SynthError
+
+STREAMED_BYTES = 500 * 10**6
+"""Configurations of more are counted as they stream by, and lie on no disk."""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A configuration as it was sent: rows, bytes of its shards, and their schema."""
+
+    rows: int
+    bytes: int
+    schema: Any
+
+
+def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str, streamed_bytes: int = STREAMED_BYTES) -> Iterator[str]:
+    """A line for each configuration that `load_dataset` gives back otherwise than it was sent, or not at all."""
+    import datasets
+    from datasets import Features, get_dataset_config_names, load_dataset
+
+    datasets.disable_progress_bars()
+    datasets.utils.logging.set_verbosity_error()
+    with TemporaryDirectory(prefix="synth-readback-") as cache:
+        given: dict[str, Any] = {"revision": revision, "token": token}
+        names = set(get_dataset_config_names(repo, **given))
+        for name in sorted(names ^ set(sent)):
+            yield f"configuration {name}: {'was not sent' if name in names else 'is not there'}"
+        for name in sorted(names & set(sent)):
+            one = sent[name]
+            streamed = one.bytes > streamed_bytes
+            found = load_dataset(repo, name, split="train", streaming=streamed, cache_dir=cache, **given)
+            features, expected = found.features, Features.from_arrow_schema(one.schema)
+            rows = sum(batch.num_rows for batch in found.with_format("arrow").iter(1000)) if streamed else found.num_rows
+            if rows != one.rows:
+                yield f"configuration {name}: {rows} rows instead of {one.rows}"
+            if features != expected:
+                yield f"configuration {name}: {_differing(features or {}, expected)}"
+
+
+def require_equal(repo: str, revision: str, sent: Mapping[str, Sent], token: str) -> None:
+    """Raises `SynthError` that names what differs."""
+    from datasets.exceptions import DatasetsError
+
+    try:
+        found = list(differences(repo, revision, sent, token))
+    except (OSError, ValueError, RuntimeError, pa.ArrowException, DatasetsError) as error:  # what datasets raises for what it cannot load
+        told = f"{error} {error.__cause__ or ''}"
+        said = " ".join(told.replace(token, "[token]").split())[:600]
+        raise SynthError(f"{repo}: was sent, but cannot be read back: {type(error).__name__}: {said}") from error
+    if found:
+        raise SynthError(f"{repo}: what the Hub gives back is not what was sent: {'; '.join(found)}")
+
+
+def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    missing = sorted(set(expected) - set(found))
+    extra = sorted(set(found) - set(expected))
+    other = sorted(name for name in set(found) & set(expected) if found[name] != expected[name])
+    told = [f"columns {', '.join(names)} {what}" for names, what in ((missing, "missing"), (extra, "too many")) if names]
+    return "; ".join([*told, *(f"column {name} is {found[name]} instead of {expected[name]}" for name in other)])

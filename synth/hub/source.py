@@ -1,0 +1,115 @@
+"""Which of a run's datasets go out: those of the current flow's export stages, as they stand on the disk."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import digest
+from schemas.errors import ConfigError
+from synth.exporters.dataset_folder import MANIFEST, Manifest, read_manifest, why_to_write
+from synth.exporters.registry import KINDS
+from synth.exporters.skills import SKILLS
+from synth.ledger.ledger import Ledger
+from synth.ledger.storage import Storage
+from synth.report.funnel_section import reports
+
+
+class Config(msgspec.Struct, frozen=True):
+    """One configuration of the dataset on the Hub: a folder under RUN/datasets.
+
+    `files`: its parquet shards by name, with where each lies on this machine; `report` and `settings` are the export's.
+    """
+
+    name: str
+    kind: str
+    form: str
+    files: Mapping[str, Path]
+    report: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The configurations, and a line for each dataset that is none."""
+
+    configs: tuple[Config, ...]
+    left_out: tuple[str, ...]
+
+
+class _Form(msgspec.Struct, frozen=True):
+    """What else of manifest.json is read."""
+
+    form: str
+    settings: dict[str, Any] = {}
+
+
+def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
+    """The datasets of the run, those of `kinds` (kinds or names of folders) where any are named.
+
+    Shards that lie on an object store are copied to `aside`. Raises `ConfigError` where there are none, where one does not stand as the
+    current flow wrote it, and for a kind that is not there.
+    """
+    order = list(KINDS)
+    all_of_them = sorted(_reported(ledger), key=lambda entry: (order.index(entry[2]["kind"]), entry[0]))
+    if not all_of_them:
+        raise ConfigError(
+            f"{ledger.storage.url}: holds no datasets of its current flow; give the flow a stage `export` and run it to its end "
+            "(`synth curate RUN FLOW.yaml` for what was imported)"
+        )
+    known = sorted({name for name, _, _ in all_of_them} | {report["kind"] for _, _, report in all_of_them})
+    for kind in kinds:
+        if kind not in known:
+            raise ConfigError(f"--kinds {kind}: {ledger.storage.url} holds no such dataset; there are {', '.join(known)}")
+    chosen = [entry for entry in all_of_them if not kinds or entry[0] in kinds or entry[2]["kind"] in kinds]
+    configs, left_out = [], []
+    for name, stage_key, report in chosen:
+        if report["rows"] == 0:
+            left_out.append(f"{name}: no rows: {report['empty']}")
+            continue
+        config = _config(ledger, name, stage_key, report, aside)
+        if config is None:
+            left_out.append(
+                f"{name}: has files that are no parquet shards, which configurations on the Hub are made of; export it in another form"
+            )
+        else:
+            configs.append(config)
+    if not configs:
+        raise ConfigError(f"{ledger.storage.url}: nothing to publish: {'; '.join(left_out)}")
+    return Found(tuple(configs), tuple(left_out))
+
+
+def _reported(ledger: Ledger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """(folder's name, key of the stage that wrote it, its report)."""
+    for stage, report in reports(ledger).items():
+        if report["kind"] == "export":
+            for name, dataset in report["datasets"].items():
+                yield name, ledger.state.stages[stage].stage_key, dataset
+
+
+def _config(ledger: Ledger, name: str, stage_key: str, report: Mapping[str, Any], aside: Path) -> Config | None:
+    url = ledger.storage.path(report["path"])
+    problem = why_to_write(url, stage_key)
+    if problem is not None:
+        raise ConfigError(f"{problem}; run the flow again, which writes it anew, then publish")
+    storage = Storage(url)
+    manifest = read_manifest(storage)
+    assert manifest is not None
+    shards = [file for file in manifest.files if file.endswith(".parquet")]
+    if not shards or set(manifest.files) - {*shards, SKILLS}:
+        return None
+    described = msgspec.json.decode(storage.read(MANIFEST), type=_Form)
+    files = {file: _here(storage, file, manifest, aside / name) for file in shards}
+    return Config(name, report["kind"], described.form, files, report, described.settings)
+
+
+def _here(storage: Storage, file: str, manifest: Manifest, aside: Path) -> Path:
+    """A shard on this machine; its bytes are compared with their digest."""
+    if storage.local:
+        return Path(storage.path(file))
+    blob = storage.read(file)
+    if digest(blob) != manifest.files[file].digest:
+        raise ConfigError(f"{storage.path(file)}: damaged; run the flow again, which writes it anew, then publish")
+    aside.mkdir(parents=True, exist_ok=True)
+    (aside / file).write_bytes(blob)
+    return aside / file

@@ -1,0 +1,22 @@
+"""A sample of the trajectories behind the rows, as session traces that the Hub's viewer shows."""
+
+from collections.abc import Iterable
+
+from schemas.canonical import content_hash
+from synth.exporters.registry import form_of
+from synth.exporters.sft_rows import sft_row
+from synth.ledger.ledger import Ledger
+from synth.run.redactions import without_findings
+
+FOLDER = "traces"
+
+
+def traces(ledger: Ledger, identities: Iterable[str], most: int) -> dict[str, bytes]:
+    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their hashes, redacted as rows are."""
+    form = form_of("sft", "sts")
+    known = set(identities) & set(ledger.state.current_valid())
+    drawn = set(sorted(known, key=lambda identity: content_hash(["trace", identity]))[:most])
+    if not drawn:
+        return {}
+    written = [form.record(sft_row(trajectory, form)) for trajectory in without_findings(ledger, ledger.trajectories(drawn))]
+    return {f"{FOLDER}/{record['name']}": record["text"].encode() for record in sorted(written, key=lambda record: record["name"])}

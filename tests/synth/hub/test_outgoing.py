@@ -1,0 +1,56 @@
+"""The last look: what is not redacted stays, and what was found is said nowhere."""
+
+import pytest
+
+from schemas.errors import ConfigError
+from synth.hub.outgoing import Outgoing, Searched
+
+EVERYTHING = Searched(trajectories=3, unseen=0, redacted=0, settings=None)
+KEY = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3j"
+
+
+def filtered(**settings: object) -> Searched:
+    chosen = {"find": ["secrets", "personal"], "ignore": [], "allow": [], "patterns": {}} | settings
+    return Searched(trajectories=3, unseen=0, redacted=1, settings=chosen)
+
+
+def test_a_secret_keeps_everything_here_and_is_told_by_place_and_kind_only() -> None:
+    outgoing = Outgoing(EVERYTHING)
+    outgoing.search("sft, column messages", f"export HF_TOKEN={KEY}")
+    outgoing.search("README.md", "all clear")
+    with pytest.raises(ConfigError) as refusal:
+        outgoing.require_clean()
+    assert "1 x hugging_face_token (sft, column messages)" in str(refusal.value)
+    assert "add `secrets` to the flow's filters" in str(refusal.value)
+    assert KEY not in str(refusal.value)
+
+
+def test_what_the_filter_redacted_passes() -> None:
+    outgoing = Outgoing(filtered())
+    outgoing.search("sft, column messages", "export HF_TOKEN=[REDACTED:hugging_face_token:1], write to [REDACTED:email:2]")
+    outgoing.require_clean()
+
+
+def test_what_the_flow_let_through_passes_and_the_rest_does_not() -> None:
+    outgoing = Outgoing(filtered(allow=["@shop\\.io\\Z"]))
+    outgoing.search("rl, column goal", "I am ann.lee@shop.io")
+    outgoing.require_clean()
+    outgoing.search("rl, column goal", "I am ann.lee@webmail.io")
+    with pytest.raises(ConfigError, match=r"1 x email \(rl, column goal\)"):
+        outgoing.require_clean()
+
+
+def test_a_filter_that_has_not_seen_every_trajectory_lets_nothing_through() -> None:
+    partly = Searched(trajectories=3, unseen=1, redacted=0, settings=dict(filtered(ignore=["personal"]).settings or {}))
+    outgoing = Outgoing(partly)
+    outgoing.search("sft, column messages", "ann.lee@webmail.io")
+    with pytest.raises(ConfigError, match="email"):
+        outgoing.require_clean()
+
+
+def test_the_token_that_publishes_may_stand_nowhere_whatever_it_looks_like() -> None:
+    outgoing = Outgoing(filtered(ignore=["secrets", "personal"]), token="plain-words")
+    outgoing.search("README.md", "made with plain-words")
+    with pytest.raises(ConfigError, match=r"the token that publishes \(README.md\)") as refusal:
+        outgoing.require_clean()
+    assert "plain-words" not in str(refusal.value)
