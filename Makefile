@@ -5,9 +5,11 @@ CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/synth
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
 SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
 MCP = $(CACHE)/mcp-$(firstword $(shell cksum tests/envs/mcp/servers/package.json))
-TRAIN = $(CACHE)/train-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
+TRAIN = $(CACHE)/train-$(firstword $(shell cat constraints.txt pyproject.toml tests/trainers/no-deps.txt | cksum))
+RAY = $(CACHE)/ray-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
+VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
 
-.PHONY: quickstart test test-slow vllm-smoke lint bench clean
+.PHONY: quickstart test test-slow ray-smoke chaos vllm-smoke lint bench clean
 
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -32,6 +34,7 @@ $(TRAIN)/.ready:
 	rm -rf $(TRAIN)
 	$(PYTHON) -m venv $(TRAIN)
 	$(TRAIN)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[train,test]'
+	$(TRAIN)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/no-deps.txt
 	$(TRAIN)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
 	rm -rf build
 	@touch $@
@@ -42,9 +45,33 @@ $(MCP)/.ready:  # two public MCP servers, where there is npm; without it their t
 	command -v npm > /dev/null && npm install --silent --no-audit --no-fund --prefix $(MCP) || echo "no npm: the MCP servers are not tested"
 	@touch $@
 
+$(VERIFIERS)/.ready:
+	rm -rf $(VERIFIERS)
+	$(PYTHON) -m venv $(VERIFIERS)
+	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/verifiers/requirements.txt
+	@touch $@
+
+test-train: .venv/.ready $(TRAIN)/.ready $(VERIFIERS)/.ready  ## TRL, Axolotl's masks and verifiers on exported data sets, small models, CPU; environments of their own
+	$(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers
+
 test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings with torch in an environment of its own
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m slow
 	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
+
+chaos: .venv/.ready  ## faults planned and survived, under eight minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
+	$(BIN)/python -m pytest -m chaos tests/chaos
+
+$(RAY)/.ready:
+	rm -rf $(RAY)
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[ray,s3,test]' 'moto[server]'
+	$(RAY)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
+	rm -rf build
+	@touch $@
+
+ray-smoke: $(RAY)/.ready  ## many machines: a Ray cluster of two nodes, and runs that share only a bucket of a local S3 server
+	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/leases
 
 $(VLLM)/.ready:
 	rm -rf $(VLLM)

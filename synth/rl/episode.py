@@ -1,0 +1,112 @@
+"""A task played turn by turn by whoever trains: the world of the rollouts, its own check, and the outcome that the ledger would hold."""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
+from schemas.errors import ConfigError
+from schemas.messages import greeting_turn
+from schemas.outcome import Fault, Outcome, Termination, settle
+from schemas.policy import Act
+from schemas.task import Task
+from schemas.trajectory import Observation, Source, Turn
+from synth.boundary import FaultError, crossing
+from synth.rollout.answers import checked, opened, stepped
+from synth.rollout.limits import Limits, reached
+from synth.rollout.recorded_turn import recorded_turn
+
+T = TypeVar("T")
+
+OVER = "The episode is over: nothing more is carried out."
+
+
+def task_of(row: Mapping[str, Any]) -> Task:
+    """The task of a row of an `rl` export (`task`, or verl's `reward_model.ground_truth`). Raises `ConfigError`."""
+    text = row.get("task") or (row.get("reward_model") or {}).get("ground_truth")
+    if not isinstance(text, str):
+        raise ConfigError("the row has no text `task`; it is no row of `synth export RUN --kind rl`")
+    try:
+        return msgspec.json.decode(text, type=Task)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"the row's `task` is no task: {error}; export it again with this version") from error
+
+
+class Episode:
+    """One episode at a time. A fault of the world ends it as `invalid`, and is raised: a fault is never a reward."""
+
+    def __init__(self, open_env: OpenEnv, limits: Limits | None = None) -> None:
+        self.task: Task | None = None
+        self.turns: list[Turn] = []
+        self._open, self._limits = open_env, limits or Limits()
+        self._env: Env | None = None
+        self._ended: Termination | None = None
+        self._fault: FaultError | None = None
+
+    async def reset(self, task: Task) -> Opening:
+        """A fresh world for the task. Raises `FaultError` where it breaks, `ConfigError` where it cannot be opened."""
+        await self.close()
+        self.task, self.turns, self._ended, self._fault = task, [], None, None
+        env = self._env = await self._crossed("opening the world", lambda: self._opened(task))
+        opening = await self._crossed("reset", lambda: opened(env.reset(task)))
+        greeted = greeting_turn(opening)
+        self.turns += [] if greeted is None else [greeted]
+        return opening
+
+    async def step(self, turn: AgentTurn) -> Response:
+        """The world's answer. After the end, and after a limit, every turn is answered by an error and changes nothing."""
+        env = self._world()
+        if self._ended is not None:
+            over = tuple(Observation(OVER, Source.TOOL, call.call_id, call.name, error=True) for call in turn.tool_calls)
+            return Response(over or (Observation(OVER, Source.ENVIRONMENT, error=True),), done=True)
+        index = len(self.turns)
+        response = await self._crossed(f"step {index}", lambda: stepped(env.step(turn), index))
+        self.turns.append(recorded_turn(index, Act(turn=turn), response))
+        if response.done:
+            self._ended = Termination.DONE
+        elif not response.observations and not turn.tool_calls:
+            self._ended = Termination.AGENT_STOP
+        else:
+            self._ended = reached(self._limits, self.turns, completion_tokens=0, waited_s=0)
+        return response
+
+    @property
+    def done(self) -> bool:
+        """Whether the world has ended the episode, the agent has stopped, or a limit is reached."""
+        return self._ended is not None
+
+    async def outcome(self) -> Outcome:
+        """What the episode is worth if it ends here; the table of `schemas.outcome`. Raises `FaultError` where the world broke."""
+        env = self._world()
+        result = await self._crossed("check", lambda: checked(env))
+        return settle(self._ended or Termination.AGENT_STOP, result.passed, None)
+
+    async def reward(self) -> float:
+        """1 for a success, else 0: what was cut off by a limit was not solved, whatever the check says."""
+        return float(await self.outcome() is Outcome.SUCCESS)
+
+    async def close(self) -> None:
+        """Closes the world; a fault of closing harms nobody any more."""
+        env, self._env = self._env, None
+        if env is not None:
+            with contextlib.suppress(FaultError):
+                await crossing(Fault.ENVIRONMENT, "close", env.close, self._limits.step_timeout_s)
+
+    async def _opened(self, task: Task) -> Env:
+        return self._open(task.env, task.env_config)
+
+    def _world(self) -> Env:
+        if self._fault is not None:
+            raise self._fault
+        if self._env is None:
+            raise ConfigError("the episode has not begun: call reset with a row of an rl export first")
+        return self._env
+
+    async def _crossed(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await crossing(Fault.ENVIRONMENT, what, call, self._limits.step_timeout_s)
+        except FaultError as error:
+            self._fault = error
+            raise

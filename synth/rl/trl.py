@@ -1,0 +1,78 @@
+"""TRL's `environment_factory` (GRPO, RLOO; TRL 1.16): the tools of a world with the schemas that its agents are shown, and its reward.
+
+TRL takes the methods of an environment's class for tools, in the order of their names, and renders each as it stands if it is a
+dictionary. So each tool here is its own schema that can be called.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from schemas.canonical import canonical_json
+from schemas.environment import OpenEnv
+from schemas.errors import ConfigError
+from schemas.trajectory import ToolSchema
+from synth.boundary import FaultError
+from synth.rl.environment import RlEnvironment
+from synth.rollout.limits import Limits
+
+
+class Tool(dict[str, Any]):
+    """A tool's schema; calling it carries the call out."""
+
+    def __init__(self, schema: ToolSchema, carry_out: Callable[[str, Mapping[str, Any]], str]) -> None:
+        super().__init__(schema)
+        self.__name__: str = schema["function"]["name"]
+        self._carry_out = carry_out
+
+    def __call__(self, **arguments: Any) -> str:
+        return self._carry_out(self.__name__, arguments)
+
+
+def environment_factories(
+    rows: Iterable[Mapping[str, Any]], open_env: OpenEnv, limits: Limits | None = None
+) -> dict[str, Callable[[], Any]]:
+    """`environment_factory` for rows of an `rl` export (form trl): one factory per world that the column `environment` names.
+
+    Raises `ConfigError` where the tasks of a world show different tools, which TRL cannot be told, or none (a task never played).
+    """
+    schemas: dict[str, list[ToolSchema]] = {}
+    for row in rows:
+        tools, name = [dict(tool) for tool in row["tool_schemas"]], row["environment"]
+        if not tools:
+            raise ConfigError(f"task {row['task_id']} of {name} shows no tools: no trial of it was played; roll it out, then export again")
+        if canonical_json(schemas.setdefault(name, tools)) != canonical_json(tools):
+            raise ConfigError(f"tasks of {name} show different tools; TRL has one set per environment: train on one set at a time")
+    return {name: _factory(name, tools, open_env, limits) for name, tools in schemas.items()}
+
+
+def _factory(name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Limits | None) -> Callable[[], Any]:
+    places = {f"tool_{at:04d}": schema for at, schema in enumerate(schemas)}
+
+    def reset(self: Any, task: str, **row: Any) -> None:
+        """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
+        try:
+            self._world.reset({"task": task})
+        except FaultError:
+            return  # its tools say so, and it has no reward; the other completions go on
+        if canonical_json(self._world.tools) != canonical_json(schemas):
+            raise ConfigError(f"world {name} shows other tools than the row says: it is another version; export the tasks again")
+
+    def get_reward(self: Any) -> float | None:
+        """None where the world broke: TRL leaves such a completion out of its group."""
+        try:
+            return float(self._world.reward())
+        except FaultError:
+            return None
+
+    def open_world(self: Any) -> None:
+        self._world = RlEnvironment(open_env, limits)
+        for place, schema in places.items():
+            setattr(self, place, Tool(schema, self._world.call))
+
+    members: dict[str, Any] = dict.fromkeys(places, _seen)
+    kind = type(name, (), {**members, "__init__": open_world, "reset": reset, "get_reward": get_reward})
+    return kind
+
+
+def _seen(self: Any) -> None:
+    """Stands on the class, where TRL looks for the names of tools; each instance has the tool itself under that name."""
