@@ -44,6 +44,7 @@ def in_folder(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_the_world_in_the_docs_is_sound_and_runs_with_the_commands_that_stand_there(newcomer: Path) -> None:
     commands = re.findall(r"^\$ synth (.*)$", "\n".join(blocks("your-environment.md", "console")), re.MULTILINE)
     assert commands == ["audit room:WORLD", "run flow.yaml"]

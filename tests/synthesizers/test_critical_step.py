@@ -148,6 +148,7 @@ def test_changed_settings_take_over_the_continuations_that_are_there(tmp_path: P
     assert (dice.opened, outcomes(url)) == (0, seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dies_at", [60])
 def test_killed_in_the_middle_it_comes_to_the_same_labels(tmp_path: Path, dies_at: int) -> None:
     flow, whole, cut = fork_flow({"shard": 2}, left=20, right=80), str(tmp_path / "whole"), str(tmp_path / "cut")

@@ -10,8 +10,10 @@ import pytest
 
 from schemas.errors import SynthError
 from schemas.flow import Flow
+from synth.importers.commit import import_into
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.run.progress import progress_for
 from tests.flow_files import echo_flow, run_flow
 from tests.synthesizers.fork_flows import outcomes, rows
 from tests.synthesizers.fork_world import NAME, POLICY, dice
@@ -120,3 +122,48 @@ def test_what_would_only_repeat_itself_is_not_played(tmp_path: Path) -> None:
     assert [(passes, detail["reason"]) for _, _, passes, detail in rows(url, "second_evidence")] == [(None, "deterministic")] * 2
     assert reports["second_evidence"]["rejected"] == {"deterministic": 2}
     assert len(outcomes(url)) == 2
+
+
+def imported_flow(policy: str = POLICY) -> Flow:
+    stages = [{"second_evidence": {"of": "all"}}, "select"]
+    env = {"name": NAME, "tasks": 0}
+    return Flow.model_validate({"name": "ours", "seed": 3, "env": env, "models": {"explorer": {"policy": policy}}, "stages": stages})
+
+
+def imported(folder: Path, **world: Any) -> str:
+    env = {"name": NAME, "tasks": 6, "left": 20, "right": 100, **world}
+    content = {"name": "theirs", "seed": 3, "env": env, "models": {"explorer": {"policy": POLICY}}, "stages": [{"rollout": {"trials": 10}}]}
+    run_flow(Flow.model_validate(content), str(folder / "theirs"))
+    import_into(str(folder / "ours"), [folder / "theirs"], "synth", progress_for(quiet=True))
+    return str(folder / "ours")
+
+
+def hard_successes(url: str) -> set[str]:
+    trials = list(Ledger(url).trajectories())
+    both = Counter(t.task_id for t in trials), Counter(t.task_id for t in trials if t.outcome == "success")
+    return {t.trajectory_id for t in trials if t.outcome == "success" and both[1][t.task_id] <= both[0][t.task_id] / 4}
+
+
+def test_imported_successes_are_played_again_by_the_policy_that_they_are_of(tmp_path: Path) -> None:
+    url = imported(tmp_path)
+    _, reports, _ = run_flow(imported_flow(), url)
+    found, known = rows(url, "second_evidence"), outcomes(url)
+    assert {identity for identity, *_ in found} == hard_successes(url) != set()
+    for _, _, passes, detail in found:
+        assert passes == [known[identity] for identity in detail["continuations"]].count("success")
+    assert reports["second_evidence"]["attempted"] == len(found)
+    assert reports["second_evidence"]["verified"] == sum((passes or 0) >= 2 for _, _, passes, _ in found)
+
+
+def test_another_policys_passes_are_no_evidence_for_an_imported_success(tmp_path: Path) -> None:
+    url = imported(tmp_path)
+    _, reports, _ = run_flow(imported_flow("random"), url)
+    assert reports["second_evidence"]["rejected"] == {"another_policy": len(hard_successes(url))}
+    assert {passes for _, _, passes, _ in rows(url, "second_evidence")} == {None}
+
+
+def test_an_imported_success_that_its_world_does_not_give_again_is_counted(tmp_path: Path) -> None:
+    url = imported(tmp_path, drifts=True)
+    _, reports, _ = run_flow(imported_flow(), url)
+    assert reports["second_evidence"]["rejected"] == {"drift": len(hard_successes(url))}
+    assert len(outcomes(url)) == 60, "nothing was played"

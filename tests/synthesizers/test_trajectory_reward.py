@@ -79,6 +79,7 @@ def selected(url: Path) -> set[str]:
     return {identity for (identity,) in rows}
 
 
+@pytest.mark.slow
 def test_of_each_task_a_row_is_drawn_by_reward_where_the_flow_says_so(tmp_path: Path) -> None:
     numbers = cycle([5, 1, 3, 2])
     with ChatServer(says(lambda shown: json.dumps({"reason": "so it is", "reward": next(numbers)}))) as server:

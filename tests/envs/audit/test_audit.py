@@ -79,6 +79,7 @@ def test_mutants_that_change_nothing_are_left_out():
     assert rows["cut"][1:5] == ("4", "0", "4", "4")
 
 
+@pytest.mark.slow
 def test_a_call_that_holds_the_event_loop_is_told_from_one_that_waits():
     holding, waiting = (report_on(HOLES[name][2], "latency", tasks=1).answers[0].result for name in ("blocking", "slow_step"))
     assert "check holds the event loop for 1" in holding

@@ -9,6 +9,7 @@ from envs.conformance.suite import conformance
 from envs.registry import ENVS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["storefront", "echo"])
 def test_an_embedded_world_passes_every_check(name):
     module, _, attribute = ENVS[name].partition(":")

@@ -150,6 +150,7 @@ def test_a_sound_world_passes_every_check():
     assert [f for f in findings if f.passed is not True] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("check", "broken", "detail"), PLANTED, ids=[f"{name}-{broken.__name__}" for name, broken, _ in PLANTED])
 def test_a_planted_fault_is_caught_and_named(check, broken, detail):
     call_limit_s, check_limit_s = (0.05, 0.8) if check == "hostile_input" else (1.0, 10.0)

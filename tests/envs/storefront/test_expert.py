@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 
 from envs.storefront import WORLD
 from envs.storefront.self_play import at_once
@@ -48,6 +49,7 @@ def unobserved_arguments(episode: Episode) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_expert_solves_every_task_with_every_seed() -> None:
     unsolved = [(task.task_id, seed) for task in WORLD.make_tasks({}, 11, 250) for seed in (0, 1, 2) if not passes(task, None, seed)]
     assert unsolved == []

@@ -147,6 +147,7 @@ def first_deed() -> tuple[str, str]:
     return asyncio.run(seen())
 
 
+@pytest.mark.slow
 def test_what_was_done_is_a_goal_and_what_was_undone_again_is_none() -> None:
     tool, thing = first_deed()
     undo = {"take": "drop", "drop": "take"}[tool]

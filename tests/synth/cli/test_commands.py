@@ -87,7 +87,7 @@ def test_a_dry_run_checks_and_makes_nothing(tmp_path: Path) -> None:
         ("name: x\nname: y\n", ":2:1: not valid YAML: 'name' is given twice"),
         ("- a\n- b\n", "a flow is a mapping with `name` and `stages`, this is a list"),
         ("", "this is empty"),
-        ("name: x\nstges: []\n", "stges is not a setting; allowed: env, max_cost_usd, max_hours, max_tokens, models, name, seed, stages"),
+        ("name: x\nstges: []\n", "stges is not a setting; allowed: env, lease_s, max_cost_usd, max_hours, max_live_worlds, "),
         ("stages: []\n", "name is missing"),
         ("name: a/b\n", "name: a folder is called after it"),
         ("name: x\nenv: {name: nowhere}\n", "unknown world 'nowhere'; known: echo, mcp, storefront"),

@@ -132,6 +132,7 @@ def test_a_server_that_lists_another_model_says_which() -> None:
     assert findings(result)["models"] == ("no", "wanted is not among those served: served")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("endless", "announced_endless", "slow_bytes")])
 def test_whatever_a_server_does_after_the_first_chat_each_question_has_its_line(kind: str) -> None:
     with ChatServer(able, mishaps=[None, *[Mishap(kind)] * 40]) as server:

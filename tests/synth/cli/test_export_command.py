@@ -74,6 +74,7 @@ def exported(run: Path, out: Path, *flags: str) -> BaseException | None:
     return CliRunner().invoke(export, [str(run), "--include-scripted", "--out", str(out), *flags]).exception
 
 
+@pytest.mark.slow
 def test_a_flow_says_why_there_is_no_dataset_and_that_an_earlier_one_is_not_its_own(tmp_path: Path) -> None:
     def flow(**settings: bool) -> Flow:
         return echo_flow(stages=[{"rollout": {"trials": 1}}, {"export": settings}])

@@ -54,6 +54,7 @@ def test_an_error_keeps_its_exit_code_where_stderr_is_gone(folder: Path) -> None
     assert [shell(folder, f"{line} {stream}").returncode for stream in ("2>&-", "2>/dev/full", "2>/dev/null")] == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_what_an_old_encoding_cannot_say_is_escaped_and_json_stays_json(folder: Path) -> None:
     assert shell(folder, f"{RUN} --quiet", PYTHONIOENCODING="ascii").returncode == 0
     asked = shell(folder, f"""{shlex.join(SYNTH)} sql run "SELECT 'é😀' AS a" --json""", PYTHONIOENCODING="ascii")

@@ -40,6 +40,7 @@ def look_line(stdout: str) -> str:
     return line.split(maxsplit=1)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run_dir", ["run", "a 'quoted' run", "./-run"])
 def test_the_look_line_works_as_it_stands(flow: Path, run_dir: str) -> None:
     without = ":".join(part for part in os.environ["PATH"].split(":") if not Path(part, "synth").exists())
@@ -60,6 +61,7 @@ def test_the_look_line_says_synth_where_that_is_this_program(flow: Path) -> None
     assert look_line(done.stdout).startswith("synth show run ")
 
 
+@pytest.mark.slow
 def test_a_run_in_memory_gives_no_command_that_could_not_find_it(flow: Path) -> None:
     done = run(flow, "--run-dir", "memory://x/run", cwd=flow.parent)
     assert done.returncode == 0, done.stderr

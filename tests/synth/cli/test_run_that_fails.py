@@ -33,6 +33,7 @@ def last_line(done: "subprocess.CompletedProcess[str]") -> str:
     return done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_run_in_which_every_attempt_is_a_fault_says_which_and_exits_1(tmp_path: Path) -> None:
     flow = echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}])
     for _ in range(2):
@@ -62,6 +63,7 @@ class Steering(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_words_of_a_server_that_would_steer_a_terminal_are_spelled_out_on_it_and_kept_in_the_ledger(tmp_path: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Steering)
     threading.Thread(target=server.serve_forever, daemon=True).start()

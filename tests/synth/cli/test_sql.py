@@ -30,6 +30,7 @@ def test_what_is_no_question_is_one_line_and_exit_2(run_dir: Path) -> None:
     assert "COPY is not allowed: a ledger is only read" in refused(synth("sql", run_dir, "COPY (SELECT 1) TO 'x.csv'"))
 
 
+@pytest.mark.slow
 def test_an_error_that_comes_while_rows_are_fetched_is_one_line_and_exit_2(run_dir: Path) -> None:
     sql = "SELECT CASE WHEN i = {} THEN error('too late') ELSE i END AS i FROM range(1000000) t(i)"
     for form in ([], ["--json"]):
@@ -40,6 +41,7 @@ def test_an_error_that_comes_while_rows_are_fetched_is_one_line_and_exit_2(run_d
         assert "too late" in late.stderr
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_given_row_by_row(run_dir: Path) -> None:
     sql = "SELECT i, NULL AS n FROM range(5000) t(i)"
     assert synth("sql", run_dir, sql).stdout == "i\tn\n" + "".join(f"{i}\t\n" for i in range(5000))
@@ -57,6 +59,7 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     [

@@ -48,6 +48,7 @@ def test_without_ceilings_nothing_is_ever_reached() -> None:
     assert (budget.room(), budget.exhausted()) == ([], None)
 
 
+@pytest.mark.slow
 def test_time_that_is_up_lets_running_episodes_finish_and_the_next_run_goes_on(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     stages = [{"rollout": {"trials": 10}}]

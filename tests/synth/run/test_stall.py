@@ -1,9 +1,14 @@
 """A world that sleeps on the event loop is named with its line; one that awaits, or runs on threads, is not."""
 
 import asyncio
+import os
+import signal
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+import pytest
 
 from schemas.outcome import Fault
 from synth.boundary import crossing
@@ -42,6 +47,7 @@ def test_code_that_holds_up_the_loop_is_named_once_with_its_place_while_it_does(
     assert "blocking=True" in line
 
 
+@pytest.mark.slow
 def test_a_world_that_awaits_or_runs_on_threads_is_not_named() -> None:
     assert named(waits) == []
     assert named(threaded) == []
@@ -56,3 +62,22 @@ def test_what_the_engine_itself_computes_for_long_is_no_worlds_fault() -> None:
 
     asyncio.run(scene())
     assert said == []
+
+
+def test_an_interrupt_that_the_held_loop_cannot_hear_is_repeated_until_it_ends_the_run() -> None:
+    """The first SIGINT only asks the main task to end, which takes a loop that runs."""
+    asked: list[float] = []
+
+    async def holds() -> None:
+        while time.monotonic() - asked[0] < 10:
+            time.sleep(0.01)  # noqa: ASYNC251 - what it is about
+
+    async def scene() -> None:
+        asked.append(time.monotonic())
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with stalls_named(lambda line: None, 0.2):
+            await crossing(Fault.ENVIRONMENT, "step 0", holds, 60)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(scene())
+    assert time.monotonic() - asked[0] < 5

@@ -15,6 +15,7 @@ FIRST = echo_flow(stages=[{"rollout": {"trials": 1}}])
 SECOND = echo_flow(stages=[{"rollout": {"trials": 2}}])
 
 
+@pytest.mark.slow
 def test_a_second_flow_is_refused_in_one_line_while_the_first_runs_and_changes_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(FIRST, url)
