@@ -31,6 +31,11 @@ def look_also_in(folder: Path) -> None:
         sys.path.append(place)
 
 
+def folders() -> tuple[str, ...]:
+    """Where users' own parts are looked for."""
+    return tuple(_FOLDERS)
+
+
 def part(kind: str, name: str, registry: Mapping[str, str]) -> Any:
     """What a name stands for. Raises `ConfigError`; a user's own module is looked for in the current directory too."""
     if name in registry:

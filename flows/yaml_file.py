@@ -81,15 +81,25 @@ _StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct
 
 def read_flow(path: Path, overrides: Sequence[str] = ()) -> Flow:
     """The flow in a file, with `a.b=value` overrides applied (values are YAML). Raises `ConfigError`."""
+    return flow_of(read_content(path), overrides, str(path))
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """What a flow file holds, as it is written. Raises `ConfigError`."""
     content = read_yaml(_text(path), str(path))
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: a flow is a mapping with `name` and `stages`, this is {kind(content)}")
+    return content
+
+
+def flow_of(content: dict[str, Any], overrides: Sequence[str], where: str) -> Flow:
+    """The flow that a content holds, with the overrides applied, in place. Raises `ConfigError`."""
     for written in overrides:
         override(content, written, read_yaml)
     try:
         return Flow.model_validate(content)
     except ValidationError as error:
-        raise ConfigError(f"{path}: {explain(error, Flow)}") from error
+        raise ConfigError(f"{where}: {explain(error, Flow)}") from error
 
 
 def read_settings(overrides: Sequence[str]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from schemas.trajectory import Trajectory
 from synth.ledger import Ledger
 from tests.flow_files import model_flow, run_flow
@@ -63,6 +65,7 @@ def test_a_server_that_dies_in_mid_run_costs_no_episode(tmp_path: Path) -> None:
     assert stays.counts()["answered"] > 192 / 2, "of 192 calls it had to answer the greater part"
 
 
+@pytest.mark.slow
 def test_an_only_server_that_restarts_in_mid_run_costs_no_episode_and_other_weights_are_told(tmp_path: Path) -> None:
     first = ChatServer(latency_s=0.01, **WEIGHTS)
     second = ChatServer(echo_expert, **{**WEIGHTS, "root": "weights/2"})

@@ -1,0 +1,144 @@
+"""Registers a flow on a Prefect server: with a schedule, a work pool, and whom to tell when it fails."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from flows.deployment_notice import notify
+from flows.deployment_run_dir import settled
+from schemas.errors import ConfigError, SynthError
+
+TAG = "synth"
+ENTRYPOINT = "flows.deployment_run.synth"
+POOL = "synth"
+"""The work pool that is made where none is named; its workers start processes on their own machine."""
+SERVER = "prefect server start"
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """What is registered. `content`: the flow as it is written, overrides applied; `cwd`: where a process of a worker starts."""
+
+    name: str
+    content: Mapping[str, Any]
+    run_dir: str
+    partitions: int = 1
+    cron: str | None = None
+    interval_s: float | None = None
+    timezone: str = "UTC"
+    pool: str | None = None
+    paused: bool = False
+    folder: str | None = None
+    cwd: str
+    notify: str | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Of its flow runs; each can be given others."""
+        given = {"flow": dict(self.content), "run_dir": self.run_dir, "overrides": [], "partitions": self.partitions}
+        return {**given, "folder": self.folder, "timezone": self.timezone, "part": None}
+
+    def when(self) -> str:
+        """In words."""
+        if self.cron is not None:
+            return f"cron {self.cron!r} ({self.timezone})"
+        return f"every {self.interval_s:g} s" if self.interval_s is not None else "when it is asked for"
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """`pool_type` is Prefect's word for how the pool's workers start runs; `made_pool` whether the pool is new."""
+
+    id: str
+    full_name: str
+    pool: str
+    pool_type: str
+    made_pool: bool
+    run_dir: str
+
+
+def refuse_bad_schedule(cron: str | None, interval_s: float | None, timezone: str) -> None:
+    """Raises `ConfigError` for what no server takes as a schedule."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    if cron is not None and interval_s is not None:
+        raise ConfigError("--cron and --interval: give one of them")
+    if interval_s is not None and not 1 <= interval_s <= 366 * 86400:
+        raise ConfigError(f"--interval {interval_s:g}: give seconds, from 1 to a year of them")
+    try:
+        ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigError(f"--timezone {timezone}: not known here; give a name such as Europe/Berlin or UTC") from error
+    if cron is not None:
+        from prefect.client.schemas.schedules import CronSchedule
+        from pydantic import ValidationError
+
+        try:
+            CronSchedule(cron=cron, timezone=timezone)
+        except ValidationError as error:
+            raise ConfigError(f"--cron {cron!r}: not a cron line; five fields, such as '0 2 * * *' for two in the night") from error
+
+
+async def register(order: Deployment) -> Registered:
+    """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server refuses, or the pool is not there."""
+    import httpx
+    from prefect import get_client
+    from prefect.utilities.callables import parameter_schema
+
+    from flows.deployment_run import synth
+
+    try:
+        async with get_client() as client:
+            pool, made = await _pool(client, order.pool)
+            remote = pool.type != "process"
+            order = msgspec.structs.replace(order, run_dir=settled(order.run_dir, remote=remote))
+            flow_id = await client.create_flow(synth)
+            found = await client.create_deployment(
+                flow_id=flow_id,
+                name=order.name,
+                entrypoint=ENTRYPOINT,
+                schedules=_schedules(order),
+                paused=order.paused,
+                parameters=order.parameters(),
+                parameter_openapi_schema=parameter_schema(synth).model_dump_for_openapi(),
+                enforce_parameter_schema=True,
+                work_pool_name=pool.name,
+                tags=[TAG],
+                description=f"synth: {order.name}, {order.when()}, into {order.run_dir}",
+                job_variables={} if remote else {"working_dir": order.cwd},
+            )
+            if order.notify is not None:
+                await notify(client, order.name, str(found), order.notify)
+    except httpx.HTTPError as error:
+        raise SynthError(f"Prefect: refused: {' '.join(str(error).split())[:300]}") from error
+    return Registered(str(found), f"synth/{order.name}", pool.name, pool.type, made, order.run_dir)
+
+
+def _schedules(order: Deployment) -> list[Any]:
+    from datetime import timedelta
+
+    from prefect.client.schemas.actions import DeploymentScheduleCreate
+    from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule
+
+    if order.cron is not None:
+        return [DeploymentScheduleCreate(schedule=CronSchedule(cron=order.cron, timezone=order.timezone), active=True)]
+    if order.interval_s is not None:
+        every = IntervalSchedule(interval=timedelta(seconds=order.interval_s), timezone=order.timezone)
+        return [DeploymentScheduleCreate(schedule=every, active=True)]
+    return []
+
+
+async def _pool(client: Any, name: str | None) -> tuple[Any, bool]:
+    """The work pool, and whether it was made now: only the one of our own name is."""
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.exceptions import ObjectNotFound
+    from prefect.workers.process import ProcessWorker
+
+    try:
+        return await client.read_work_pool(name or POOL), False
+    except ObjectNotFound as error:
+        if name is not None:
+            raise ConfigError(
+                f"--work-pool {name}: the server has none of that name; make it with: prefect work-pool create {name} --type process "
+                "(or docker, kubernetes, ...), or leave the option out"
+            ) from error
+    template = ProcessWorker.get_default_base_job_template()
+    return await client.create_work_pool(WorkPoolCreate(name=POOL, type="process", base_job_template=template)), True

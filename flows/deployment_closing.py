@@ -1,0 +1,99 @@
+"""Closes what was killed: Prefect leaves its flow run RUNNING for ever, our heartbeat tells that nobody is at work."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from flows import heartbeat
+from flows.heartbeat import Heartbeat
+from flows.prefect_server import healthy
+from schemas.errors import SynthError
+from synth.ledger.storage import Storage
+
+OPEN = ("RUNNING", "CANCELLING", "PENDING")
+MOST = 200
+"""Flow runs looked at."""
+
+
+async def close_dead(urls: Iterable[str], say: Callable[[str], None], api: str | None) -> list[Heartbeat]:
+    """Marks as crashed whoever is at work on these runs by its record and dead in truth, in the run and at the server that started it.
+
+    A flow run that ended while its server was away is given the state in which it ended. The records that were changed.
+    """
+    import asyncio
+
+    closed, ended = [], []
+    for url in urls:
+        try:
+            storage = Storage(url)
+            beats = await asyncio.to_thread(heartbeat.heartbeats, storage)
+            for beat in await asyncio.to_thread(heartbeat.dead, storage, beats):
+                message = f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
+                closed.append(heartbeat.close(storage, beat, "crashed", message))
+                say(f"{url}: {beat.part or beat.flow}: {message}; closed as crashed")
+            ended += [beat for beat in await asyncio.to_thread(heartbeat.heartbeats, storage) if beat.state != "running"]
+        except SynthError as error:
+            say(str(error))
+    if api is not None and any(beat.flow_run for beat in ended) and await asyncio.to_thread(healthy, api):
+        await _tell({beat.flow_run: beat for beat in ended if beat.flow_run is not None}, say)
+    return closed
+
+
+async def _tell(ended: Mapping[str, Heartbeat], say: Callable[[str], None]) -> None:
+    """Gives the flow runs that are open at the server the states in which their processes ended; and their task runs too."""
+    from uuid import UUID
+
+    import httpx
+    from prefect import get_client
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterState, FlowRunFilterStateType
+    from prefect.client.schemas.objects import StateType
+    from prefect.client.schemas.sorting import FlowRunSort
+
+    try:
+        async with get_client() as client:
+            names = [UUID(name) for name in ended]
+            for at in range(0, len(names), MOST):
+                chosen = FlowRunFilter(
+                    id=FlowRunFilterId(any_=names[at : at + MOST]),
+                    state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType(name) for name in OPEN])),
+                )
+                for found in await client.read_flow_runs(flow_run_filter=chosen, sort=FlowRunSort.START_TIME_DESC, limit=MOST):
+                    beat = ended[str(found.id)]
+                    if found.state is None or found.state.timestamp.timestamp() > beat.beat:  # begun again since
+                        continue
+                    await client.set_flow_run_state(found.id, _state(beat), force=True)
+                    await _close_tasks(client, found.id)
+                    say(f"Prefect: flow run {found.name} was left {found.state_name}; it is {beat.state}")
+    except (httpx.HTTPError, OSError, RuntimeError) as error:
+        say(f"Prefect: not told ({type(error).__name__}); `synth status --reap` tries again")
+
+
+async def _close_tasks(client: Any, flow_run: Any) -> None:
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterId,
+        TaskRunFilter,
+        TaskRunFilterState,
+        TaskRunFilterStateType,
+    )
+    from prefect.client.schemas.objects import StateType
+    from prefect.client.schemas.sorting import TaskRunSort
+    from prefect.states import Crashed
+
+    of_run = FlowRunFilter(id=FlowRunFilterId(any_=[flow_run]))
+    running = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING])))
+    for task in await client.read_task_runs(flow_run_filter=of_run, task_run_filter=running, sort=TaskRunSort.END_TIME_DESC, limit=MOST):
+        await client.set_task_run_state(task.id, Crashed(message="its flow run was killed"), force=True)
+
+
+def _state(beat: Heartbeat) -> Any:
+    from prefect.states import Cancelled, Completed, Crashed, Failed
+
+    match beat.state:
+        case "completed" | "stopped":
+            return Completed(message=f"told afterwards: {beat.message or 'all of it lies in the ledger'}")
+        case "failed":
+            return Failed(message=beat.message)
+        case "interrupted":
+            return Cancelled(message="interrupted")
+        case _:
+            return Crashed(message=beat.message)

@@ -1,0 +1,177 @@
+"""Signs of life of those who work on a run: who it is, how far they are, and whether they still live.
+
+A record per process and run, `RUN/heartbeats/<id>.json`, replaced every few seconds; `STATE/runs/` names the runs that this machine
+has worked on. The ledger says what is done; a heartbeat only says who was at it.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from schemas.canonical import content_hash
+from synth.ledger.journal import state_folder
+from synth.ledger.storage import Storage, write_error
+from synth.run.report_files import write_report_file
+
+FOLDER = "heartbeats"
+LOCAL_EVERY_S, REMOTE_EVERY_S = 5.0, 15.0
+MISSED = 6
+"""Heartbeats that have not come, after which a process of another machine is looked at closely."""
+
+State = Literal["running", "completed", "stopped", "failed", "interrupted", "crashed"]
+"""`stopped`: by a ceiling; `crashed`: found dead by somebody else."""
+
+
+class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Times are seconds since 1970 by the clock of `host`; `flow_run` and `api` are Prefect's, where the run has been started by it."""
+
+    id: str
+    flow: str
+    url: str
+    host: str
+    machine: str | None
+    pid: int
+    born: str | None
+    began: float
+    beat: float
+    moved: float
+    every_s: float
+    state: State = "running"
+    message: str = ""
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    unit: str = ""
+    faults: int = 0
+    flow_run: str | None = None
+    api: str | None = None
+    part: str | None = None
+
+
+def of_this_process(
+    flow: str, storage: Storage, *, identity: str | None, flow_run: str | None, api: str | None, part: str | None
+) -> Heartbeat:
+    """The first one. Without an `identity` it has that of the process, whose next run in the same folder takes the record over."""
+    now, machine, born = time.time(), _this_machine(), _born(os.getpid())
+    return Heartbeat(
+        id=identity or content_hash([platform.node(), machine, os.getpid(), born])[:32],
+        flow=flow,
+        url=str(Path(storage.url).absolute()) if storage.local else storage.url,
+        host=platform.node(),
+        machine=machine,
+        pid=os.getpid(),
+        born=born,
+        began=now,
+        beat=now,
+        moved=now,
+        every_s=LOCAL_EVERY_S if storage.local else REMOTE_EVERY_S,
+        flow_run=flow_run,
+        api=api,
+        part=part,
+    )
+
+
+def write(storage: Storage, beat: Heartbeat) -> None:
+    """Replaces the record. Raises `SynthError`."""
+    if storage.local:
+        try:
+            Path(storage.root, FOLDER).mkdir(exist_ok=True)
+        except OSError as error:
+            raise write_error(f"{storage.root}/{FOLDER}", error) from error
+    write_report_file(storage, f"{FOLDER}/{beat.id}.json", msgspec.json.format(msgspec.json.encode(beat), indent=1).decode())
+
+
+def read(storage: Storage, identity: str) -> Heartbeat | None:
+    """A record by id, None where there is none that can be read."""
+    try:
+        return msgspec.json.decode(storage.read(f"{FOLDER}/{identity}.json"), type=Heartbeat)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+def heartbeats(storage: Storage) -> list[Heartbeat]:
+    """All records of a run, the one that began first first."""
+    names = [name.removesuffix(".json") for name in storage.names(FOLDER) if name.endswith(".json") and not name.startswith(".")]
+    found = [beat for beat in (read(storage, name) for name in names) if beat is not None]
+    return sorted(found, key=lambda beat: (beat.began, beat.id))
+
+
+def remember(url: str) -> None:
+    """Lets `synth status` on this machine find the run. Raises `SynthError`."""
+    path = state_folder() / "runs" / f"{content_hash(url)[:32]}.json"
+    if path.exists():
+        return
+    temporary = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(msgspec.json.encode(url))
+        temporary.replace(path)
+    except OSError as error:
+        raise write_error(str(path), error) from error
+
+
+def remembered() -> Iterator[str]:
+    """The runs that this machine has worked on, by name."""
+    found = []
+    for path in (state_folder() / "runs").glob("*.json"):
+        try:
+            found.append(msgspec.json.decode(path.read_bytes(), type=str))
+        except (OSError, msgspec.MsgspecError):
+            continue
+    yield from sorted(found)
+
+
+def lives(beat: Heartbeat, now: float | None = None) -> bool | None:
+    """Whether the process of a running record lives: on this machine its number and birth tell.
+
+    Of another machine's only its silence tells; None = it has been silent for so long that it may be dead (its clock may differ too).
+    """
+    if beat.machine is not None and beat.machine == _this_machine():
+        return _born(beat.pid) == beat.born
+    silent_s = (time.time() if now is None else now) - beat.beat
+    return True if silent_s < MISSED * beat.every_s else None
+
+
+def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> list[Heartbeat]:
+    """Those of `beats` that run by their record, and whose process is gone.
+
+    Those of other machines that are silent are watched for two and a half heartbeats: no difference between two clocks looks like death.
+    Without patience they are taken to be alive.
+    """
+    running = [beat for beat in beats if beat.state == "running"]
+    gone = [beat for beat in running if lives(beat) is False]
+    silent = [beat for beat in running if lives(beat) is None]
+    if silent and patient:
+        time.sleep(2.5 * max(beat.every_s for beat in silent))
+        gone += [beat for beat in silent if read(storage, beat.id) == beat]
+    return gone
+
+
+def close(storage: Storage, beat: Heartbeat, state: State, message: str) -> Heartbeat:
+    """Writes down how a process has ended that could not do so itself. Raises `SynthError`."""
+    closed = msgspec.structs.replace(beat, state=state, message=message)
+    write(storage, closed)
+    return closed
+
+
+def _this_machine() -> str | None:
+    """The boot and the space of process numbers that this process lives in; None where the system does not tell."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return None
+
+
+def _born(pid: int) -> str | None:
+    """When a process of this machine was started, in ticks since its boot; None where there is none. A number is given out again."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in ("Z", "X") else fields[19]

@@ -1,0 +1,136 @@
+"""Tells a run's heartbeat how far it is, and writes it down every few seconds, from a thread: a busy event loop is no dead process."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import msgspec
+
+from flows import heartbeat
+from flows.heartbeat import Heartbeat, State
+from schemas.errors import SynthError
+from schemas.trajectory import Trajectory, Usage
+from synth.ledger.storage import Storage
+from synth.run.budget import Budget
+from synth.run.context import Run
+from synth.run.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class StartedBy:
+    """The Prefect flow run that this work belongs to, its server, and the part of a stage that it was given, if it is one."""
+
+    flow_run: str
+    api: str
+    part: str | None = None
+
+
+STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None)
+
+
+class BeatingProgress:
+    """Passes on what it is told, and counts it for the heartbeat."""
+
+    def __init__(self, shown: Progress, first: Heartbeat) -> None:
+        self._shown = shown
+        self._lock = threading.Lock()
+        self._beat = first
+
+    def now(self, **changes: object) -> Heartbeat:
+        """The record as of now."""
+        with self._lock:
+            self._beat = msgspec.structs.replace(self._beat, beat=time.time(), **changes)
+            return self._beat
+
+    def _moved(self, **changes: object) -> None:
+        with self._lock:
+            self._beat = msgspec.structs.replace(self._beat, moved=time.time(), **changes)
+
+    def say(self, line: str) -> None:
+        """Passed on."""
+        self._shown.say(line)
+
+    def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
+        """Another stage begins."""
+        self._moved(stage=stage, done=0, total=total, unit=unit, faults=0)
+        self._shown.start(stage, total, unit, budget)
+
+    def turned(self, usage: Usage | None) -> None:
+        """A sign of life."""
+        self._moved()
+        self._shown.turned(usage)
+
+    def spoke(self, usage: Usage) -> None:
+        """A sign of life."""
+        self._moved()
+        self._shown.spoke(usage)
+
+    def replayed(self, usage: Usage) -> None:
+        """Passed on."""
+        self._shown.replayed(usage)
+
+    def advance(self, attempts: Sequence[Trajectory]) -> None:
+        """One slot is done; `shown` counts it as a step by itself."""
+        faults = sum(trajectory.fault is not None for trajectory in attempts)
+        self._moved(done=self._beat.done + 1, faults=self._beat.faults + faults)
+        self._shown.advance(attempts)
+
+    def step(self, count: int) -> None:
+        """Some units are done."""
+        self._moved(done=self._beat.done + count)
+        self._shown.step(count)
+
+    def stop(self) -> None:
+        """The stage is over."""
+        self._shown.stop()
+
+
+@contextlib.contextmanager
+def beating(run: Run) -> Iterator[None]:
+    """The run gives signs of life from here on; how it ends is its last."""
+    storage, by = run.ledger.storage, STARTED_BY.get()
+    first = heartbeat.of_this_process(
+        run.flow.name,
+        storage,
+        identity=by.flow_run if by is not None else None,
+        flow_run=by.flow_run if by is not None else None,
+        api=by.api if by is not None else None,
+        part=by.part if by is not None else None,
+    )
+    told = run.progress = BeatingProgress(run.progress, first)
+    with contextlib.suppress(SynthError):
+        heartbeat.remember(first.url)
+    _try_to_write(storage, first)
+    over = threading.Event()
+    beats = threading.Thread(target=_beat, args=(storage, told, first.every_s, over), name="heartbeat", daemon=True)
+    beats.start()
+    try:
+        yield
+    finally:
+        over.set()
+        beats.join()
+        state, message = _ending(run, sys.exception())
+        _try_to_write(storage, told.now(state=state, message=message))
+
+
+def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
+    if error is None:
+        return ("completed", "") if run.stopped is None else ("stopped", run.stopped)
+    if isinstance(error, Exception):
+        return "failed", str(error) if isinstance(error, SynthError) else f"{type(error).__name__}: {error}"
+    return "interrupted", ""
+
+
+def _beat(storage: Storage, told: BeatingProgress, every_s: float, over: threading.Event) -> None:
+    while not over.wait(every_s):
+        _try_to_write(storage, told.now())
+
+
+def _try_to_write(storage: Storage, beat: Heartbeat) -> None:
+    """A heartbeat that cannot be written (a full disk, a store that does not answer) stops no run."""
+    with contextlib.suppress(SynthError, OSError, RuntimeError):
+        heartbeat.write(storage, beat)

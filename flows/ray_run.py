@@ -1,0 +1,131 @@
+"""Shards of episodes on a Ray cluster, by Prefect's Ray task runner; what is no episode is done where the flow runs.
+
+The workers plan nothing and hold nothing: each opens the run's storage, takes a lease on its shard, and commits it.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flows.deployment_parts import stands_alone
+from flows.deployment_retries import again_after
+from flows.parts import folders
+from flows.ray_worker import Worked, work_shard
+from flows.synthesize import Done, Recipe, Wrap, synthesize
+from schemas.errors import ConfigError, SynthError
+from schemas.flow import Flow
+from schemas.stage import Plan, Shard, Stage
+from synth.ledger.storage import Storage
+from synth.run.context import Run
+from synth.run.cost import spent
+from synth.run.engine import WorkShard, in_process
+from synth.run.progress import Progress
+
+AT_ONCE = 500
+"""Shards that are handed to Ray at a time; it does as many as it has cores."""
+
+
+def ray_runner() -> Any:
+    """Prefect's runner for the cluster at $RAY_ADDRESS, or for one that it starts on this machine. Raises `ConfigError`."""
+    try:
+        from prefect_ray import RayTaskRunner  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ConfigError("--runner ray: Ray is not installed; pip install 'synth-trajectories[ray]'") from error
+    return RayTaskRunner(init_kwargs={"log_to_driver": False})
+
+
+@dataclass(frozen=True, slots=True)
+class OnRay:
+    """A stage whose shards of episodes are done by Ray's workers; one whose work does not stand alone is done as it is."""
+
+    inner: Stage[Run]
+    hand_over: Callable[[Run, str, str, Shard], Any]
+    """(run, stage, stage key, shard) -> Prefect's future."""
+    _theirs: dict[str, Shard] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """That of the stage itself."""
+        return self.inner.name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Those of the stage itself: where its work is done does not change it."""
+        return self.inner.settings
+
+    def inputs(self, run: Run) -> str:
+        """Those of the stage itself."""
+        return self.inner.inputs(run)
+
+    def plan(self, run: Run, stage_key: str) -> Plan:
+        """The same shards under names of their own: the leases on the others are the workers'."""
+        whole = self.inner.plan(run, stage_key)
+        if not all(stands_alone(item) for shard in whole.shards for item in shard.items):
+            return whole
+        shards = [Shard(f"ray-{shard.name}", shard.items) for shard in whole.shards]
+        self._theirs.update({given.name: shard for given, shard in zip(shards, whole.shards, strict=True)})
+        return Plan(shards, whole.adopted, whole.units, whole.unit, at_once=min(AT_ONCE, max(1, len(shards))))
+
+    def hands_over(self, shard: Shard) -> bool:
+        """Whether a shard is done elsewhere."""
+        return shard.name in self._theirs
+
+    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+        """Has a shard done; what its worker has spent counts for the ceilings from then on. Raises `SynthError`."""
+        theirs = self._theirs.get(shard.name)
+        if theirs is None:
+            await self.inner.work(run, stage_key, shard)
+            return
+        if not run.may_start():
+            return
+        worked: Worked = await asyncio.to_thread(self.hand_over(run, self.name, stage_key, theirs).result)
+        if worked.error is not None:
+            raise SynthError(worked.error)
+        run.refused = run.refused or worked.refused
+        run.ledger.refresh()
+        run.budget.spent = spent(run.ledger)
+        run.progress.step(sum(item.slot_id in run.ledger.state.slots for item in shard.items))
+        run.may_start()
+
+    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+        """That of the stage itself."""
+        return self.inner.report(run, stage_key)
+
+
+def on_ray(flow: Flow, url: str) -> Recipe:
+    """The recipe `synthesize` with shards of episodes on Ray; to be used within a Prefect flow run with `ray_runner`."""
+    from prefect import task as prefect_task
+    from prefect.cache_policies import NO_CACHE
+
+    storage = Storage(url)
+    shared = str(Path(storage.root).absolute()) if storage.local else storage.url
+    written = flow.model_dump(mode="json")
+    task: Any = prefect_task(persist_result=False, cache_policy=NO_CACHE)(work_shard)
+
+    def hand_over(run: Run, stage: str, stage_key: str, shard: Shard) -> Any:
+        named = task.with_options(name=stage, task_run_name=f"{stage}-{shard.name[:8]}")
+        return named.submit(written, shared, stage, stage_key, shard, folders())
+
+    async def recipe(flow: Flow, url: str, progress: Progress, wrap: Wrap | None) -> Done:
+        return await synthesize(flow, url, progress, _no_task_around(wrap), lambda stage: OnRay(stage, hand_over))
+
+    return recipe
+
+
+def _no_task_around(wrap: Wrap | None) -> Wrap:
+    """A shard that is handed over is a task run there, not here as well: Prefect would pack up the one here for it."""
+
+    def wrapped(run: Run) -> WorkShard:
+        others = wrap(run) if wrap is not None else in_process(run)
+
+        async def work(stage: Stage[Run], stage_key: str, shard: Shard) -> None:
+            if isinstance(stage, OnRay) and stage.hands_over(shard):
+                await again_after(lambda: stage.work(run, stage_key, shard), shard.name, run.progress.say)
+            else:
+                await others(stage, stage_key, shard)
+
+        return work
+
+    return wrapped

@@ -1,0 +1,56 @@
+"""One shard of a stage on a machine of a Ray cluster: all that it shares with the others is the run's own storage."""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from flows.parts import look_also_in, make_tasks, open_env, spec_of
+from flows.resolve import resolve
+from schemas.canonical import content_hash
+from schemas.errors import ConfigError, SynthError
+from schemas.flow import Flow
+from schemas.stage import Plan, Shard
+from synth.ledger.flow_lock import flow_lock
+from synth.ledger.ledger import Ledger, StageRef
+from synth.run.budget import Budget
+from synth.run.context import Run
+from synth.run.cost import spent
+from synth.run.engine import do_shards, in_process, plain
+from synth.run.progress import PlainProgress
+
+
+class Worked(msgspec.Struct, frozen=True):
+    """How it went: `error` in a line for the user, `refused` as in `Run`. What the worker had to say lies in Ray's logs."""
+
+    error: str | None = None
+    refused: str | None = None
+
+
+def work_shard(flow: Mapping[str, Any], url: str, stage: str, stage_key: str, shard: Shard, folders: Sequence[str]) -> Worked:
+    """Does a shard under a lease, with the journals of this machine, and commits it; nothing where it is settled already."""
+    for folder in folders:
+        look_also_in(Path(folder))
+    try:
+        return Worked(refused=asyncio.run(_worked(Flow.model_validate(flow), url, StageRef(stage, stage_key), shard)))
+    except SynthError as error:
+        return Worked(error=str(error))
+
+
+async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard) -> str | None:
+    roles, stages = resolve(flow)
+    ledger = Ledger(url)
+    budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, max_hours=flow.max_hours, spent=spent(ledger))
+    run = Run(ledger, flow, roles, open_env, make_tasks, spec_of, PlainProgress(sys.stderr), budget)
+    try:
+        stage = next((stage for stage in stages if stage.name == ref.stage), None)
+        if stage is None or ref.stage_key != content_hash([stage.name, plain(stage.settings), stage.inputs(run)]):
+            raise ConfigError(f"{url}: {ref.stage} is another stage on this machine; install the same version of synth on all of them")
+        with flow_lock(ledger.journal_folder, content_hash(plain(flow.model_dump(mode="json"))), flow.name, ledger.storage.url):
+            await do_shards(run, stage, ref, Plan((shard,), units=len(shard.items)), in_process(run))
+        return run.refused
+    finally:
+        await run.close()

@@ -1,0 +1,107 @@
+"""`synth deploy`: a flow on a schedule, on a Prefect server."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("flow_file", metavar="FLOW.yaml", type=click.Path(path_type=Path))
+@click.option("--cron", metavar="LINE", help="When: a cron line, e.g. '0 2 * * *' for every night at two.")
+@click.option("--interval", type=float, metavar="SECONDS", help="When: every so many seconds.")
+@click.option("--timezone", default="UTC", show_default=True, help="Of --cron, and of {date} in --run-dir.")
+@click.option("--name", help="Of the deployment [default: the flow's name].")
+@click.option("--work-pool", metavar="NAME", help="Whose workers run it [default: the process pool 'synth', made if it is not there].")
+@click.option(
+    "--run-dir",
+    default="runs/{name}/{date}",
+    show_default=True,
+    metavar="DIR",
+    help="Where each firing's ledger lies, a path or a URL; {name}, {date} and {time} are filled in.",
+)
+@click.option("--set", "overrides", multiple=True, metavar="A.B=VALUE", help="Override a setting, as in `synth run`.")
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 500),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Cut the rollouts of a firing by task into N flow runs, on as many workers as are free.",
+)
+@click.option("--notify", metavar="URL", help="Post to this webhook when a flow run fails or is found dead.")
+@click.option("--pause", is_flag=True, help="Register it, but let nothing fire yet.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be registered; needs no server.")
+def deploy(
+    flow_file: Path,
+    cron: str | None,
+    interval: float | None,
+    timezone: str,
+    name: str | None,
+    work_pool: str | None,
+    run_dir: str,
+    overrides: tuple[str, ...],
+    partitions: int,
+    notify: str | None,
+    pause: bool,
+    dry_run: bool,
+) -> None:
+    """Register a flow on the Prefect server that PREFECT_API_URL names, with a schedule; workers run it (docs/deployments.md).
+
+    \b
+    Example:  synth deploy configs/quickstart.yaml --cron "0 2 * * *"
+              synth deploy configs/quickstart.yaml --interval 3600 --run-dir 's3://bucket/{name}/{date}' --partitions 8
+              synth deploy configs/quickstart.yaml --cron "0 2 * * *" --dry-run
+    """
+    import asyncio
+
+    from flows.deployment import Deployment, refuse_bad_schedule, register
+    from flows.deployment_notice import refuse_bad_url
+    from flows.deployment_run_dir import refuse_unknown, settled
+    from flows.overrides import override
+    from flows.parts import look_also_in
+    from flows.prefect_server import users_api
+    from flows.resolve import resolve
+    from flows.yaml_file import flow_of, read_content, read_yaml
+    from synth.cli.carry_out import in_file
+
+    content = read_content(flow_file)
+    for written in overrides:
+        override(content, written, read_yaml)
+    flow = flow_of(content, (), str(flow_file))
+    look_also_in(flow_file.parent)
+    with in_file(flow_file):
+        _, stages = resolve(flow)
+    refuse_bad_schedule(cron, interval, timezone)
+    refuse_unknown(run_dir)
+    if notify is not None:
+        refuse_bad_url(notify)
+    order = Deployment(
+        name=name or flow.name,
+        content=content,
+        run_dir=run_dir,
+        partitions=partitions,
+        cron=cron,
+        interval_s=interval,
+        timezone=timezone,
+        pool=work_pool,
+        paused=pause,
+        folder=str(flow_file.parent.absolute()),
+        cwd=str(Path.cwd()),
+        notify=notify,
+    )
+    paused = ", paused" if pause else ""
+    parts = f", rollouts in {partitions} parts" if partitions > 1 else ""
+    if dry_run:
+        lies = run_dir if work_pool is not None else settled(run_dir, remote=False)
+        click.echo(f"synth/{order.name}: would run {order.when()}{paused}, by workers of {work_pool or 'the process pool synth'}{parts}")
+        click.echo(f"into      {lies}")
+        click.echo(f"stages    {', '.join(stage.name for stage in stages)}")
+        click.echo(f"notify    {'a webhook' if notify else 'nobody (see --notify)'}")
+        return
+    api = users_api()
+    done = asyncio.run(register(order))
+    click.echo(f"synth/{order.name}: registered at {api}: {order.when()}{paused}, by workers of {done.pool} ({done.pool_type}){parts}")
+    click.echo(f"into      {done.run_dir}")
+    click.echo(f"worker    prefect worker start --pool {done.pool}" + (" --type process" if done.pool_type == "process" else ""))
+    click.echo(f"once now  prefect deployment run {done.full_name} --param overrides='[\"env.tasks=5\"]'")
+    click.echo("look      synth status")

@@ -1,0 +1,251 @@
+"""Deployments on a real Prefect server with a real worker, on loopback: firings, kills, outages, parts, notices."""
+
+import asyncio
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows import deployment_dispatch
+from flows.deployment_parts import Part
+from flows.heartbeat import Heartbeat, heartbeats
+from synth.ledger import Ledger
+from synth.ledger.storage import Storage
+from synth.rollout.episode import canonical_content
+from tests.flow_files import echo_flow, run_flow
+from tests.flows.prefect_processes import PrefectSite, wait_for
+
+pytestmark = pytest.mark.slow
+
+TASKS, TRIALS = 12, 4
+SLOW = {"name": "echo", "tasks": TASKS, "turns": 10, "step_ms": 40}
+STAGES: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 6}}, {"filter": ["solved"]}]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectSite]:
+    """One server for all; every test starts its own worker."""
+    made = PrefectSite(tmp_path_factory.mktemp("site"))
+    made.start()
+    yield made
+    made.end()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_at_work(site: PrefectSite) -> Iterator[None]:
+    """No worker, and no schedule that goes on firing."""
+    yield
+    site.kill_workers()
+    site.forget_deployments()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the same flow gives where nothing goes wrong."""
+    url = str(tmp_path_factory.mktemp("undisturbed") / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYNTH_STATE_DIR", str(Path(url).parent / "state"))
+        run_flow(echo_flow(env=SLOW, stages=STAGES), url)
+    return contents(url)
+
+
+def contents(url: str) -> dict[str, Any]:
+    """Content by slot of what the current flow sees; work that was done twice fails."""
+    ledger = Ledger(url)
+    found = {trajectory.slot_id: canonical_content(trajectory) for trajectory in ledger.trajectories()}
+    assert {slot.attempts for slot in ledger.state.slots.values()} <= {1}, "a slot was filled twice"
+    return found
+
+
+def deploy(site: PrefectSite, folder: Path, name: str, *options: str, env: dict[str, Any] | None = None, stages: Any = None) -> str:
+    """A deployment of the echo flow into `folder`/run; its id."""
+    flow = echo_flow(name=name, env=env or SLOW, stages=stages or STAGES).model_dump(mode="json")
+    flow["stages"] = stages or STAGES
+    path = folder / "flow.yaml"
+    path.write_text(yaml.safe_dump(flow))
+    done = site.synth("deploy", str(path), "--run-dir", str(folder / "run"), *options)
+    assert done.returncode == 0, done.stderr
+    assert f"synth/{name}: registered at {site.url}" in done.stdout
+    return site.deployment(name)
+
+
+def committed(url: Path) -> int:
+    """Trajectories that a line of the manifest names."""
+    return len(contents(str(url))) if (url / "manifest" / "00000000").exists() else 0
+
+
+def ended(site: PrefectSite, flow_run: str) -> str:
+    return wait_for(f"{flow_run} ends", lambda: (state := site.state(flow_run)) in ("COMPLETED", "FAILED", "CRASHED") and state)
+
+
+def test_a_schedule_fires_and_says_where_everything_lies(site: PrefectSite, tmp_path: Path) -> None:
+    quick = {"name": "echo", "tasks": 4, "turns": 3}
+    deploy(site, tmp_path, "every-ten-seconds", "--interval", "10", "--run-dir", str(tmp_path / "{name}" / "{time}"), env=quick)
+    site.worker()
+    runs = wait_for("two firings are over", lambda: len(found := site.flow_runs("COMPLETED")) >= 2 and found)
+    assert [run["parameters"]["part"] for run in runs] == [None] * len(runs)
+    ledgers = sorted((tmp_path / "every-ten-seconds").iterdir())
+    assert len(ledgers) >= 2, "each firing has a folder of its own"
+    assert len(contents(str(ledgers[0]))) == 4 * TRIALS
+    artifacts = {artifact["key"]: artifact["data"] for artifact in site.ask("artifacts/filter")}
+    assert "| rollout | 16 | 16 | attempts |" in artifacts["funnel"]
+    assert any(f"- ledger: {ledger.as_uri()}" in artifacts["links"] for ledger in ledgers)
+    found = json.loads(site.synth("status", "--json").stdout)
+    (schedule,) = found["schedules"]
+    assert schedule["name"] == "synth/every-ten-seconds"
+    assert schedule["schedules"] == ["every 10 s"]
+    assert schedule["workers"] == 1
+    assert schedule["next_firing"] > schedule["last_fired"]
+    assert {run["state"] for run in found["runs"]} <= {"completed", "running"}
+    again = deploy(site, tmp_path, "every-ten-seconds", "--interval", "7000", "--pause")
+    assert again == site.deployment("every-ten-seconds"), "deploying again replaces"
+    (schedule,) = json.loads(site.synth("status", "--json").stdout)["schedules"]
+    assert (schedule["schedules"], schedule["paused"]) == (["every 7000 s"], True)
+
+
+def killed_in_the_middle(site: PrefectSite, deployment: str, url: Path) -> str:
+    """A flow run whose worker and process were killed with some shards committed."""
+    site.worker()
+    flow_run = site.fire(deployment)
+    wait_for("a shard is committed", lambda: committed(url) >= 1)
+    site.kill_workers()
+    assert 0 < len(contents(str(url))) < TASKS * TRIALS, "the kill came too late to show anything"
+    assert site.state(flow_run) == "RUNNING", "Prefect does not notice"
+    return flow_run
+
+
+def test_a_killed_worker_and_a_restarted_server_cost_nothing_that_was_committed(
+    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    deployment, url = deploy(site, tmp_path, "killed"), tmp_path / "run"
+    killed = killed_in_the_middle(site, deployment, url)
+    before = contents(str(url))
+    (dead,) = [run for run in json.loads(site.synth("status", "--json").stdout)["runs"] if run["url"] == str(url)]
+    assert (dead["state"], dead["flow_run"]) == ("dead", killed)
+    site.kill()
+    site.start()
+    site.worker()
+    assert ended(site, site.fire(deployment)) == "COMPLETED"
+    assert site.state(killed) == "CRASHED", "the next firing closes what was killed"
+    after = contents(str(url))
+    assert {slot: after[slot] for slot in before} == before
+    assert after == undisturbed
+
+
+def test_reap_closes_a_killed_run_at_once_and_any_process_may_finish_it(
+    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    deployment, url = deploy(site, tmp_path, "reaped"), tmp_path / "run"
+    killed = killed_in_the_middle(site, deployment, url)
+    done = site.synth("status", "--reap")
+    assert done.returncode == 0, done.stderr
+    assert "closed as crashed" in done.stderr
+    assert site.state(killed) == "CRASHED"
+    (run,) = json.loads(site.synth("status", "--run", str(url), "--json").stdout)["runs"]
+    assert run["state"] == "crashed"
+    assert site.synth("run", str(tmp_path / "flow.yaml"), "--run-dir", str(url)).returncode == 0
+    assert contents(str(url)) == undisturbed
+
+
+def test_an_outage_of_the_server_does_not_stop_the_work_which_is_told_later(
+    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    deployment, url = deploy(site, tmp_path, "outage"), tmp_path / "run"
+    site.worker()
+    flow_run = site.fire(deployment)
+    wait_for("a shard is committed", lambda: committed(url) >= 1)
+    assert len(contents(str(url))) < TASKS * TRIALS
+    site.kill()
+    wait_for("the work is over without a server", lambda: committed(url) == TASKS * TRIALS)
+    site.start()
+    assert ended(site, flow_run) == "COMPLETED"
+    assert contents(str(url)) == undisturbed
+
+
+def test_rollouts_in_parts_are_done_by_flow_runs_of_their_own_into_one_ledger(
+    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    deployment, url = deploy(site, tmp_path, "parts", "--partitions", "2"), tmp_path / "run"
+    site.worker()
+    assert ended(site, site.fire(deployment)) == "COMPLETED"
+    ours = [run for run in site.flow_runs() if run["deployment_id"] == deployment]
+    assert sorted(run["parameters"]["part"] or "" for run in ours) == ["", "rollout:0/2", "rollout:1/2"]
+    assert {run["state"]["type"] for run in ours} == {"COMPLETED"}
+    assert contents(str(url)) == undisturbed
+    ledger = Ledger(str(url))
+    assert [begun.stage for begun in ledger.state.stages.values()] == ["tasks", "rollout", "filter"]
+    assert len(ledger.decided(ledger.state.stages["filter"].stage_key)) == TASKS * TRIALS
+
+
+def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(site: PrefectSite, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    hook = HTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=hook.serve_forever, daemon=True).start()
+    try:
+        deployment = deploy(site, tmp_path, "failing", "--notify", f"http://127.0.0.1:{hook.server_port}/")
+        site.worker()
+        flow_run = site.fire(deployment, overrides=["env.turns=many"])
+        assert ended(site, flow_run) == "FAILED"
+        (found,) = [run for run in site.flow_runs() if run["id"] == flow_run]
+        assert "env.turns" in found["state"]["message"]
+        wait_for("the webhook is told", lambda: bool(told), 60)
+    finally:
+        hook.shutdown()
+        hook.server_close()
+    assert "of failing is Failed" in told[0]
+    assert "env.turns" in told[0]
+
+
+def test_a_part_whose_process_is_killed_is_started_again_by_the_run_that_waits(
+    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    deployment, url = deploy(site, tmp_path, "killed-part", "--partitions", "2"), tmp_path / "run"
+    site.worker()
+    flow_run = site.fire(deployment)
+
+    def at_work() -> Heartbeat | None:
+        beats = heartbeats(Storage(str(url))) if (url / "heartbeats").is_dir() else []
+        return next((beat for beat in beats if beat.part == "rollout:0/2" and beat.state == "running"), None)
+
+    victim = wait_for("a part is at work", at_work)
+    os.kill(victim.pid, signal.SIGKILL)
+    assert ended(site, flow_run) == "COMPLETED"
+    assert victim.flow_run is not None
+    assert site.state(victim.flow_run) == "CRASHED"
+    again = [beat.state for beat in heartbeats(Storage(str(url))) if beat.part == "rollout:0/2"]
+    assert sorted(again) == ["completed", "crashed"]
+    assert contents(str(url)) == undisturbed
+
+
+def test_a_part_that_no_worker_takes_is_taken_back(site: PrefectSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    monkeypatch.setattr(deployment_dispatch, "TAKEN_WITHIN_S", 1.0)
+    monkeypatch.setattr(deployment_dispatch, "POLL_S", 0.2)
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+    deployment = deploy(site, tmp_path, "nobody")
+    run, _, _ = run_flow(echo_flow(env=SLOW, stages=[]), str(tmp_path / "run"))
+    said: list[str] = []
+    with temporary_settings({PREFECT_API_URL: site.url}):
+        dispatch = deployment_dispatch.Dispatch(deployment, {}, said.append)
+        assert asyncio.run(dispatch.work_part(run, Part("rollout", 0, 2))) is False
+    (taken_back,) = [one for one in site.flow_runs("CANCELLED") if one["deployment_id"] == deployment]
+    assert taken_back["parameters"]["part"] == "rollout:0/2"
+    assert "done here" in said[-1]
