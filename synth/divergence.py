@@ -33,7 +33,7 @@ def first_divergence(a: Trajectory, b: Trajectory) -> Divergence | None:
 
     Call ids and thoughts do not count (the world never sees them), nor does the order of keys in a call's arguments.
     """
-    openings = [(t.system_prompt, list(t.tools), [_seen(o) for o in t.opening]) for t in (a, b)]
+    openings = [(t.system_prompt, list(t.tools), [seen(o) for o in t.opening]) for t in (a, b)]
     if openings[0] != openings[1]:
         return Divergence(None, Parting.OPENING, openings[0], openings[1])
     if a.opening_state_key != b.opening_state_key:
@@ -50,18 +50,18 @@ def first_divergence(a: Trajectory, b: Trajectory) -> Divergence | None:
 
 def _parting(left: Turn, right: Turn) -> Divergence | None:
     """The first difference within one turn."""
-    if _done(left) != _done(right):
-        return Divergence(left.index, Parting.ACTION, _done(left), _done(right))
-    seen = [[_seen(o) for o in turn.observations] for turn in (left, right)]
-    if seen[0] != seen[1]:
-        return Divergence(left.index, Parting.OBSERVATION, seen[0], seen[1])
+    if done(left) != done(right):
+        return Divergence(left.index, Parting.ACTION, done(left), done(right))
+    answers = [[seen(o) for o in turn.observations] for turn in (left, right)]
+    if answers[0] != answers[1]:
+        return Divergence(left.index, Parting.OBSERVATION, answers[0], answers[1])
     if left.state_key != right.state_key:
         return Divergence(left.index, Parting.STATE, left.state_key, right.state_key)
     return None
 
 
-def _done(turn: Turn) -> dict[str, Any]:
-    """What a turn does: its text and its calls."""
+def done(turn: Turn) -> dict[str, Any]:
+    """What a turn does: its text and its calls, as two trajectories are compared by."""
     return {"content": turn.content, "tool_calls": [_called(call) for call in turn.tool_calls]}
 
 
@@ -70,11 +70,11 @@ def _called(call: ToolCall) -> dict[str, Any]:
     return {"name": call.name, "arguments": call.arguments if call.parse_error is not None else call.parsed()}
 
 
-def _seen(observation: Observation) -> dict[str, Any]:
-    """An observation without its call id."""
+def seen(observation: Observation) -> dict[str, Any]:
+    """An observation as two trajectories are compared by: without its call id."""
     return {"source": observation.source, "name": observation.name, "content": observation.content, "error": observation.error}
 
 
 def _at(trajectory: Trajectory, turn: int) -> Sequence[Any] | dict[str, Any] | str:
     """What a trajectory does at a turn, or how it ended before."""
-    return _done(trajectory.turns[turn]) if turn < len(trajectory.turns) else f"ended: {trajectory.termination}"
+    return done(trajectory.turns[turn]) if turn < len(trajectory.turns) else f"ended: {trajectory.termination}"

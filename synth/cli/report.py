@@ -9,9 +9,13 @@ import click
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file to write; RUN/report.html without it.")
+@click.option("--megabytes", type=click.FloatRange(min=2), default=30, show_default=True, help="Size that the page keeps to.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def report(run: str, out: Path | None, quiet: bool) -> None:
-    """Write what a run holds as one HTML page that needs nothing else: funnel, tasks, graphs.
+def report(run: str, out: Path | None, megabytes: float, quiet: bool) -> None:
+    """Write what a run holds as one HTML page that needs nothing else.
+
+    Funnel, success, faults, cost, scores, graphs, and every trajectory, to be searched, read and set side by side. Long texts are
+    shortened where the page would pass its size, and the page says so (docs/report.md).
 
     \b
     Example:  synth report runs/quickstart
@@ -19,26 +23,27 @@ def report(run: str, out: Path | None, quiet: bool) -> None:
     """
     from schemas.errors import ConfigError
     from synth.ledger.ledger import Ledger
-    from synth.report.build import report as built
+    from synth.report.build import MEGABYTES, pieces
     from synth.report.registry import SECTIONS
+    from synth.report.written import PAGE, write_local, write_page
     from synth.run.progress import progress_for
-    from synth.run.report_files import write_report_file
 
     if out is not None and not out.parent.is_dir():
         raise ConfigError(f"--out {out}: there is no folder {out.parent}")
     ledger = Ledger(run)
-    command = shlex.join(["synth", "report", run, *(["--out", str(out)] if out is not None else [])])
+    size = ["--megabytes", f"{megabytes:g}"] if megabytes != MEGABYTES else []
+    command = shlex.join(["synth", "report", run, *(["--out", str(out)] if out is not None else []), *size])
     progress = progress_for(quiet=quiet)
     progress.start("report", len(SECTIONS), "sections")
     try:
-        page = built(ledger, command, lambda name: progress.step(1))
+        page = pieces(ledger, command, lambda name: progress.step(1), megabytes=megabytes)
+        if out is None:
+            write_page(ledger.storage, page)
+        else:
+            try:
+                write_local(out, page)
+            except OSError as error:
+                raise ConfigError(f"--out {out}: cannot be written: {error.strerror}") from error
     finally:
         progress.stop()
-    if out is None:
-        write_report_file(ledger.storage, "report.html", page)
-    else:
-        try:
-            out.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"--out {out}: cannot be written: {error.strerror}") from error
-    click.echo(str(out) if out is not None else ledger.storage.path("report.html"))
+    click.echo(str(out) if out is not None else ledger.storage.path(PAGE))

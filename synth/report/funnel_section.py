@@ -5,6 +5,7 @@ from typing import Any
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
+from synth.report.browser.stand_ins import StandIns
 from synth.report.html import escape, table
 from synth.report.section import Section
 from synth.run.episodes_report import episodes_report
@@ -23,7 +24,7 @@ def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def render(ledger: Ledger) -> str | None:
+def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     """The table that a run ends with."""
     rows = [(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons) for row in funnel(reports(ledger))]
     if not rows:

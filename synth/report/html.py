@@ -1,32 +1,50 @@
-"""Pages that need nothing else: no scripts, no fonts, no network."""
+"""Pages that need nothing else: no fonts, no network, and no script but one that the page itself names by its digest."""
 
+import base64
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from html import escape as _escape
 
 from schemas.printable import printable
 from synth.report.style import STYLE
 
-_NUMBER = re.compile(r"^[-+]?[\d.,]+(?: ?(?:%|KiB|MiB|ms|s))?$|^-$")
+_NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]\d+)?(?:–[\d.,]+)?(?: ?(?:%|KiB|MiB|ms|s))?$|^-$")
+
+
+class Drawn(str):
+    """A cell that is markup of our own (a small picture), and not text to be escaped."""
+
+    __slots__ = ()
 
 
 def document(title: str, body: Sequence[str], *, skip: tuple[str, str], style: str = "") -> str:
     """A whole page; its `body` closes the header that this opens. `skip`: where the link for keyboards leads, and what it says."""
+    return "\n".join([opening(title, skip=skip, style=style), *body, closing(), ""])
+
+
+def opening(title: str, *, skip: tuple[str, str], style: str = "", script: str = "") -> str:
+    """A page up to its title; `script` is what `closing` will hold. Nothing can be loaded into the page, by no markup in it."""
     target, words = skip
+    allowed = f"script-src 'sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}'; " if script else ""
+    policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en">',
-            '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">',
             f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}{style}</style></head>',
             f'<body><a class="skip" href="#{escape(target)}">{escape(words)}</a>',
             "<main>",
             f"<header><h1>{escape(title)}</h1>",
-            *body,
-            "</main></body></html>",
-            "",
         ]
     )
+
+
+def closing(data: Sequence[str] = (), script: str = "") -> str:
+    """The end of a page."""
+    return "".join(["</main>", *data, f"<script>{script}</script>" if script else "", "</body></html>"])
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -35,11 +53,15 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
     head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for column, kind in zip(columns, kinds, strict=True))
     lines = "".join(
-        "<tr>" + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in rows
     )
     caption = f"<caption>{escape(title)}</caption>"
     region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{escape(title)}">'
     return f"{region}<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+
+
+def _cell(cell: str) -> str:
+    return cell if isinstance(cell, Drawn) else escape(cell)
 
 
 def escape(text: str) -> str:

@@ -1,6 +1,9 @@
-"""Where boxes stand: from left to right by what leads to them, loops turned back; within a column near their neighbours."""
+"""Where boxes stand: from top to bottom by what leads to them, loops turned back; within a layer near their neighbours."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
 
 from synth.report.folding import Arrow
 from synth.topology.graph import FAILURE, START, SUCCESS
@@ -8,17 +11,44 @@ from synth.topology.graph import FAILURE, START, SUCCESS
 SWEEPS = 6
 
 
-def layers(names: Sequence[str], arrows: Sequence[Arrow]) -> tuple[list[list[str]], set[tuple[str, str]]]:
-    """Columns of boxes, and the arrows that lead back (loops). START stands alone in the first column, the ends in the last one."""
+class Layers(msgspec.Struct, frozen=True):
+    """Names from top to bottom, those of a layer from left to right; the arrows that lead back (loops).
+
+    An arrow that passes layers by has a bend in each, a name of its own that it shares with the other arrows to the same box; `routes`
+    gives the names that each forward arrow runs through, its ends included.
+    """
+
+    rows: list[list[str]]
+    back: set[tuple[str, str]]
+    routes: Mapping[tuple[str, str], tuple[str, ...]]
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Names of neighbouring layers that an arrow joins, each pair once."""
+        return list(dict.fromkeys(pair for route in self.routes.values() for pair in pairwise(route)))
+
+
+def layers(names: Sequence[str], arrows: Sequence[Arrow]) -> Layers:
+    """START stands alone in the first layer, the ends in the last one."""
     back = _back(names, arrows)
     forward = [(arrow.source, arrow.target) for arrow in arrows if (arrow.source, arrow.target) not in back]
     depth = _depths(names, forward)
     last = max([depth[name] for name in names if name not in (SUCCESS, FAILURE)], default=0) + 1
     depth |= {end: last for end in (SUCCESS, FAILURE) if end in depth}
-    columns: list[list[str]] = [[] for _ in range(last + 1)]
+    used = sorted({depth[name] for name in names})
+    at = {name: used.index(depth[name]) for name in names}
+    rows: list[list[str]] = [[] for _ in used]
     for name in names:
-        columns[depth[name]].append(name)
-    return _ordered([column for column in columns if column], forward), back
+        rows[at[name]].append(name)
+    routes = {}
+    for source, target in forward:
+        bends = [(row, f"{target} by {row}") for row in range(at[source] + 1, at[target])]
+        for row, bend in bends:
+            if bend not in rows[row]:
+                rows[row].append(bend)
+        routes[source, target] = (source, *(bend for _, bend in bends), target)
+    found = Layers(rows, back, routes)
+    return Layers(_ordered(rows, found.links), back, routes)
 
 
 def _back(names: Sequence[str], arrows: Sequence[Arrow]) -> set[tuple[str, str]]:

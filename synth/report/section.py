@@ -5,10 +5,11 @@ from collections.abc import Callable
 import msgspec
 
 from synth.ledger.ledger import Ledger
+from synth.report.browser.stand_ins import StandIns
 
 
 class Section(msgspec.Struct, frozen=True):
-    """`render` gives HTML; None where the run holds nothing to show."""
+    """`render` gives HTML; None where the run holds nothing to show. Texts of the run go through the stand-ins for what is secret."""
 
     title: str
-    render: Callable[[Ledger], str | None]
+    render: Callable[[Ledger, StandIns], str | None]

@@ -1,24 +1,35 @@
-"""How the project's pages look: light and dark by the reader's own setting, readable on paper."""
+"""How the project's pages look: light and dark by the reader's own setting or a page's own switch, readable on paper."""
 
-STYLE = """
-:root {
-  color-scheme: light dark;
+
+def themed(light: str, dark: str) -> str:
+    """Custom properties for both: dark where the reader's system is, unless the page is switched (`data-theme` on the root)."""
+    return f"""
+:root {{{light} }}
+@media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{{dark} }} }}
+:root[data-theme="dark"] {{{dark} }}
+"""
+
+
+_LIGHT = """
   --page: #fbfbf9; --card: #ffffff; --ink: #1d2327; --quiet: #5b6670; --line: #dcdfe2; --stripe: #f5f6f6;
   --pass: #1a6b3c; --pass-back: #e3f3e9; --fail: #a61b1b; --fail-back: #fbe6e4; --none: #56616b; --none-back: #eceeef; --link: #14538f;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #15181b; --card: #1c2024; --ink: #e6e8ea; --quiet: #a0a9b1; --line: #343a40; --stripe: #22272b;
-    --pass: #7ed6a0; --pass-back: #17301f; --fail: #ff9d94; --fail-back: #3b1a19; --none: #aab3ba; --none-back: #2a2f34; --link: #8cc0f5;
-  }
-}
+  --warn: #7a4b00; --warn-back: #fdf0d5; --accent: #14538f; --accent-back: #e4eef8; --changed: #ffe08a;
+"""
+_DARK = """
+  --page: #15181b; --card: #1c2024; --ink: #e6e8ea; --quiet: #a0a9b1; --line: #343a40; --stripe: #22272b;
+  --pass: #7ed6a0; --pass-back: #17301f; --fail: #ff9d94; --fail-back: #3b1a19; --none: #aab3ba; --none-back: #2a2f34; --link: #8cc0f5;
+  --warn: #f0c674; --warn-back: #3a2d12; --accent: #8cc0f5; --accent-back: #1b2c3d; --changed: #6b5310;
+"""
+STYLE = (
+    themed(f"color-scheme: light;{_LIGHT}", f"color-scheme: dark;{_DARK}")
+    + """
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
 main { max-width: 60rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
 a { color: var(--link); }
-a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 3px; }
+:is(a, summary, .scroll, button, input, select):focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 3px; }
 .skip { position: absolute; left: -999rem; }
 .skip:focus { left: 1rem; top: .5rem; background: var(--card); padding: .4rem .8rem; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .25rem; }
@@ -59,3 +70,4 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .9rem; }
   table.fixed th { white-space: normal; } table.fixed th:nth-child(1) { width: 6.8rem; } table.fixed th:nth-child(2) { width: 5.9rem; } }
 @media print { body { background: none; } section { break-inside: avoid; } }
 """
+)

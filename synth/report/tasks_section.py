@@ -1,49 +1,95 @@
 """Tasks: how often each was solved, and what its graph says about it."""
 
+from synth.binomial import wilson
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.report.html import escape, table
+from synth.report.browser.stand_ins import StandIns
+from synth.report.html import Drawn, escape, table
+from synth.report.rates import bar, percents
 from synth.report.section import Section
+from synth.run.numbers import counted_noun
 
-SHOWN = 60
+SHOWN = 30
 GOAL = 90
 SQL = """
 WITH counted AS (
   SELECT task_id, count(*) AS attempts, count(*) FILTER (outcome = 'success') AS solved, count(*) FILTER (outcome = 'failure') AS failed,
-    count(*) FILTER (outcome = 'truncated') AS truncated, count(*) FILTER (outcome = 'invalid') AS faults
+    count(*) FILTER (outcome = 'truncated') AS truncated,
+    count(*) FILTER (outcome = 'unknown') AS unknown, count(*) FILTER (outcome = 'invalid') AS faults
   FROM trajectories WHERE parent_id IS NULL GROUP BY 1
 ), measured AS (
   SELECT subject_id AS task_id, max(value) FILTER (metric = 'mixed_group') AS mixed,
     max(value) FILTER (metric = 'error_branch_ratio') AS wrong
   FROM scores WHERE metric IN ('mixed_group', 'error_branch_ratio') GROUP BY 1
 )
-SELECT c.task_id, t.goal, c.attempts, c.solved, c.failed, c.truncated, c.faults, m.mixed, m.wrong
+SELECT c.task_id, t.goal, c.attempts, c.solved, c.failed, c.truncated, c.unknown, c.faults, m.mixed, m.wrong
 FROM counted AS c LEFT JOIN tasks AS t USING (task_id) LEFT JOIN measured AS m USING (task_id)
-ORDER BY abs(0.5 - c.solved / c.attempts), c.task_id
+ORDER BY abs(0.5 - c.solved / nullif(c.solved + c.failed + c.truncated, 0)) NULLS LAST, c.task_id
 """
-COLUMNS = ("task", "goal", "trials", "solved", "failed", "truncated", "faults", "mixed group", "failing branches")
+COLUMNS = (
+    "task",
+    "goal",
+    "trials",
+    "solved",
+    "failed",
+    "truncated",
+    "no verdict",
+    "faults",
+    "rate",
+    "95 %",
+    "",
+    "mixed group",
+    "failing branches",
+)
+
+SELDOM = ("truncated", "no verdict", "faults")
+"""Columns that are left out where every task has none."""
 
 
-def render(ledger: Ledger) -> str | None:
+def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     """A table, tasks that are solved half of the time first."""
     with connect(ledger) as connection:
         found = connection.execute(SQL).fetchall()
     if not found:
         return None
-    attempts, solved = sum(row[2] for row in found), sum(row[3] for row in found)
-    both = sum(0 < row[3] < row[2] for row in found)
-    words = f"{len(found):,} tasks, {attempts:,} trials, {solved / attempts:.0%} solved; {both:,} tasks have solved and unsolved trials."
+    attempts, solved = (sum(row[at] for row in found) for at in (2, 3))
+    judged = sum(_judged(*row[3:6]) for row in found)
+    both = sum(0 < row[3] < _judged(*row[3:6]) for row in found)
+    share = f", {solved / judged:.0%} of {judged:,} with a verdict solved" if judged else ", none with a verdict"
+    words = f"{counted_noun(len(found), 'task')}, {counted_noun(attempts, 'trial')}{share}; {both:,} with solved and unsolved trials."
     if len(found) > SHOWN:
-        words += f" The {SHOWN} nearest to a half are shown; all: synth sql RUN 'SELECT * FROM scores'."
+        words += f" The {SHOWN} nearest to a half are shown; the list of trajectories has all."
     rows = [
-        (identity[:8], _short(goal), *(f"{count:,}" for count in counts), _share(mixed), _share(wrong))
+        (
+            Drawn(f'<a href="#task={escape(identity)}">{escape(identity[:8])}</a>'),
+            _short(stand_ins.in_text(identity, goal or "")),
+            *(f"{count:,}" for count in counts),
+            *_rate(*counts[1:4]),
+            _share(mixed),
+            _share(wrong),
+        )
         for identity, goal, *counts, mixed, wrong in found[:SHOWN]
     ]
-    return f"<p>{escape(words)}</p>" + table("Trials by task, without retries and other branches", COLUMNS, rows)
+    told = [at for at, name in enumerate(COLUMNS) if name not in SELDOM or any(row[at] != "0" for row in rows)]
+    columns, cells = [COLUMNS[at] for at in told], [[row[at] for at in told] for row in rows]
+    return f"<p>{escape(words)}</p>" + table("Trials by task, without retries and other branches", columns, cells)
 
 
-def _short(goal: str | None) -> str:
-    text = " ".join((goal or "").split())
+def _judged(solved: int, failed: int, truncated: int) -> int:
+    """Trials with a verdict: a fault is none."""
+    return solved + failed + truncated
+
+
+def _rate(solved: int, failed: int, truncated: int) -> tuple[str, str, str]:
+    judged = _judged(solved, failed, truncated)
+    if not judged:
+        return "-", "-", Drawn("")
+    low, high = wilson(solved, judged)
+    return f"{solved / judged:.0%}", percents(low, high), Drawn(bar(solved / judged, low, high))
+
+
+def _short(goal: str) -> str:
+    text = " ".join(goal.split())
     return text if len(text) <= GOAL else text[:GOAL] + "…"
 
 

@@ -10,12 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
-from synth.report.build import report as built
+from synth.report.build import pieces
 from synth.report.registry import SECTIONS
+from synth.report.written import PAGE, write_page
 from synth.run.context import Run
-from synth.run.report_files import write_report_file
-
-PAGE = "report.html"
 
 
 class ReportSettings(BaseModel):
@@ -55,8 +53,7 @@ class ReportStage:
         """Writes the page."""
         await asyncio.sleep(0)
         command = shlex.join(["synth", "report", run.ledger.storage.url])
-        page = built(run.ledger, command, lambda name: run.progress.step(1))
-        write_report_file(run.ledger.storage, PAGE, page)
+        write_page(run.ledger.storage, pieces(run.ledger, command, lambda name: run.progress.step(1)))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Where the page lies, relative to the run, which may be moved."""

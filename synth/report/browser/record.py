@@ -1,0 +1,134 @@
+"""A trajectory as the page holds it: what a reader looks at, texts by number, and keys that tell where two of them part."""
+
+import base64
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from schemas.canonical import canonical_json
+from schemas.check import CheckResult
+from schemas.trajectory import Observation, Trajectory, Turn, Wording
+from synth.divergence import done, seen
+from synth.report.browser.texts import Texts
+
+Row = dict[str, Any]
+KEY_BYTES = 6
+DIGITS = 4
+
+
+class About(msgspec.Struct, frozen=True):
+    """What the tables say of a trajectory: (metric, turn, value, detail) and (filter, keep, reason, score, detail); details as JSON."""
+
+    scores: Sequence[tuple[str, int | None, float | None, str | None]] = ()
+    decisions: Sequence[tuple[str, bool | None, str, float | None, str | None]] = ()
+
+
+def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[str], str]) -> Row:
+    """The trajectory and what is said of it; `shown` takes out of a detail what may not stand on the page."""
+    t = trajectory
+
+    def detail(text: str | None) -> int | None:
+        return None if text is None else texts.number(shown(canonical_json(rounded(msgspec.json.decode(text))).decode()))
+
+    return _said(
+        prompt=texts.number(t.system_prompt),
+        tools=texts.number(msgspec.json.encode(t.tools).decode()) if t.tools else None,
+        opening=[_observation(one, texts) for one in t.opening],
+        opened=texts.number(_key([t.system_prompt, list(t.tools), [seen(o) for o in t.opening]])),
+        began=texts.number(_key(t.opening_state_key)),
+        turns=[_turn(turn, texts) for turn in t.turns],
+        guidance=texts.number(t.guidance),
+        fault=texts.number(t.fault_detail),
+        check=_check(t.check_result, texts),
+        sampling=dict(t.sampling) or None,
+        seed=t.seed,
+        tokens=[t.totals.prompt_tokens, t.totals.completion_tokens, t.totals.calls],
+        cost=t.totals.cost_usd,
+        unpriced=t.totals.unpriced,
+        created=t.created_at,
+        scores=[[metric, turn, number(value), detail(more)] for metric, turn, value, more in about.scores],
+        decisions=[[name, keep, reason, number(score), detail(more)] for name, keep, reason, score, more in about.decisions],
+    )
+
+
+def number(value: float | None) -> float | None:
+    """Four significant digits; None where it is undefined."""
+    return None if value is None or not isfinite(value) else float(f"{value:.{DIGITS}g}")
+
+
+def rounded(value: Any) -> Any:
+    """The same value with its fractions at four significant digits: they are looked at here, the ledger has them whole."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return {name: rounded(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _turn(turn: Turn, texts: Texts) -> Row:
+    keys = (_alike(done(turn)), [seen(o) for o in turn.observations], turn.state_key)
+    return _said(
+        at=turn.index,
+        keys=[texts.number(_key(key)) for key in keys],
+        agent=turn.agent,
+        by=None if turn.sampled_by == "policy" else turn.sampled_by,
+        mask=turn.mask,
+        injected=turn.injected,
+        reward=turn.reward,
+        thought=texts.number(turn.thought),
+        said=texts.number(turn.content),
+        calls=[[texts.number(call.name), texts.number(call.arguments), call.parse_error] for call in turn.tool_calls],
+        seen=[_observation(one, texts) for one in turn.observations],
+        tokens=None if turn.usage is None else [turn.usage.prompt_tokens, turn.usage.completion_tokens],
+        ms=None if turn.latency_ms is None else round(turn.latency_ms),
+        repairs=list(turn.repairs),
+    )
+
+
+def _observation(one: Observation, texts: Texts) -> Row:
+    return _said(
+        source=one.source,
+        name=one.name,
+        text=texts.number(one.content),
+        error=one.error,
+        planted=None if one.planted is None else [texts.number(one.planted.content), one.planted.error],
+        wording=None if one.wording is None else _wording(one.wording, texts),
+    )
+
+
+def _wording(wording: Wording, texts: Texts) -> Row:
+    return {
+        "model": wording.model,
+        "scripted": texts.number(wording.scripted),
+        "fell": wording.fell_back,
+        "down": [[", ".join(dict.fromkeys(d.kind for d in one.deviations)), texts.number(one.text)] for one in wording.turned_down],
+    }
+
+
+def _check(result: CheckResult | None, texts: Texts) -> Row | None:
+    if result is None:
+        return None
+    parts = [[part.name, part.passed, [texts.number(line) for line in part.evidence]] for part in result.parts]
+    return {"passed": result.passed, "parts": parts}
+
+
+def _key(value: Any) -> str:
+    """Short, equal for equal values; of 10,000 pairs of turns that differ, 1 in 10^10 is taken to be the same."""
+    return base64.b64encode(blake2b(canonical_json(value), digest_size=KEY_BYTES).digest()).decode()
+
+
+def _alike(value: Any) -> Any:
+    """Equal numbers are written alike: 1.0 as 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_alike(one) for one in value]
+    return {name: _alike(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _said(**fields: Any) -> Row:
+    """The fields that say something."""
+    return {name: value for name, value in fields.items() if value is not None and value is not False and value != []}
