@@ -6,7 +6,8 @@ import importlib
 import signal
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -21,6 +22,9 @@ T = TypeVar("T")
 
 LONGEST = 500
 """Characters of a fault's detail."""
+_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("limits", default=())
+"""Of the crossings that are under way in this task, the outermost first."""
+_waited_s: ContextVar[list[float] | None] = ContextVar("waited_s", default=None)
 _MACHINERY = frozenset({"schemas", "synth", "filters", "synthesizers", "flows", "asyncio", "concurrent", "threading", "importlib"})
 """Packages whose frames stand between the boundary and foreign code."""
 
@@ -54,11 +58,15 @@ async def crossing(
     So do cancellation, exit and interrupt that the foreign code raises itself. What the user or the disk must mend (`SynthError`),
     faults already named and the engine's own cancellation pass through.
     """
-    task = asyncio.current_task()
+    task, outer = asyncio.current_task(), _limits.get()
     pending = task.cancelling() if task is not None else 0
     try:
         async with clock or asyncio.timeout(timeout_s) as limit:
-            answer = await call()
+            _limits.set((*outer, limit))
+            try:
+                answer = await call()
+            finally:
+                _limits.set(outer)
     except (SynthError, FaultError, NotStarted):
         raise
     except ModelError as error:
@@ -80,11 +88,42 @@ async def crossing(
     return answer
 
 
+@contextlib.contextmanager
+def nobodys_time() -> Iterator[None]:
+    """What is waited for in here counts for no timeout of the crossings around it, nor as the agent's time (`waits`)."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    stopped = [(clock, due - began) for clock in _limits.get() if (due := clock.when()) is not None and not clock.expired()]
+    for clock, _ in stopped:
+        clock.reschedule(None)
+    try:
+        yield
+    finally:
+        now = loop.time()
+        for clock, left_s in stopped:
+            clock.reschedule(now + left_s)
+        waited = _waited_s.get()
+        if waited is not None:
+            waited[0] += now - began
+
+
+@contextlib.contextmanager
+def waits() -> Iterator[Callable[[], float]]:
+    """Gives the seconds that `nobodys_time` has taken so far in here."""
+    waited = [0.0]
+    outside = _waited_s.set(waited)
+    try:
+        yield lambda: waited[0]
+    finally:
+        _waited_s.reset(outside)
+
+
 async def _cancelled(task: "asyncio.Task[Any]", pending: int) -> bool:
-    """Whether the engine itself wants the task cancelled; what foreign code did to its own task is undone."""
+    """Whether the engine itself, or the limit of a crossing around this one, wants the task cancelled; what foreign code did to its own
+    task is undone."""
     if task.cancelling() <= pending:
         return False
-    if being_stopped():
+    if being_stopped() or any(limit.expired() for limit in _limits.get()):
         return True
     while task.cancelling() > pending:
         task.uncancel()

@@ -5,6 +5,7 @@ Local and append-only, one file per shard under work; a line is a CRC-32, a spac
 its commit. The file is locked (flock) while its shard is worked on; the lock dies with the process.
 """
 
+import contextlib
 import fcntl
 import os
 import zlib
@@ -58,14 +59,18 @@ class BusyError(Exception):
 
 
 class Journal:
-    """One shard's journal, open for appending. Raises `BusyError` where another process has it."""
+    """One shard's journal, open for appending. Raises `BusyError` where another process has it, `SynthError` where it cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = _locked(path)
-        size = os.lseek(self._file, 0, os.SEEK_END)
-        if size and os.pread(self._file, 1, size - 1) != b"\n":
-            os.write(self._file, b"\n")
+        try:
+            size = os.lseek(self._file, 0, os.SEEK_END)
+            if size and os.pread(self._file, 1, size - 1) != b"\n":
+                os.write(self._file, b"\n")
+        except OSError as error:
+            os.close(self._file)
+            raise write_error(str(path), error) from error
 
     def append(self, event: Event) -> None:
         """Writes one line. Raises `SynthError` when the disk is full."""
@@ -87,6 +92,13 @@ class Journal:
             raise access_error(str(self.path), error) from error
         finally:
             os.close(self._file)
+
+
+def discard_finished(folder: Path, stage_key: str) -> None:
+    """Removes what a stage that is done has journaled: a process that dies between a commit and this leaves its journal behind."""
+    for path in folder.glob(f"{stage_key}-*.jsonl"):
+        with contextlib.suppress(BusyError):
+            Journal(path).close(discard=True)
 
 
 def _locked(path: Path) -> int:

@@ -7,6 +7,7 @@ import msgspec
 
 from schemas.model import Completion, Message, Sampling
 from schemas.trajectory import ToolSchema
+from synth.loop_lag import lagged_s
 from synth.models.admission import Admission
 from synth.models.backoff import Backoff, with_retries
 from synth.models.chat_request import request_body
@@ -93,7 +94,7 @@ class ServerChat:
         return self._settings.model
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """One reply; `latency_ms` is that of the try that succeeded."""
+        """One reply; `latency_ms` is that of the try that succeeded, without the time for which our own event loop stood still."""
         (completion,) = await self._asked(messages, tools, sampling, 1, self._also)
         return completion
 
@@ -128,7 +129,7 @@ class ServerChat:
             nonlocal waited_s, refused
             came = pacing.clock()
             async with self._gate:
-                began = pacing.clock()
+                began, lagged = pacing.clock(), lagged_s()
                 waited_s += began - came
                 try:
                     received = await self._transport.post(post, min(self._settings.timeout_s, left_s))
@@ -139,7 +140,7 @@ class ServerChat:
                     absent = error.after(refused)
                     absent.retryable = False
                     raise absent from error
-            answer = read(received, (pacing.clock() - began) * 1000)
+            answer = read(received, max(pacing.clock() - began - (lagged_s() - lagged), 0.0) * 1000)
             self._answered = True
             self._budget.answered()
             return answer

@@ -1,12 +1,14 @@
-"""A world that computes or sleeps on the event loop holds up every other episode: it is named while it does."""
+"""A world that computes or sleeps on the event loop holds up every other episode: it is named, and keeps no run from ending."""
 
 import asyncio
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from synth.boundary import crossing, place_in
 
@@ -15,8 +17,11 @@ STALL_S = 5.0
 
 @contextmanager
 def stalls_named(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterator[None]:
-    """Watches the running event loop from a thread; says one line per place in foreign code that keeps it for `stall_s`."""
-    loop, over = asyncio.get_running_loop(), threading.Event()
+    """Watches the running event loop from a thread; says one line per place in foreign code that keeps it for `stall_s`.
+
+    A run that was told to end while its loop is kept cannot hear it: the interrupt is repeated, until it is raised in that code.
+    """
+    loop, over, task = asyncio.get_running_loop(), threading.Event(), asyncio.current_task()
     beat = [time.monotonic()]
 
     def tick() -> None:
@@ -25,7 +30,8 @@ def stalls_named(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterat
             loop.call_later(stall_s / 4, tick)
 
     tick()
-    thread = threading.Thread(target=_watch, args=(threading.get_ident(), beat, over, say, stall_s), daemon=True, name="stalls")
+    watched = (threading.get_ident(), task, beat, over, say, stall_s)
+    thread = threading.Thread(target=_watch, args=watched, daemon=True, name="stalls")
     thread.start()
     try:
         yield
@@ -33,10 +39,19 @@ def stalls_named(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterat
         over.set()
 
 
-def _watch(loop_thread: int, beat: list[float], over: threading.Event, say: Callable[[str], None], stall_s: float) -> None:
+def _watch(
+    loop_thread: int,
+    task: "asyncio.Task[Any] | None",
+    beat: list[float],
+    over: threading.Event,
+    say: Callable[[str], None],
+    stall_s: float,
+) -> None:
     named: set[str] = set()
     while not over.wait(stall_s / 4):
         late = time.monotonic() - beat[0]
+        if late > stall_s and task is not None and task.cancelling() and loop_thread == threading.main_thread().ident:
+            signal.pthread_kill(loop_thread, signal.SIGINT)
         place = _foreign_place(sys._current_frames().get(loop_thread)) if late > stall_s else None
         if place is not None and place not in named:
             named.add(place)

@@ -170,6 +170,23 @@ def test_a_late_answer_is_a_timeout_whatever_the_world_makes_of_it() -> None:
         assert caught.value.fault is Fault.TIMEOUT
 
 
+def test_a_call_within_a_call_that_is_late_is_a_timeout_of_the_outer_one() -> None:
+    """A world's planner that hangs is asked by a policy: the policy's limit ends it, and the fault is no fault of the world."""
+
+    async def hangs() -> None:
+        await asyncio.Event().wait()
+
+    async def policy() -> None:
+        await crossing(Fault.ENVIRONMENT, "expert", hangs, None)
+
+    async def worker() -> None:
+        with pytest.raises(FaultError) as caught:
+            await crossing(Fault.MODEL, "policy", policy, 0.01)
+        assert (caught.value.fault, caught.value.detail) == (Fault.TIMEOUT, "policy: no answer within 0.01 s")
+
+    asyncio.run(side_by_side(1, worker))
+
+
 def test_an_episode_that_is_thrown_away_by_the_loop_is_no_fault() -> None:
     coroutine = _cross(lambda: asyncio.sleep(30), Fault.ENVIRONMENT, None)
 

@@ -1,5 +1,7 @@
 """The journal: one line per paid reply, on disk before it is used, readable after any death."""
 
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from schemas.errors import SynthError
 from schemas.model import Completion
 from schemas.outcome import Fault
-from synth.ledger.journal import BusyError, Event, Faulted, Journal, Reply, Step, recorded, state_folder
+from synth.ledger.journal import BusyError, Event, Faulted, Journal, Reply, Step, discard_finished, recorded, state_folder
 
 
 def reply(ordinal: int, text: str = "hello", slot: str = "a") -> Reply:
@@ -131,3 +133,29 @@ def test_the_state_folder_follows_the_environment() -> None:
     assert state_folder({"SYNTH_STATE_DIR": "/x", "XDG_STATE_HOME": "/y"}) == Path("/x")
     assert state_folder({"XDG_STATE_HOME": "/y"}) == Path("/y/synth")
     assert state_folder({}) == Path.home() / ".local/state/synth"
+
+
+def test_a_torn_journal_that_cannot_be_taken_up_again_is_one_line_with_its_path(tmp_path: Path) -> None:
+    """As on a disk that is still full: the half-written line is ended before another may follow."""
+    path = tmp_path / "shard.jsonl"
+    path.write_bytes(b"0123")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4, before[1]))
+    try:
+        with pytest.raises(SynthError, match=f"^{path}: the file-size limit of this process is reached"):
+            Journal(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    Journal(path).close()
+
+
+def test_journals_of_a_stage_that_is_done_are_removed_but_for_those_that_somebody_works_on(tmp_path: Path) -> None:
+    """A process that died between its commit and this had left one."""
+    for name in ("done-a", "done-b", "other-a"):
+        written(tmp_path / f"{name}.jsonl", [reply(0)])
+    busy = Journal(tmp_path / "done-b.jsonl")
+    discard_finished(tmp_path, "done")
+    busy.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["done-b.jsonl", "other-a.jsonl"]

@@ -27,7 +27,8 @@ class ChatServer:
     """The server in a thread of its own, for as long as the `with` lasts; requests are numbered and take one mishap each.
 
     As vLLM does, it names the `root` of its weights, works on `slots` requests at a time (further ones wait, or where there is no
-    `queue` are turned away with 429), shows /health and /metrics, and scores prompts (`dies_after` so many of them). `latency_s` may be changed while it runs.
+    `queue` are turned away with 429), shows /health and /metrics, and scores prompts (`dies_after` so many of them). `latency_s` may be
+    changed while it runs.
     """
 
     def __init__(
