@@ -25,7 +25,8 @@ def main() -> None:
     console.print(funnel_table(reports))
     for stage, said in funnel_notes(reports):
         console.print(f"{stage}: {said}", markup=False, style="dim")
-    console.print("sft      runs/quickstart/datasets/sft")
+    for name in sorted(reports["export"]["datasets"]):
+        console.print(f"{name:<8} runs/quickstart/datasets/{name}")
     console.print("report   runs/quickstart/report.html")
     svg = console.export_svg(title="make quickstart")
     start, end = svg.index("@font-face"), svg.index(".terminal")

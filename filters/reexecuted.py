@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.errors import ConfigError
 from schemas.filter import Case, Filter
 from schemas.outcome import Fault
 from schemas.verdict import Verdict
@@ -23,10 +24,16 @@ async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
     A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the detail.
     """
     trajectory, task = case.trajectory, case.task
-    if task is None or trajectory.synthesizer == "import":
-        return Verdict(None, "no_world")
+    imported = trajectory.synthesizer == "import"
+    if task is None or (imported and task.check is None):
+        return Verdict(None, "no_world" if task is None else "no_check")
     try:
         env = case.open_env(task.env, task.env_config)
+    except ConfigError:
+        if imported:  # it was played where its world is
+            return Verdict(None, "no_world")
+        raise
+    try:
         try:
             replayed = await crossing(Fault.ENVIRONMENT, "re-execution", lambda: replay(env, task, trajectory), config.timeout_s)
         finally:

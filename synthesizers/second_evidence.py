@@ -31,6 +31,7 @@ from synth.models.admission import Admission
 from synth.provenance.effect import effectful_by_name
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import Start
 from synth.run.context import Role, Run, Synthesizer
 from synth.selection.candidates import PASSES, SECOND_EVIDENCE, evidence
@@ -38,11 +39,13 @@ from synth.selection.choosing import HARD
 from synth.side_by_side import side_by_side
 from synth.topology.graph import BASE, COUNTED
 from synthesizers.continuations import Continuation, Continuations
+from synthesizers.rebuilding import unfit
 from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits, user_identity
 
 CONTINUATIONS = 4
 ROUND = 2
 """Played together: where both pass, nothing further is asked."""
+_OPEN = frozenset(f"fault:{fault}" for fault in RETRIED_BY_A_RERUN)
 
 
 class SecondEvidenceSettings(BaseModel):
@@ -109,15 +112,15 @@ class SecondEvidence:
         return content_hash(self._hard(run))
 
     def _hard(self, run: Run) -> list[str]:
-        """Successes of this role, on tasks that its base trials seldom pass."""
+        """Successes of this role, and imported ones, on tasks that base trials seldom pass."""
         trials = f"synthesizer IN ({_listed(BASE)}) AND parent_id IS NULL AND outcome IN ({_listed(COUNTED)})"
         sql = f"""
             WITH standing AS (SELECT task_id, avg((outcome = 'success')::INT) AS rate FROM trajectories WHERE {trials} GROUP BY 1)
             SELECT trajectory_id FROM trajectories JOIN standing USING (task_id)
-            WHERE outcome = 'success' AND rate <= ? AND synthesizer NOT IN ({_listed({*EVIDENCE, IMPORT})})
-            AND role = ? AND policy = ? AND model IS NOT DISTINCT FROM ? ORDER BY task_id, trajectory_id
+            WHERE outcome = 'success' AND rate <= ? AND synthesizer NOT IN ({_listed(EVIDENCE)})
+            AND (synthesizer = ? OR (role = ? AND policy = ? AND model IS NOT DISTINCT FROM ?)) ORDER BY task_id, trajectory_id
         """
-        who = [self.config.hard, self.config.role, self.role.policy.name, self.role.policy.model]
+        who = [self.config.hard, IMPORT, self.config.role, self.role.policy.name, self.role.policy.model]
         with connect(run.ledger) as connection:
             return [identity for (identity,) in connection.execute(sql, who).fetchall()]
 
@@ -146,7 +149,7 @@ class SecondEvidence:
                     scores.append(Score(one.trajectory_id, SECOND_EVIDENCE, None, detail={"reason": "has_evidence", "evidence": behind}))
                 else:
                     turn = first_effect(one)
-                    found, attempts = await self._retried(run, shared, one, tasks[one.task_id], turn)
+                    found, attempts = await self._retried(run, shared, one, tasks.get(one.task_id), turn)
                     played.extend(attempts)
                     if found.open:
                         continue
@@ -163,8 +166,11 @@ class SecondEvidence:
             run.progress.say(ended_line(attempt))
 
     async def _retried(
-        self, run: Run, shared: Continuations, success: Trajectory, task: Task, turn: int
+        self, run: Run, shared: Continuations, success: Trajectory, task: Task | None, turn: int
     ) -> tuple[Retried, list[Trajectory]]:
+        reason = await self._foreign(run, task, success) if success.synthesizer == IMPORT else None
+        if reason is not None or task is None:
+            return Retried(None, reason=reason or "no_task", open=reason in _OPEN), []
         spec = run.spec_of(task.env, task.env_config)
         if self.role.policy.deterministic and spec.deterministic and self.role.user is None:
             return Retried(None, reason="deterministic"), []
@@ -176,6 +182,12 @@ class SecondEvidence:
             seen += found
             attempts += made
         return _concluded(seen), attempts
+
+    async def _foreign(self, run: Run, task: Task | None, success: Trajectory) -> str | None:
+        """Why an imported success says nothing: another policy's passes are no evidence for it, nor is a world that cannot be rebuilt."""
+        if (success.policy, success.model) != (self.role.policy.name, self.role.policy.model):
+            return "another_policy"
+        return await unfit(run, task, success, self.limits.step_timeout_s)
 
     def _work(self, success: Trajectory, task: Task, turn: int, draw: int, version: str) -> Work:
         policy = self.role.policy

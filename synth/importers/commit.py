@@ -11,6 +11,7 @@ from schemas.trajectory import Trajectory
 from synth.importers.labels import LabelJoin
 from synth.importers.load import Opened, opened
 from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection
+from synth.importers.synth_run import StoredRun
 from synth.importers.tally import FileTally, ImportTally
 from synth.ledger.importing import commit_files, discard
 from synth.ledger.ledger import Ledger, Score, StageRef
@@ -112,7 +113,7 @@ class Import:
         self._whole.take(own)
         if tally.trajectories:
             self._files.append(note)
-        if self._whole.full:
+        if self._whole.full or isinstance(file, StoredRun):  # a copy of the run, grown, may come next: it must find what is there
             self._flush()
 
     def _read(self, entry: Entry, file: str, tally: FileTally, own: _Rows) -> None:
@@ -191,7 +192,7 @@ def import_into(
             if isinstance(file, Rejection):
                 work.refuse(file)
             else:
-                work.take(file, meter.within(_size(file.path)))
+                work.take(file, meter.within(_size(file.path) or file.file.size))
         work.finish()
     finally:
         progress.stop()

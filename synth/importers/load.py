@@ -12,6 +12,7 @@ from synth.importers.reading import files
 from synth.importers.records import UNEXPECTED, WHOLE, Entry, Imported, ImportSettings, Labelled, Record, Rejection, one_line, unexpected
 from synth.importers.registry import IMPORTERS
 from synth.importers.sniff import format_of, importer, shape
+from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
 from synth.importers.unpacking import Unpacked, unpacked
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
@@ -19,10 +20,11 @@ _NOTHING: Mapping[int, Set[str]] = {}
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A file that can be read to its end, with what stands in it; a `Rejection` of the whole file among the entries takes them all back."""
+    """A file, or the folder of a run, that can be read to its end, with what stands in it; a `Rejection` of the whole among the entries
+    takes them all back."""
 
     path: Path
-    file: Unpacked
+    file: Unpacked | StoredRun
     entries: Iterator[Entry]
 
 
@@ -51,12 +53,21 @@ def _opened(sources: Sequence[Path], format: str, settings: ImportSettings, know
                 yield entry
                 continue
             path, name = entry
-            file = unpacked(path, name, known)
-            if isinstance(file, Unpacked) and file.size and file.sha in first_with:
+            file = _run(path, name, format) if path.is_dir() else unpacked(path, name, known)
+            if not isinstance(file, Rejection) and file.size and file.sha in first_with:
                 file = Rejection(name, WHOLE, "duplicate_file", f"same content as {first_with[file.sha]}")
-            elif isinstance(file, Unpacked):
+            elif not isinstance(file, Rejection):
                 first_with[file.sha] = name
-            yield file if isinstance(file, Rejection) else Opened(path, file, _entries(file, format, settings))
+            if isinstance(file, Rejection):
+                yield file
+            else:
+                yield Opened(path, file, trials(path, file) if isinstance(file, StoredRun) else _entries(file, format, settings))
+
+
+def _run(path: Path, name: str, format: str) -> StoredRun | Rejection:
+    if format not in ("auto", NAME):
+        return Rejection(name, WHOLE, "unknown_format", f"a run of synth; `--format {NAME}` or auto reads it")
+    return stored_run(path, name)
 
 
 def imported(

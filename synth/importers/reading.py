@@ -6,15 +6,17 @@ from pathlib import Path
 
 from schemas.printable import printable
 from synth.importers.records import Rejection, one_line
+from synth.importers.synth_run import is_run
 
 
 def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
     """(path, name) of a file, or of all files below a folder in sorted order; the name is relative to the folder.
 
-    Links to folders are followed, once: one that leads to a folder already seen is a rejection.
+    Links to folders are followed, once: one that leads to a folder already seen is a rejection. A folder that is a run of synth comes
+    whole, and is not looked into.
     """
-    if not source.is_dir():
-        yield source, printable(source.name)
+    if not source.is_dir() or is_run(source):
+        yield source, printable(source.resolve().name)
         return
     failed: list[OSError] = []
     seen: set[tuple[int, int]] = set()
@@ -25,6 +27,9 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
             identity = _identity(Path(folder, name))
             if identity in seen:
                 yield Rejection(_name(Path(folder, name), source), "folder", "folder_again", "a link to a folder that is read elsewhere")
+            elif is_run(Path(folder, name)):
+                seen.add(identity)
+                yield Path(folder, name), _name(Path(folder, name), source)
             else:
                 seen.add(identity)
                 fresh.append(name)

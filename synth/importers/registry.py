@@ -1,6 +1,7 @@
 """Importers by format name, in the order in which they are asked whether they know a record: the specific before the general."""
 
 IMPORTERS: dict[str, str] = {
+    "synth": "synth.importers.synth_run:FORMAT",
     "tau2": "synth.importers.tau2:FORMAT",
     "tau_bench": "synth.importers.tau_bench:FORMAT",
     "agentrx": "synth.importers.agentrx:FORMAT",

@@ -5,14 +5,10 @@ from collections.abc import Iterator
 from schemas.flow import Flow
 
 ROLLOUT = "rollout"
-OR_OF_AN_IMPORT = ", or those of an import"
-OF_TRIALS = {
-    "reflect_retry": OR_OF_AN_IMPORT,
-    "critical_step": OR_OF_AN_IMPORT,
-    "trajectory_reward": "",
-    "failure_injection": OR_OF_AN_IMPORT,
-}
-"""Stages that work on the trials of a rollout before them; and on what else."""
+OF_TRIALS = frozenset({"reflect_retry", "critical_step", "trajectory_reward", "failure_injection"})
+"""Stages that work on the trials of a rollout before them."""
+OF_IMPORTS = OF_TRIALS - {"trajectory_reward"}
+"""Those of them that work on imported trials too."""
 
 
 def idle_stages(flow: Flow) -> Iterator[str]:
@@ -22,7 +18,9 @@ def idle_stages(flow: Flow) -> Iterator[str]:
         where = f"{flow.name}: stages[{index}].{name}"
         before = any(other == ROLLOUT or ":" in other for other in names[:index])
         after = any(other == ROLLOUT or ":" in other for other in names[index:])
-        if name in OF_TRIALS and not before:
-            yield f"{where} works on the trials of a rollout before it{OF_TRIALS[name]}; none stands there: put `rollout` before it"
+        if name in OF_IMPORTS and not before and not after:
+            yield f"{where} works on imported trials alone: no `rollout` stands before it"
+        elif name in OF_TRIALS and not before:
+            yield f"{where} works on the trials of a rollout before it; none stands there: put `rollout` before it"
         if name == "reverse_task" and before and not after:
             yield f"{where} stands after every rollout, so its tasks are not played: put it before `rollout`"

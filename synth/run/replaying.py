@@ -9,7 +9,8 @@ import msgspec
 
 from schemas.canonical import content_hash
 from schemas.check import CheckResult
-from schemas.environment import OpenEnv
+from schemas.environment import Env, OpenEnv
+from schemas.errors import ConfigError
 from schemas.outcome import Fault
 from schemas.task import Task
 from schemas.trajectory import Trajectory
@@ -17,6 +18,7 @@ from synth.boundary import FaultError, crossing
 from synth.branching import replay
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
+from synth.ledger.state import IMPORT
 from synth.run.progress import Progress
 from synth.run.with_tasks import with_tasks
 
@@ -49,10 +51,10 @@ async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str
 
 
 async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: ReplayTally) -> None:
-    if task is None or trajectory.synthesizer == "import":
+    env = _world(open_env, task, trajectory) if task is not None else None
+    if env is None or task is None:
         tally.left_out["imported, its world is not here"] += 1
         return
-    env = open_env(task.env, task.env_config)
     try:
         replayed = await crossing(Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S)
     except FaultError as error:
@@ -66,6 +68,18 @@ async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenE
         return
     place = "opening" if found.turn is None else f"turn {found.turn}"
     tally.differences.append(f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now {found.found!r}"[:600])
+
+
+def _world(open_env: OpenEnv, task: Task, trajectory: Trajectory) -> Env | None:
+    """A fresh world of a task; None for that of an import which is not here, or has no check to be asked."""
+    if trajectory.synthesizer == IMPORT and task.check is None:
+        return None
+    try:
+        return open_env(task.env, task.env_config)
+    except ConfigError:
+        if trajectory.synthesizer == IMPORT:
+            return None
+        raise
 
 
 @dataclass(slots=True)
@@ -111,10 +125,10 @@ def _commit(ledger: Ledger, decisions: list[Decision], scores: list[Score]) -> N
 
 async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: RecheckTally) -> CheckResult | None:
     stored = trajectory.check_result
-    if task is None or stored is None or trajectory.synthesizer == "import":
-        tally.left_out["no stored facts"] += 1
+    env = _world(open_env, task, trajectory) if task is not None and stored is not None else None
+    if env is None or task is None or stored is None:
+        tally.left_out["no stored facts" if stored is None else "imported, its world is not here"] += 1
         return None
-    env = open_env(task.env, task.env_config)
     if "recheck" not in env.spec.capabilities:
         tally.left_out[f"{env.spec.name} has no check from facts"] += 1
         return None

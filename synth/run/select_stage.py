@@ -19,12 +19,14 @@ from synth.ledger.views import connect
 from synth.provenance.effect import effectful_by_name
 from synth.run.context import Run
 from synth.run.decided import decided
+from synth.run.recoveries import ENVIRONMENT, recoveries
 from synth.run.select_rl import rl_tasks
 from synth.run.with_tasks import with_tasks
 from synth.selection.allocation import Standing
 from synth.selection.candidates import SECOND_EVIDENCE, candidate, is_candidate, loss_by_tool, loss_characters, traits
 from synth.selection.choosing import Candidate, Quotas, chosen
 from synth.selection.composition import composition, share
+from synth.selection.recovery_view import MASKS
 from synth.selection.rl_tasks import RlRule, Unsolved, band, ranked
 from synth.selection.taken_in import TakenIn
 from synth.selection.weighted_draw import REWARD, draw_rank
@@ -132,30 +134,37 @@ class SelectStage:
 
     async def _sft(self, run: Run) -> list[Decision]:
         assert self.config.sft is not None
-        measures, standings = _measures(run.ledger), _standings(run.ledger)
+        measures, standings, came_back = _measures(run.ledger), _standings(run.ledger), recoveries(run.ledger)
         candidates: list[Candidate] = []
         refused: dict[str, tuple[bool, str]] = {}
         for trajectory, verdicts in decided(run.ledger):
             await asyncio.sleep(0)
             run.progress.step(1)
             others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
-            if not is_candidate(trajectory, others):
+            identity, side = trajectory.trajectory_id, came_back.sides.get(trajectory.trajectory_id)
+            if not is_candidate(trajectory, others, tested=self.sft_takes.evidence and side is not None):
                 continue
-            masked = any(mask_reason(turn, index, trajectory.pivot_turn) for index, turn in enumerate(trajectory.turns))
+            masks = came_back.masks_of(identity)
+            masked = bool(masks) or any(mask_reason(turn, index, trajectory.pivot_turn) for index, turn in enumerate(trajectory.turns))
             reason = self.sft_takes.refusal(trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked)
             if reason is not None:
-                refused[trajectory.trajectory_id] = (False, reason)
+                refused[identity] = (False, reason)
             else:
-                found_out = measures.get(trajectory.trajectory_id, {})
-                one = candidate(trajectory, found_out, effectful_by_name)
+                found_out = measures.get(identity, {})
+                one = candidate(trajectory, found_out, effectful_by_name, masks)
+                if side is not None:
+                    one = replace(one, recovered=True, world_fault=side == ENVIRONMENT)
                 if self.config.sft.by_reward:
-                    drawn = draw_rank(run.flow.seed, trajectory.trajectory_id, found_out.get(REWARD))
+                    drawn = draw_rank(run.flow.seed, identity, found_out.get(REWARD))
                     one = replace(one, rank=(drawn, *one.rank))
                 candidates.append(one)
         if self.config.sft.by_reward and candidates and not any(REWARD in found for found in measures.values()):
             raise SynthError(f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and none came before it")
         found = refused | chosen(candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"})))
-        return [Decision(identity, self.name, keep, reason) for identity, (keep, reason) in sorted(found.items())]
+        return [
+            Decision(identity, self.name, keep, reason, detail=_loss_masks(came_back.masks_of(identity)) if keep else None)
+            for identity, (keep, reason) in sorted(found.items())
+        ]
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Chosen and not chosen by reason; what the composition was before and after."""
@@ -170,7 +179,7 @@ class SelectStage:
 
     def _sft_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
         before, after = _compositions(run.ledger, {name: keep for name, (keep, _) in verdicts.items()})
-        told = {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"}
+        told = {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"} if verdicts else {}
         also = [f"{words} {share(before, trait)} of the loss before, {share(after, trait)} after" for trait, words in told.items()]
         return {"for": "sft", "unit": "successes", **_counts(verdicts), "also": also, "composition": {"before": before, "after": after}}
 
@@ -192,6 +201,10 @@ class SelectStage:
 def _counts(verdicts: Mapping[str, tuple[bool, str]]) -> dict[str, Any]:
     rejected = Counter(reason for keep, reason in verdicts.values() if not keep)
     return {"attempted": len(verdicts), "verified": len(verdicts) - rejected.total(), "rejected": dict(rejected)}
+
+
+def _loss_masks(masks: Mapping[int, str]) -> Mapping[str, Any] | None:
+    return {MASKS: {str(turn): reason for turn, reason in masks.items()}} if masks else None
 
 
 def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
@@ -216,12 +229,12 @@ def _standings(ledger: Ledger) -> dict[str, tuple[int, int]]:
 
 def _compositions(ledger: Ledger, taken: Mapping[str, bool]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
     """How the loss (characters) lies by trait and by tool, over all that was decided on, and over what was `taken`."""
-    standings, measures = _standings(ledger), _measures(ledger)
+    standings, came_back = _standings(ledger), recoveries(ledger)
     parts: list[tuple[bool, Mapping[str, Hashable], int]] = []
     for trajectory, task in with_tasks(ledger, ledger.trajectories(set(taken))):
         easy = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
-        recovered = measures.get(trajectory.trajectory_id, {}).get("recovered") == 1.0
-        keep = taken[trajectory.trajectory_id]
-        parts.append((keep, traits(trajectory, task, easy=easy, recovered=recovered), loss_characters(trajectory)))
-        parts += [(keep, {"tool": tool}, size) for tool, size in loss_by_tool(trajectory)]
+        identity, masks = trajectory.trajectory_id, came_back.masks_of(trajectory.trajectory_id)
+        recovered, keep = identity in came_back.masks or identity in came_back.sides, taken[identity]
+        parts.append((keep, traits(trajectory, task, easy=easy, recovered=recovered), loss_characters(trajectory, masks)))
+        parts += [(keep, {"tool": tool}, size) for tool, size in loss_by_tool(trajectory, masks)]
     return composition((found, size) for _, found, size in parts), composition((found, size) for keep, found, size in parts if keep)

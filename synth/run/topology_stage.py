@@ -2,7 +2,7 @@
 
 import re
 from asyncio import to_thread
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -95,25 +95,22 @@ class TopologyStage:
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """Tasks in the order of their first trial, so many together as have a thousand trials: neighbours lie in the same files."""
-        by_task: dict[str, int] = {}
+        by_task: dict[str, list[str]] = {}
         for record in run.ledger.records():
             if record["synthesizer"] in BASE and record["fault"] is None:
-                by_task[record["task_id"]] = by_task.get(record["task_id"], 0) + 1
-        parts = list(_parts(by_task))
-        shards = [Shard(content_hash(part), part) for part in parts]
+                by_task.setdefault(record["task_id"], []).append(record["trajectory_id"])
+        shards = [Shard(content_hash([task for task, _ in part]), part) for part in _parts(by_task)]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
-        return Plan(left, (), sum(by_task[task] for shard in left for task in shard.items), "trials", at_once=1)
+        return Plan(left, (), sum(len(trials) for shard in left for _, trials in shard.items), "trials", at_once=1)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """The rows of a shard's tasks."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        wanted = set(shard.items)
-        trials: dict[str, list[Trajectory]] = {task: [] for task in shard.items}
-        for trajectory in run.ledger.trajectories(_trials_of(run, wanted)):
+        trials: dict[str, list[Trajectory]] = {task: [] for task, _ in shard.items}
+        for trajectory in run.ledger.trajectories({identity for _, identities in shard.items for identity in identities}):
             trials[trajectory.task_id].append(trajectory)
         volatile = await self._volatile(run, stage_key)
-        worlds = run.ledger.task_ids()
         level, usual = self.config.level, Volatile({**DEFAULTS, **self.config.masked}, self.config.generated)
         merging = partial(merges, embed=_embed(), threshold=self.config.similarity) if level == "semantic" else None
         nodes: list[Node] = []
@@ -126,7 +123,7 @@ class TopologyStage:
                 found,
                 effectful_by_name,
                 level=level,
-                volatile=volatile.get(worlds.get(task, ""), usual),
+                volatile=volatile.get(found[0].env, usual) if found else usual,
                 group=self.config.group,
                 merging=merging,
             )
@@ -144,7 +141,7 @@ class TopologyStage:
             learned = await learned_fields(run, trials, count, every=self.config.learn is not None)
             rows = [_field_row(world, one) for world, fields in learned.items() for one in fields]
             run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
-        return _masks(run.ledger, stage_key, self.config)
+        return _as_volatile(_learned(run.ledger, stage_key), self.config)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Tasks, those with both outcomes, and how much the trials have in common."""
@@ -187,11 +184,15 @@ def masking_of(ledger: Ledger, task_id: str) -> Volatile:
 
 def _masks(ledger: Ledger, stage_key: str, config: TopologySettings) -> dict[str, Volatile]:
     """World -> what its answers are masked by, for the worlds that taught something."""
+    return _as_volatile(_fields(ledger, stage_key), config)
+
+
+def _as_volatile(fields: Iterable[tuple[str, Mapping[str, Any]]], config: TopologySettings) -> dict[str, Volatile]:
     found: dict[str, list[VolatileField]] = {}
-    for world, detail in _fields(ledger, stage_key):
+    for world, detail in fields:
         found.setdefault(world, []).append(msgspec.convert(detail, VolatileField))
     masked = {**DEFAULTS, **config.masked}
-    return {world: Volatile(masked, config.generated, *as_masks(fields)) for world, fields in found.items()}
+    return {world: Volatile(masked, config.generated, *as_masks(kept)) for world, kept in found.items()}
 
 
 def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -200,28 +201,25 @@ def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]
         return [(world, msgspec.json.decode(detail)) for world, detail in connection.execute(sql, [VOLATILE, stage_key]).fetchall()]
 
 
+@lru_cache(maxsize=1)
+def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The fields, once they are learned, for all shards: asked of the ledger once, since every shard makes its tables longer."""
+    return _fields(ledger, stage_key)
+
+
 def _field_row(world: str, one: VolatileField) -> Score:
     return Score(world, VOLATILE, float(one.refused is None), detail=msgspec.to_builtins(one))
 
 
-def _parts(by_task: Mapping[str, int]) -> Iterator[list[str]]:
-    """Tasks in their order, cut where a part has enough trials."""
-    part: list[str] = []
+def _parts(by_task: Mapping[str, list[str]]) -> Iterator[list[tuple[str, list[str]]]]:
+    """Tasks with their trials, in their order, cut where a part has enough trials."""
+    part: list[tuple[str, list[str]]] = []
     trials = 0
-    for task, count in by_task.items():
-        part.append(task)
-        trials += count
+    for task, identities in by_task.items():
+        part.append((task, identities))
+        trials += len(identities)
         if trials >= TRIALS_PER_SHARD:
             yield part
             part, trials = [], 0
     if part:
         yield part
-
-
-def _trials_of(run: Run, tasks: set[str]) -> set[str]:
-    """The valid base trajectories of some tasks."""
-    return {
-        record["trajectory_id"]
-        for record in run.ledger.records()
-        if record["task_id"] in tasks and record["synthesizer"] in BASE and record["fault"] is None
-    }

@@ -1,6 +1,7 @@
 """What selection needs to know of a trajectory, from the trajectory and from what was found out about it before."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from types import MappingProxyType
 
 from schemas.task import Task
 from schemas.trajectory import Trajectory
@@ -13,18 +14,22 @@ from synth.topology.trajectory_measures import strategy
 TURN_BUCKETS = (4, 8, 16, 32)
 SECOND_EVIDENCE = "second_evidence"
 """Score of a trajectory: how many of 4 live continuations from its first effectful turn passed."""
+_NONE: Mapping[int, str] = MappingProxyType({})
 PASSES = 2
 """Of them that make a success proven (rigor.md 9)."""
 
 
-def is_candidate(trajectory: Trajectory, verdicts: Mapping[str, Verdict]) -> bool:
-    """A success that no filter dropped, and that was not played to test an act."""
-    played_to_learn = trajectory.synthesizer not in EVIDENCE
+def is_candidate(trajectory: Trajectory, verdicts: Mapping[str, Verdict], *, tested: bool = False) -> bool:
+    """A success that no filter dropped, and, unless `tested` ones are taken in, that was not played to test an act."""
+    played_to_learn = tested or trajectory.synthesizer not in EVIDENCE
     return trajectory.outcome == "success" and played_to_learn and all(verdict.keep is not False for verdict in verdicts.values())
 
 
-def candidate(trajectory: Trajectory, measures: Mapping[str, float], effectful: Callable[[str], bool]) -> Candidate:
-    """`measures`: what earlier stages found (efficiency, waste, recovered, second_evidence), as far as they ran.
+def candidate(
+    trajectory: Trajectory, measures: Mapping[str, float], effectful: Callable[[str], bool], masks: Mapping[int, str] = _NONE
+) -> Candidate:
+    """`measures`: what earlier stages found (efficiency, waste, recovered, second_evidence), as far as they ran; `masks`: turns that carry
+    no loss beside those that say so themselves.
 
     What has evidence is better than what has none, whatever its length: the shortest success is often the lucky one (rigor.md 8.3).
     """
@@ -33,7 +38,7 @@ def candidate(trajectory: Trajectory, measures: Mapping[str, float], effectful: 
         trajectory_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,
         strategy=strategy(trajectory, effectful),
-        loss=loss_characters(trajectory),
+        loss=loss_characters(trajectory, masks),
         rank=(float(bool(found)), -measures.get("waste", 0.0), measures.get("efficiency", 0.0)),
         evidence=found,
         recovered=measures.get("recovered", 0.0) == 1.0,
@@ -58,15 +63,15 @@ def evidence(trajectory: Trajectory, passes: float | None = None) -> tuple[str, 
     return tuple(name for name, found in holds.items() if found)
 
 
-def loss_characters(trajectory: Trajectory) -> int:
+def loss_characters(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> int:
     """Characters of the turns that carry loss: texts, tool names and arguments."""
-    return sum(size for _, size in loss_by_tool(trajectory))
+    return sum(size for _, size in loss_by_tool(trajectory, masks))
 
 
-def loss_by_tool(trajectory: Trajectory) -> Iterator[tuple[str, int]]:
+def loss_by_tool(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> Iterator[tuple[str, int]]:
     """(tool, characters) of each turn that carries loss; turns of several tools count for the first, those without calls for `says`."""
     for index, turn in enumerate(trajectory.turns):
-        if mask_reason(turn, index, trajectory.pivot_turn) is None:
+        if index not in masks and mask_reason(turn, index, trajectory.pivot_turn) is None:
             size = len(turn.content or "") + len(turn.thought or "") + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
             yield turn.tool_calls[0].name if turn.tool_calls else "says", size
 

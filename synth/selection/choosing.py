@@ -12,7 +12,8 @@ HARD = 0.25
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A success that every filter lets pass. `loss` is how much of it carries loss (characters); `evidence` names what stands behind it
-    besides its outcome; `rank` sorts the better first; `recovered`: it came back from an excursion."""
+    besides its outcome; `rank` sorts the better first; `recovered`: it came back from an excursion, `world_fault`: which a fault of the
+    world had caused."""
 
     trajectory_id: str
     task_id: str
@@ -21,6 +22,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     rank: tuple[float, ...] = ()
     evidence: tuple[str, ...] = ()
     recovered: bool = False
+    world_fault: bool = False
 
 
 class Quotas(msgspec.Struct, frozen=True):
@@ -59,8 +61,13 @@ def chosen(candidates: Sequence[Candidate], standings: Mapping[str, tuple[int, i
     while len(taken) < left:  # each quota is a share of what the other leaves
         left = len(taken)
         taken = _within(taken, lambda one: one.task_id in easy, quotas.easy_share, "easy_tasks_have_their_share", decided)
-        taken = _within(taken, lambda one: one.recovered, quotas.recovery_share, "recoveries_have_their_share", decided)
+        taken = _within(_worlds_first(taken), lambda one: one.recovered, quotas.recovery_share, "recoveries_have_their_share", decided)
     return decided | {one.trajectory_id: (True, "chosen") for one in taken}
+
+
+def _worlds_first(taken: Sequence[Candidate]) -> list[Candidate]:
+    """Recoveries from faults of the world stand before those from mistakes of the agent's own (rigor.md 8.2)."""
+    return sorted(taken, key=lambda one: not one.world_fault)
 
 
 def _order(one: Candidate) -> tuple[str, tuple[float, ...], str]:

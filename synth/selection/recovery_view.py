@@ -3,7 +3,7 @@
 The loss mask is the whole view: nothing is cut out, so that the student sees the error that it learns to come back from.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,8 @@ from synth.topology.trajectory_measures import Excursion
 
 EXCURSION = "excursion"
 """Why such a turn carries no loss."""
+MASKS = "loss_masks"
+"""In the detail of a decision that takes a row as a recovery: its turns that carry no loss, with the reason."""
 
 
 def excursion_masks(excursions: Sequence[Excursion], by_turn: Sequence[float | None], turns: Sequence[int]) -> dict[int, str]:
@@ -38,3 +40,8 @@ def recovery_masks(recovered: Mapping[str, Any], potential: Mapping[str, Any]) -
     """The same from the `detail` of the scores `recovered` and `potential` that the stage `topology` has written for a trajectory."""
     found = msgspec.convert(recovered["excursions"], tuple[Excursion, ...])
     return excursion_masks(found, potential["by_turn"], potential["turns"])
+
+
+def decided_masks(details: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """The masks that the details of a row's decisions name."""
+    return {int(turn): reason for detail in details for turn, reason in detail.get(MASKS, {}).items()}

@@ -12,12 +12,14 @@ from synth.exporters.registry import FORMS, form_of, forms_of
 
 class TakenIn(msgspec.Struct, frozen=True):
     """What the flow's exports take in of what they leave out unasked: rows that scripts wrote, public test sets, held-out splits, and
-    rows some of whose turns must carry no loss (where a form cannot say that, and no rows of one turn each are asked for)."""
+    rows some of whose turns must carry no loss (where a form cannot say that, and no rows of one turn each are asked for). `evidence`:
+    runs that were played to test an act."""
 
     scripted: bool = True
     benchmark: bool = False
     held_out: bool = False
     masked: bool = True
+    evidence: bool = False
 
     @classmethod
     def by(cls, flow: Flow, kind: str) -> Self:
@@ -26,9 +28,9 @@ class TakenIn(msgspec.Struct, frozen=True):
         exports = [given for given in settings if kind in given.get("kinds", ("sft",))]
         if not exports:
             return cls()
-        allowances = ("include_scripted", "allow_benchmark", "allow_held_out")
-        scripted, benchmark, held_out = (any(given.get(name) is True for given in exports) for name in allowances)
-        return cls(scripted, benchmark, held_out, masked=any(_keeps_masked(given, kind) for given in exports))
+        allowances = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
+        scripted, benchmark, held_out, evidence = (any(given.get(name) is True for given in exports) for name in allowances)
+        return cls(scripted, benchmark, held_out, any(_keeps_masked(given, kind) for given in exports), evidence)
 
     def refusal(self, benchmark: str | None, held_out: bool, authorship: str | None = None, *, masked: bool = False) -> str | None:
         """Why something is not taken in, by the names that exports use; None where it is."""

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as together
 from benchmarks import (
     corpus_memory,
     critical_steps,
+    curation_pass,
     empty_flow,
     engine_efficiency,
+    export_rate,
     import_rate,
     injected_failures,
     journal_cost,
@@ -20,16 +23,19 @@ from benchmarks import (
     memory_growth,
     near_duplicates,
     openai_client,
+    pairs,
     pattern_scan,
     reverse_tasks,
     rollout_rate,
     storefront_targets,
+    topology_memory,
 )
-from benchmarks.__main__ import BENCHMARKS
-from benchmarks.command_line import ended
+from benchmarks.__main__ import ALL, ON_REAL_DATA
+from benchmarks.command_line import ROOT, ended
 from benchmarks.figures import Figure, Report, Target, shown, table
 from benchmarks.machine import CpuOfOthers, machine
 from benchmarks.process_table import children, session_members
+from benchmarks.real_trajectories import DATA
 
 pytestmark = pytest.mark.slow
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
@@ -40,6 +46,7 @@ TINY: dict[str, Callable[[], Report]] = {
     "engine_efficiency": lambda: engine_efficiency.measure(
         latency_ms=1, skew_latency_ms=1, episodes=4, few_episodes=3, in_flight=(1, 2, 3), rounds=1
     ),
+    "export_rate": lambda: export_rate.measure(few=20, many=40),
     "import_rate": lambda: import_rate.measure(count=20, long=40, rounds=1),
     "injected_failures": lambda: injected_failures.measure(tasks=4),
     "journal_cost": lambda: journal_cost.measure(episodes=2, synced=3, rounds=1),
@@ -47,16 +54,37 @@ TINY: dict[str, Callable[[], Report]] = {
     "memory_growth": lambda: memory_growth.measure(episodes=2, factor=2, rounds=1),
     "near_duplicates": lambda: near_duplicates.measure(documents=40, planted=3, rounds=1),
     "openai_client": lambda: openai_client.measure(latency_ms=1, episodes=4, in_flight=(2,), rounds=1),
+    "pairs": lambda: pairs.measure(tasks=6),
     "pattern_scan": lambda: pattern_scan.measure(most=3, values=1, rounds=1),
     "reverse_tasks": lambda: reverse_tasks.measure(explorations=3),
     "rollout_rate": lambda: rollout_rate.measure(tasks=2, trials=2, rounds=1),
     "storefront_targets": lambda: storefront_targets.measure(tasks=2, rounds=1, with_live=False),
+    "topology_memory": lambda: topology_memory.measure(count=80, small=40),
 }
+REAL: dict[str, Callable[[], Report]] = {"curation_pass": lambda: curation_pass.measure(count=400, long=400, plain=40, rounds=1)}
 REPORT = Report("Toys", (Figure("speed", 9.0, "/s", Target("at least", 10)), Figure("size", 3, "bytes", Target("at most", 3))), "By hand.")
 
 
 def test_all_benchmarks_are_run_together() -> None:
-    assert sorted(BENCHMARKS) == sorted(TINY)
+    assert sorted(ALL) == sorted(TINY | REAL)
+    assert set(ON_REAL_DATA) == set(REAL)
+
+
+def test_those_that_read_real_trajectories_are_skipped_in_words_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(together, "DATA", ROOT.parent / "nowhere" / "data")
+    assert together.main(ON_REAL_DATA) == 0
+    printed = capsys.readouterr().out
+    assert "## curation_pass\n\nSkipped: real trajectories absent (nowhere/data beside the repository)." in printed
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_it_runs_on_real_trajectories_and_gives_figures(name: str) -> None:
+    report = REAL[name]()
+    assert len(report.figures) > 3
+    assert report.title in table(report, 0.0)
 
 
 @LINUX

@@ -10,12 +10,15 @@ import pytest
 from envs.echo import WORLD
 from filters.reexecuted import ReexecutedConfig, reexecuted
 from schemas.environment import Env
+from schemas.errors import ConfigError
 from schemas.filter import Case
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
 from synth.ledger import Ledger
 from tests.flow_files import echo_flow, run_flow
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,19 @@ def test_a_world_that_breaks_is_no_verdict_on_the_trajectory(recorded: tuple[Tra
 
 
 def test_where_there_is_no_world_to_ask_it_stays_undefined(recorded: tuple[Trajectory, Task]) -> None:
+    def not_here(name: str, config: Mapping[str, Any]) -> Env:
+        raise ConfigError(f"unknown world {name!r}")
+
     trajectory, task = recorded
     assert judge(trajectory, None) == Verdict(None, "no_world")
-    assert judge(msgspec.structs.replace(trajectory, synthesizer="import"), task) == Verdict(None, "no_world")
+    imported = msgspec.structs.replace(trajectory, synthesizer="import")
+    assert asyncio.run(reexecuted(Case(imported, task, not_here), ReexecutedConfig())) == Verdict(None, "no_world")
+    with pytest.raises(ConfigError, match="unknown world"):
+        asyncio.run(reexecuted(Case(trajectory, task, not_here), ReexecutedConfig()))
+
+
+def test_an_import_is_done_again_where_its_world_and_its_check_are_here(recorded: tuple[Trajectory, Task]) -> None:
+    trajectory, task = recorded
+    imported = msgspec.structs.replace(trajectory, synthesizer="import")
+    assert judge(imported, task) == Verdict(True, "same")
+    assert judge(imported, msgspec.structs.replace(task, check=None)) == Verdict(None, "no_check")

@@ -71,6 +71,12 @@ def test_a_candidate_is_a_success_that_no_filter_dropped_and_that_was_played_to_
     assert is_candidate(make_trajectory(**changes), verdicts) is expected
 
 
+def test_an_injected_run_is_one_where_an_export_takes_such_runs_in_and_no_filter_dropped_it() -> None:
+    injected = make_trajectory(synthesizer="failure_injection")
+    assert is_candidate(injected, {}, tested=True)
+    assert not is_candidate(injected, {"leaks": Verdict(False, "quoted")}, tested=True)
+
+
 def test_loss_is_counted_by_tool_where_turns_carry_any() -> None:
     turns = (
         Turn(0, content="Hello"),
@@ -80,3 +86,4 @@ def test_loss_is_counted_by_tool_where_turns_carry_any() -> None:
     trajectory = msgspec.structs.replace(make_trajectory(), turns=turns)
     assert list(loss_by_tool(trajectory)) == [("says", 5), ("look", 13)]
     assert loss_characters(trajectory) == 18
+    assert loss_characters(trajectory, {0: "excursion"}) == 13

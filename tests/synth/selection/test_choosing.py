@@ -93,6 +93,13 @@ def test_recoveries_have_a_bounded_share_of_the_loss() -> None:
     assert len([name for name in taken(found) if name.startswith("r")]) == 2
 
 
+def test_recoveries_from_faults_of_the_world_come_before_those_from_mistakes_of_the_agent() -> None:
+    sides = [success(f"r{n}", f"a{n}", recovered=True, world_fault=n in (2, 4)) for n in range(5)]
+    rows = sides + [success(f"n{n}", f"b{n}") for n in range(18)]
+    found = chosen(rows, {one.task_id: (8, 4) for one in rows}, Quotas(per_task=1))
+    assert {name for name in taken(found) if name.startswith("r")} == {"r2", "r4"}
+
+
 DRAWN = st.lists(
     st.tuples(st.integers(0, 7), st.integers(0, 8), st.integers(1, 500), st.booleans(), st.integers(0, 3), st.booleans()), max_size=40
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synth.selection.recovery_view import excursion_masks, recovery_masks
+from synth.selection.recovery_view import decided_masks, excursion_masks, recovery_masks
 from synth.topology.trajectory_measures import Excursion
 
 KNOWN = Excursion(turn=2, back=6, diagnosed=("re_read",))
@@ -24,6 +24,10 @@ def test_what_was_left_without_a_diagnosis_is_masked_up_to_the_return() -> None:
 
 def test_what_was_never_left_is_masked_to_the_end() -> None:
     assert set(excursion_masks([Excursion(5, None)], BY_TURN, range(8))) == {5, 6, 7}
+
+
+def test_what_decisions_say_of_a_row_is_put_together() -> None:
+    assert decided_masks([{}, {"loss_masks": {"3": "excursion"}}, {"findings": []}]) == {3: "excursion"}
 
 
 def test_a_clean_trajectory_has_no_masks() -> None:

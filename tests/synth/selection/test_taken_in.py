@@ -46,5 +46,10 @@ def test_a_row_with_turns_without_loss_is_refused_where_no_export_has_a_place_fo
     assert TakenIn.by(flow(export), "sft").refusal(None, False, "model", masked=True) == reason
 
 
+def test_runs_that_tested_an_act_are_taken_in_where_an_export_says_so() -> None:
+    assert not TakenIn.by(flow({}), "sft").evidence
+    assert TakenIn.by(flow({}, {"include_evidence": True}), "sft").evidence
+
+
 def test_without_an_export_in_the_flow_masked_rows_are_left_to_a_later_one() -> None:
     assert TakenIn.by(flow(), "sft").refusal(None, False, "model", masked=True) is None
