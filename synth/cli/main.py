@@ -1,10 +1,12 @@
 """`synth`: finds the command, and turns what goes wrong into one line and an exit code (0 done, 1 failed, 2 the user must mend it)."""
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,6 +35,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("synth.cli.audit:audit", "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more."),
     "export": ("synth.cli.export:export", "Write a dataset for a trainer."),
     "publish": ("synth.cli.publish:publish", "Push a run's datasets to the Hub, with a card."),
+    "deploy": ("synth.cli.deploy:deploy", "Put a flow on a schedule, on a Prefect server."),
+    "status": ("synth.cli.status:status", "Show runs and schedules: who is at work, how far, what has died; close what was killed."),
     "envs": ("synth.cli.envs:envs", "List the worlds."),
     "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, or on a model's server, and how to get the rest."),
 }
@@ -92,8 +96,17 @@ def collision() -> str | None:
 
 def main() -> None:
     """The entry point."""
+    ended = [1]  # what nobody foresaw
+    atexit.register(_end, ended)  # registered first, so it runs last
+    try:
+        _command()
+    except SystemExit as leaving:
+        ended[0] = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        raise
+
+
+def _command() -> NoReturn:
     streams.mend()
-    atexit.register(_silence)  # registered first, so it runs last
     sys.excepthook = _last_net
     stranger = collision()
     if stranger is not None:
@@ -156,10 +169,15 @@ def _debugging() -> bool:
     return os.environ.get("SYNTH_DEBUG", "") not in ("", "0")
 
 
-def _silence() -> None:
-    """DuckDB's binding prints notes about leaks while the interpreter is taken down; by then everything of ours has been said."""
-    sys.stderr.flush()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+def _end(code: Sequence[int]) -> None:
+    """Everything of ours has been said and done; libraries are not taken down with the interpreter.
+
+    DuckDB's binding prints notes about leaks then, and on a loaded machine about one process in seventy was aborted in it.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code[0])
 
 
 def _leave(line: str, code: int) -> NoReturn:
