@@ -57,6 +57,9 @@ class Flow(BaseModel):
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     max_tokens: int | None = Field(default=None, gt=0, lt=2**63)
     max_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_live_worlds: int | None = Field(default=None, ge=1)
+    max_world_memory_gib: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    lease_s: float = Field(default=60, ge=1, le=86_400)
 
     @field_validator("name")
     @classmethod

@@ -15,7 +15,7 @@ from schemas.filter import Case, Filter, Measure
 from schemas.outcome import Outcome
 from schemas.verdict import Verdict
 from synth.failure_modes import LEGEND_VERSION
-from synth.run.asking import Answer
+from synth.run.asking import TOO_LONG, Answer, told
 from synth.run.means import Means
 
 METRIC = "attribution"
@@ -112,7 +112,7 @@ async def _draws(asks: Sequence[Any], samples: int) -> list[Any] | _Lost:
         if answer.value is not None:
             said.append(answer.value)
         elif answer.fault is not None:
-            return _Lost({"fault": answer.fault.fault, "message": answer.fault.detail[:300]})
+            return _Lost({"reason": TOO_LONG} if answer.fault.context_overflow else told(answer.fault))
         elif answer.unreadable is None:
             return _Lost(None)
         else:

@@ -12,12 +12,12 @@ from schemas.outcome import Outcome
 from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
 from synth.ledger.views import connect
-from synth.pdi.offline import LEAST_TASKS, Phis, indices, phis
+from synth.pdi.offline import INDEX, LEAST_TASKS, SKILL, Phis, indices, phis
 from synth.pdi.online import LEAST_ATTEMPTS, Step
-from synth.run.asking import Question
+from synth.run.asking import TOO_LONG, Question, told
 from synth.run.means import Means
 
-INPUTS, SKILL, INDEX = "pdi_inputs", "skill", "pdi_index"
+INPUTS = "pdi_inputs"
 
 
 class PdiConfig(BaseModel):
@@ -60,7 +60,7 @@ async def measure(case: Case, config: PdiConfig, means: Means) -> Sequence[Measu
     )
     answer = await means.ask(config.role, question, read_skill)
     if answer.fault is not None:
-        return [Measure(INPUTS, None, detail={"fault": answer.fault.fault, "message": answer.fault.detail})]
+        return [_none(TOO_LONG) if answer.fault.context_overflow else Measure(INPUTS, None, detail=told(answer.fault))]
     if answer.value is None:
         return [_none("skill_unreadable")] if answer.unreadable is not None else []
     found = phis(steps, _commands(trajectory), answer.value)
@@ -101,7 +101,7 @@ async def index(cases: Cases, config: PdiConfig) -> Findings:
         detail = next(one.detail or {} for one in case.measures if one.metric == INPUTS)
         identity, task = case.trajectory.trajectory_id, case.trajectory.task_id
         if "exec" not in detail:
-            verdicts[identity] = Verdict(None, "fault" if "fault" in detail else str(detail["why"]))
+            verdicts[identity] = Verdict(None, "fault", detail=detail) if "fault" in detail else Verdict(None, str(detail["why"]))
             continue
         verdicts[identity] = Verdict(None, "diagnostic")
         if task not in of_task or identity < of_task[task][0]:

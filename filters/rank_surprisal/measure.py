@@ -76,10 +76,12 @@ async def _finite(score: Any, messages: Sequence[Message], trajectory: Trajector
 
 
 def refuse_trained(student: str, config: RankSurprisalConfig, means: Means) -> None:
-    """Raises `ConfigError` where the student's card names a data set of this run; see `trained_on`."""
+    """Raises `ConfigError` where the student's card names a data set of this run (see `trained_on`); says where that cannot be known."""
     storage = means.run.ledger.storage
     card = card_of(student, config.card)
     if card is None or not storage.local:
+        why = "it has no card here, name its model card as `card`" if card is None else "the run lies on an object store, look yourself"
+        means.run.say_once(f"rank_surprisal: whether {student} was trained on this run's rows is not known: {why}")
         return
     found = trained_on(card, Path(storage.root))
     if found is not None:

@@ -15,6 +15,7 @@ from schemas.errors import ConfigError
 from schemas.filter import Case, Cases, Filter, Findings, Measure
 from schemas.outcome import Outcome
 from schemas.verdict import Verdict
+from synth.run.asking import TOO_LONG, told
 from synth.run.means import Means
 
 
@@ -84,7 +85,8 @@ async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Me
             if answer.value is not None:
                 readings.append(answer.value)
             elif answer.fault is not None:
-                return [Measure(f"{rubric.name}.score", None, detail={"fault": answer.fault.fault, "message": answer.fault.detail[:300]})]
+                detail = {"why": TOO_LONG} if answer.fault.context_overflow else told(answer.fault)
+                return [Measure(f"{rubric.name}.score", None, detail=detail)]
             elif answer.unreadable is None:
                 return []  # a ceiling kept it from being asked
             else:
@@ -138,6 +140,8 @@ def _verdict(rubric: Rubric, config: RubricConfig, case: Case, agreements: dict[
     fault = next((one.detail for one in case.measures if one.detail and "fault" in one.detail), None)
     if fault is not None or not case.measures:
         return Verdict(None, "judge_fault", detail=fault or {})
+    if any((one.detail or {}).get("why") == TOO_LONG for one in case.measures):
+        return Verdict(None, TOO_LONG)
     if not config.drop_below:
         return Verdict(None, "scored", score)
     if case.trajectory.env not in agreements or why_not[case.trajectory.env] is not None:

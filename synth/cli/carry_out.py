@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synth.run.progress import Progress
 
 
-def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progress: "Progress", *, prefect: bool) -> None:
+def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progress: "Progress", *, prefect: bool, ray: bool = False) -> None:
     """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
     from schemas.errors import SynthError
     from synth.cli.outcome import say_result
@@ -24,7 +24,12 @@ def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progres
         if prefect or os.environ.get("PREFECT_API_URL"):
             from flows.prefect_run import run_under_prefect
 
-            done, reports = asyncio.run(run_under_prefect(recipe, flow, url, progress))
+            runner = None
+            if ray:
+                from flows.ray_run import on_ray, ray_runner
+
+                recipe, runner = on_ray(flow, url), ray_runner()
+            done, reports = asyncio.run(run_under_prefect(recipe, flow, url, progress, runner))
         else:
             done, reports = asyncio.run(recipe(flow, url, progress, None))
     say_result(done, reports)

@@ -50,9 +50,11 @@ def publish(
 ) -> None:
     """Push the datasets that a run's flow exported, with a card written from its ledger.
 
+    Without --yes it shows what would be sent, and contacts nobody; with it, it sends it, private.
+
     \b
-    Example:  synth publish runs/quickstart --repo me/quickstart --license apache-2.0          shows what would be sent
-              synth publish runs/quickstart --repo me/quickstart --license apache-2.0 --yes    sends it, private
+    Example:  synth publish runs/quickstart --repo me/quickstart --license apache-2.0
+              synth publish runs/quickstart --repo me/quickstart --license apache-2.0 --yes
     """
     from schemas.errors import ConfigError
     from synth.cli.lost import say_lost

@@ -1,5 +1,6 @@
 """`synth run`: a flow from start to end, or from where it was interrupted."""
 
+import os
 from pathlib import Path
 
 import click
@@ -18,9 +19,10 @@ import click
     "--run-dir", metavar="DIR", help="Where the ledger lies: a path or a URL such as s3://bucket/run [default: runs/<flow name>]."
 )
 @click.option("--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set).")
+@click.option("--runner", type=click.Choice(["here", "ray"]), default="here", help="With --prefect: who does the episodes; docs/scale.md.")
 @click.option("--dry-run", is_flag=True, help="Only check the flow and say what it would do.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
-def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefect: bool, dry_run: bool, quiet: bool) -> None:
+def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefect: bool, runner: str, dry_run: bool, quiet: bool) -> None:
     """Run a flow, or go on with one that was interrupted: what is committed is not done again.
 
     \b
@@ -31,11 +33,14 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     from flows.run_folder import refuse_foreign
     from flows.synthesize import synthesize
     from flows.yaml_file import read_flow
+    from schemas.errors import ConfigError
     from synth.cli.carry_out import carry_out, in_file
     from synth.run.idle_stages import idle_stages
     from synth.run.loud_settings import loud_settings
     from synth.run.progress import progress_for
 
+    if runner == "ray" and not prefect and not os.environ.get("PREFECT_API_URL"):
+        raise ConfigError("--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set PREFECT_API_URL")
     flow = read_flow(flow_file, overrides)
     look_also_in(flow_file.parent)
     url = f"runs/{flow.name}" if run_dir is None else run_dir
@@ -51,4 +56,4 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
             wanted = flow.env.difficulty
             click.echo(f"calibrate: plays at most {wanted.episodes} episodes of {wanted.against} before the tasks are made")
         return
-    carry_out(synthesize, flow, flow_file, url, progress, prefect=prefect)
+    carry_out(synthesize, flow, flow_file, url, progress, prefect=prefect, ray=runner == "ray")

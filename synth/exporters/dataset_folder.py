@@ -74,9 +74,13 @@ class DatasetFolder:
             most = sys.maxsize if form.layout == "one_shard" else rows_per_shard
             self.files = write_shards(self._aside, records, form.schema(), most, self._url)
         for name, blob in form.beside(tuple(self.files)).items() if self.files else ():
-            with writing(self._url):
-                (self._aside / name).write_bytes(blob)
-            self.files[name] = ShardFile(len(blob), digest(blob))
+            self.add(name, blob)
+
+    def add(self, name: str, blob: bytes) -> None:
+        """One more file of the data set."""
+        with writing(self._url):
+            (self._aside / name).write_bytes(blob)
+        self.files[name] = ShardFile(len(blob), digest(blob))
 
     def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
         """Puts everything in its place; the names of the files. The same rows again change nothing, not even an edited card."""

@@ -64,6 +64,9 @@ def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: Datas
     with folder:
         folder.write(written, form, settings.rows_per_shard)
         if tally.rows:
+            for name, made in tally.beside.items():
+                if blob := made():
+                    folder.add(name, blob)
             described = {"kind": kind.name, "form": form.name, "settings": settings.model_dump(mode="json"), **tally.summary()}
             names = folder.commit(card(tally, folder.files), described)
     counts = tally.counts

@@ -85,6 +85,12 @@ def _remarks(tally: Tally) -> Iterator[str]:
         )
     if counts["unparsed_calls"]:
         yield f"{counts['unparsed_calls']} calls have arguments that are no JSON object; they stand as received, in masked turns."
+    if counts["recoveries"]:
+        share = counts["recovery_loss_characters"] / max(1, counts["loss_characters"])
+        yield (
+            f"{counts['recoveries']} of {tally.rows} rows come back from an error, with {share:.1%} of the loss (characters); the turns "
+            "that made it worse stay in the context and carry none."
+        )
     yield from tally.remarks
     if tally.settings.join_answers and tally.kind.supervised:
         yield "What users said right after a tool answered stands in that answer, after [user] (join_answers): not as the model saw it."

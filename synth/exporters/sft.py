@@ -11,11 +11,13 @@ from synth.exporters.export import ExportReport, write
 from synth.exporters.kind import Kind
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft_rows import EVIDENCE, SftRow, sft_row
+from synth.exporters.skills import with_skills
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import Tally, masked_key
 from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.run.decided import decided
+from synth.selection.recovery_view import decided_masks
 
 
 def sft_rows(trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally) -> Iterator[SftRow]:
@@ -23,7 +25,8 @@ def sft_rows(trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], t
     for trajectory, verdicts in trajectories:
         if tally.drops(verdicts) or tally.leaves(_refusal(trajectory, tally)):
             continue
-        row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts)
+        masks = decided_masks(verdict.detail for verdict in verdicts.values())
+        row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts, masks=masks)
         if tally.settings.join_answers:
             row = msgspec.structs.replace(row, messages=joined_answers(row.messages))
         if not row.trained:
@@ -60,6 +63,8 @@ def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
         "loss_characters": loss_characters(row),
         "unparsed_calls": sum(call.parse_error is not None for turn in turns for call in turn.tool_calls),
         "without_tools": _lacks_tools(row),
+        "recoveries": row.recovery,
+        "recovery_loss_characters": loss_characters(row) * row.recovery,
     }
     if tally.settings.student is not None:
         counts |= _loss_tokens(row, tally.settings.student)
@@ -94,7 +99,7 @@ SFT = Kind(
     "the assistant messages (counted from 0) that carry loss, `masked_turns` the others with the reason. `outcome` is `success` where the "
     "environment's own check passed, or, in rows that were imported, where their source says so: a reward of at least 1 unless it names "
     "the outcome itself. `reward` is the number that the environment or the source gave.",
-    rows=lambda ledger, tally: sft_rows(decided(ledger), tally),
+    rows=lambda ledger, tally: with_skills(ledger, sft_rows(decided(ledger), tally), tally),
     counts=chat_counts,
     content=lambda row: (row.messages, row.trajectory.tools),
 )

@@ -1,18 +1,23 @@
 """A trajectory as one row of an SFT data set: its messages, and which of its turns carry loss."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from schemas.messages import GREETING_MASK, to_messages
 from schemas.model import Message
+from schemas.outcome import Outcome
 from schemas.trajectory import SampledBy, Source, Trajectory, Turn
 from synth.exporters.kind import Form
 from synth.exporters.settings import Arguments
 
 EVIDENCE = frozenset({"critical_step", "failure_injection", "second_evidence"})
 """Synthesizers whose trajectories were played to find out what an act does: they stand behind labels, and are not picked to be learnt."""
+
+
+_NONE: Mapping[int, str] = MappingProxyType({})
 
 
 class SftRow(msgspec.Struct, frozen=True):
@@ -27,28 +32,34 @@ class SftRow(msgspec.Struct, frozen=True):
     masked: Mapping[int, str]
     turn: int | None = None
     extra: Mapping[str, Any] = {}
+    recovery: bool = False
+    """Whether it came back from an error, its own or an injected one; what made it worse carries no loss."""
 
     @property
     def lineage(self) -> Trajectory:
         return self.trajectory
 
 
-def sft_row(trajectory: Trajectory, form: Form, *, arguments: Arguments | None = None, thoughts: bool = True) -> SftRow:
-    """A trajectory as a row: loss on turns that the policy wrote, unless something masks them.
+def sft_row(
+    trajectory: Trajectory, form: Form, *, arguments: Arguments | None = None, thoughts: bool = True, masks: Mapping[int, str] = _NONE
+) -> SftRow:
+    """A trajectory as a row: loss on turns that the policy wrote, unless something masks them; `masks`: as a recovery it has these too.
 
     Arguments that are no object, or one that the trainer's loader would change, stay text as received in a masked turn. What users
     said after the last turn is left out: nothing is trained there, and simulators put their control signals there.
     """
-    masked = {i: reason for i, turn in enumerate(trajectory.turns) if (reason := mask_reason(turn, i, trajectory.pivot_turn))}
+    turns = trajectory.turns
+    masked = {i: reason for i, turn in enumerate(turns) if (reason := mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i))}
     messages = to_messages(trajectory, thoughts=thoughts)
     del messages[len(messages) - _said_after(trajectory) :]
     if (arguments or form.arguments) == "dict":
         answers = [message for message in messages if message["role"] == "assistant"]
-        for index, (turn, message) in enumerate(zip(trajectory.turns, answers, strict=True)):
+        for index, (turn, message) in enumerate(zip(turns, answers, strict=True)):
             if not with_objects(turn, message, form.holds):
                 masked.setdefault(index, "inexact_arguments")
-    trained = tuple(i for i in range(len(trajectory.turns)) if i not in masked)
-    return SftRow(messages, trajectory, trained, dict(sorted(masked.items())))
+    trained = tuple(i for i in range(len(turns)) if i not in masked)
+    injected = trajectory.synthesizer in EVIDENCE and trajectory.outcome is Outcome.SUCCESS
+    return SftRow(messages, trajectory, trained, dict(sorted(masked.items())), recovery=bool(masks) or injected)
 
 
 def with_objects(turn: Turn, message: Message, holds: Callable[[Any], bool]) -> bool:

@@ -1,7 +1,7 @@
 """What an export takes in and leaves out, counted by reason; holds no rows."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -37,6 +37,8 @@ class Tally:
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
         self.remarks: list[str] = []
         """What the kind has to say beside its counts."""
+        self.beside: dict[str, Callable[[], bytes]] = {}
+        """Further files of the kind, made when all rows are written; one that is empty is none."""
         self._seen: set[int] = set()
 
     def drops(self, verdicts: Mapping[str, Verdict]) -> bool:

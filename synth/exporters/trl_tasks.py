@@ -54,19 +54,25 @@ def rl_record(row: RlRow) -> dict[str, Any]:
 
 
 def rl_training(folder: str) -> str:
-    """How a trainer gets the task back."""
+    """How TRL plays the tasks; the page on training has the rest."""
     return f"""```python
-import msgspec
 from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
 
-from schemas.task import Task
+from flows.parts import open_env
+from synth.rl.trl import environment_factories
 
-for row in load_dataset("{folder}", split="train"):
-    task = msgspec.json.decode(row["task"], type=Task)  # what the environment named in row["environment"] is reset with, and checks
+tasks = load_dataset("{folder}", split="train")
+GRPOTrainer(
+    model="Qwen/Qwen3-0.6B",
+    train_dataset=tasks,
+    environment_factory=environment_factories(tasks, open_env),
+    args=GRPOConfig(output_dir="grpo", max_completion_length=4096),
+).train()
 ```
 
-TRL gives every column of a row to the environment's `reset`; `environment` routes rows where there are several environments. Show an
-agent `prompt` and `tool_schemas` only: `task`, `check` and `env_config` hold what it must not know.
+The reward is the world's own check. Other trainers: `synth.rl.environment.RlEnvironment`; verifiers: `synth.rl.verifiers_taskset`.
+Show an agent `prompt` and `tool_schemas` only: `task`, `check` and `env_config` hold what it must not know.
 """
 
 

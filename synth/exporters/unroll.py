@@ -18,7 +18,7 @@ def unrolled(row: SftRow, *, past_thoughts: bool = False) -> Iterator[SftRow]:
         before = row.messages[: places[turn]]
         prompt = before if past_thoughts else [_without_thought(message) for message in before]
         masked = {index: row.masked.get(index, BEFORE) for index in range(turn)}
-        yield SftRow([*prompt, row.messages[places[turn]]], row.trajectory, (turn,), masked, turn, row.extra)
+        yield SftRow([*prompt, row.messages[places[turn]]], row.trajectory, (turn,), masked, turn, row.extra, row.recovery)
 
 
 def assistant_places(messages: list[Message]) -> list[int]:

@@ -17,15 +17,21 @@ from schemas.outcome import Outcome
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
+from synth.ledger.fencing import fenced, refuse_fenced
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.shard_files import ShardFiles
 from synth.ledger.state import LedgerState
 from synth.ledger.storable import storable_shard
 from synth.ledger.storage import Storage
 
+LIGHT = (
+    *("trajectory_id", "task_id", "synthesizer", "model", "stage", "attempt", "outcome", "fault", "termination", "authorship", "benchmark"),
+    *("prompt_tokens", "completion_tokens", "cached_tokens", "model_calls", "cost_usd", "n_turns", "n_tool_calls", "fault_detail"),
+)
+"""Columns of a trajectory that are no longer than a line."""
 PATIENCE = 50
 """Looks, a tenth of a second apart, at a line that another writer has taken."""
 
@@ -115,6 +121,10 @@ class Ledger:
         key = (ref.stage, ref.stage_key)
         self._append(lambda: DoneLine(ref.stage, ref.stage_key, report) if self.state.done.get(key) != report else None)
 
+    def fence(self, work: str, token: int, holder: str) -> bool:
+        """Takes a piece of work under `token` from whoever holds it under a smaller one; False where another writer was first."""
+        return self._append(lambda: FenceLine(work, token, holder) if self.state.fences.get(work, 0) < token else None)
+
     def commit(
         self,
         ref: StageRef,
@@ -131,16 +141,21 @@ class Ledger:
         """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts.
 
         A trajectory with a value that cannot be held is committed as an invalid attempt; those are returned (see `ended_line`).
-        `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other record that cannot be held.
+        `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other record that cannot be held, and
+        `FencedError` where the work of the current task (`synth.ledger.fencing`) was taken over by another worker.
         """
         records: dict[str, Sequence[msgspec.Struct]] = {"decisions": decisions, "scores": scores, "replies": replies}
         records |= {"nodes": nodes, "edges": edges}
         while True:
-            self.refresh()
+            refuse_fenced(self.refresh().fences)
             line, kept, ended = self.write_shard(ref, trajectories, tasks, records, name)
             while not manifest.append(self.storage, self.state.lines, line):
                 self._after_another()
-                if kept != self._renumbered(kept) or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded):
+                if (
+                    fenced(self.state.fences)
+                    or kept != self._renumbered(kept)
+                    or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded)
+                ):
                     break
             else:
                 self.refresh()
@@ -190,18 +205,6 @@ class Ledger:
 
     def records(self, stages: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         """Rows of the current flow's trajectories without the heavy columns, of all stages or of those named."""
-        columns = ["trajectory_id", "task_id", "synthesizer", "model", "stage", "attempt", "outcome", "fault", "termination", "authorship"]
-        columns += [
-            "benchmark",
-            "prompt_tokens",
-            "completion_tokens",
-            "cached_tokens",
-            "model_calls",
-            "cost_usd",
-            "n_turns",
-            "n_tool_calls",
-            "fault_detail",
-        ]
         whole, partly = self.state.visible()
         adopted = self.state.adopted()
         for shard in [*whole, *partly]:
@@ -209,7 +212,7 @@ class Ledger:
                 continue
             blob = self.files.read(shard.files["trajectories"])
             seen = {r.trajectory_id for r in shard.slots} if self.state.is_current(shard) else adopted
-            for row in pq.read_table(pa.BufferReader(blob), columns=columns).to_pylist():
+            for row in pq.read_table(pa.BufferReader(blob), columns=[*LIGHT]).to_pylist():
                 if row["trajectory_id"] in seen and row["trajectory_id"] not in self.state.superseded:
                     yield row
 
@@ -261,14 +264,15 @@ class Ledger:
             )
         return rows.trajectories_of(*tables)
 
-    def _append(self, make: Callable[[], manifest.Line | None]) -> None:
-        """Writes a line at the end of the log; asked again after each look at what others wrote, None = not needed any more."""
+    def _append(self, make: Callable[[], manifest.Line | None]) -> bool:
+        """Writes a line at the end of the log; asked again after each look at what others wrote, None = not needed any more: False."""
         self.refresh()
         while (line := make()) is not None:
             if manifest.append(self.storage, self.state.lines, line):
                 self.refresh()
-                return
+                return True
             self._after_another()
+        return False
 
     def _after_another(self) -> None:
         """Reads the line that another writer wrote first; some object stores refuse ours a moment before theirs can be read."""

@@ -95,7 +95,18 @@ class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=Tr
     report: Mapping[str, Any]
 
 
-Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine
+class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=True):
+    """A piece of work was taken from a worker whose lease was over: from here on nothing is committed for it under a smaller token.
+
+    `holder` is drawn by who took it, so that no two workers write the same line.
+    """
+
+    work: str
+    token: int
+    holder: str
+
+
+Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine | FenceLine
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 

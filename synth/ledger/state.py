@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from schemas.canonical import content_hash
-from synth.ledger.manifest import DoneLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
 
 IMPORT = "import"
 
@@ -47,6 +47,7 @@ class LedgerState:
     named: set[tuple[str, str]] = field(default_factory=set)
     lost_shards: list[tuple[str, ShardLine]] = field(default_factory=list)
     imported: dict[str, ImportedFile] = field(default_factory=dict)
+    fences: dict[str, int] = field(default_factory=dict)
     _lost_attempts: dict[str, int] = field(default_factory=dict)
     _contested: set[str] = field(default_factory=set)
     _last: dict[str, ShardLine | None] = field(default_factory=dict)
@@ -67,6 +68,8 @@ class LedgerState:
             case DoneLine():
                 if self._last.get(conclusion(line.stage_key), line) is not None:  # without its conclusion it is still to be done
                     self.done[(line.stage, line.stage_key)] = line.report
+            case FenceLine():
+                self.fences[line.work] = max(line.token, self.fences.get(line.work, 0))
             case ShardLine():
                 self._take(line, missing)
             case ImportLine():

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import stat
+import time
 import uuid
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from schemas.errors import ConfigError, SynthError
 from synth.ledger.storage_url import unusable
 
 TEMPORARY = ".tmp-"
+REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})
+"""Errors of an object store that is overloaded, or that has two puts of one name at the same moment."""
+_FRESH = {"use_listings_cache": False}
+"""Else a listing that was made once hides what other writers have stored since, from looks at single names too."""
+AGAIN_S = (0.1, 0.3, 1.0, 3.0)
 
 
 class Storage:
@@ -24,7 +30,7 @@ class Storage:
         if problem is not None:
             raise ConfigError(f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2))
         try:
-            self.fs, self.root = fsspec.core.url_to_fs(url)
+            self.fs, self.root = fsspec.core.url_to_fs(url, **_FRESH if "://" in url else {})
         except (ImportError, ValueError) as error:
             raise ConfigError(f"{url}: cannot be opened as a {what}: {error}") from error
         self.local = isinstance(self.fs, LocalFileSystem)
@@ -66,13 +72,29 @@ class Storage:
         except OSError as error:
             raise access_error(self.path(folder), error) from error
 
-    def create(self, name: str, blob: bytes) -> bool:
-        """Stores bytes under a new name, whole or not at all; False where the name is taken.
+    def create(self, name: str, blob: bytes, *, durable: bool = True) -> bool:
+        """Stores bytes under a new name, whole or not at all; False where the name is taken by other bytes.
 
-        Local: temporary file, fsync, hard link. Object stores: conditional put. Raises `SynthError` where it cannot be written.
+        Local: temporary file, fsync (unless it need not be `durable`), hard link. Object stores: conditional put, whose answer may have
+        been lost: bytes that lie there and are ours were stored. Raises `SynthError` where it cannot be written.
         """
         try:
-            return self._link(name, blob) if self.local else self._put(name, blob)
+            return self._link(name, blob, durable=durable) if self.local else self._put(name, blob)
+        except OSError as error:
+            raise write_error(self.path(name), error) from error
+
+    def replace(self, name: str, blob: bytes) -> None:
+        """Stores bytes whether the name is taken or not; a reader sees the old ones or the new ones. Raises `SynthError`.
+
+        For what is derived or of one writer only: the ledger itself never replaces anything.
+        """
+        try:
+            if not self.local:
+                self.fs.pipe_file(f"{self.root}/{name}", blob)
+                return
+            temporary = self._temporary(name)
+            temporary.write_bytes(blob)
+            temporary.replace(Path(self.root, name))
         except OSError as error:
             raise write_error(self.path(name), error) from error
 
@@ -94,42 +116,61 @@ class Storage:
             return []
         return sorted(p.name for p in Path(self.root, folder).iterdir() if p.name.startswith(TEMPORARY) and not _alive(p.name))
 
-    def _link(self, name: str, blob: bytes) -> bool:
-        target = Path(self.root, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.parent / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
+    def _temporary(self, name: str) -> Path:
+        """A new file's name beside that of `name`, in a folder that is there."""
+        folder = Path(self.root, name).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
+
+    def _link(self, name: str, blob: bytes, *, durable: bool) -> bool:
+        target, temporary = Path(self.root, name), self._temporary(name)
         try:
             with temporary.open("xb") as file:
                 file.write(blob)
                 file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
             try:
                 os.link(temporary, target)
             except FileExistsError:
                 return False
         finally:
             temporary.unlink(missing_ok=True)
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        if durable:
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
         return True
 
     def _put(self, name: str, blob: bytes) -> bool:
-        path = f"{self.root}/{name}"
-        self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        try:
-            self.fs.pipe_file(path, blob, mode="create")
-        except FileExistsError:
-            return False
+        for wait_s in (*AGAIN_S, None):
+            try:
+                self.fs.pipe_file(f"{self.root}/{name}", blob, mode="create")
+            except OSError as error:
+                held = self._held(name)
+                if held is not None:
+                    return held == blob
+                if isinstance(error, FileExistsError):  # refused a moment before it can be read
+                    return False
+                if wait_s is None or error.errno not in REFUSED_FOR_NOW:
+                    raise
+                time.sleep(wait_s)
+            else:
+                break
         return True
+
+    def _held(self, name: str) -> bytes | None:
+        """What lies under a name, None where nothing can be read there."""
+        try:
+            return bytes(self.fs.cat_file(f"{self.root}/{name}"))
+        except OSError:
+            return None
 
 
 def write_error(path: str, error: OSError) -> SynthError:
     """One line for a write that failed: what, where, what to do."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return SynthError(f"{path}: the disk is full; free some space and run again: nothing that was committed is lost")
     if error.errno == errno.EFBIG:
         return SynthError(f"{path}: the file-size limit of this process is reached; raise it (ulimit -f) and run again")
     return access_error(path, error)
@@ -137,6 +178,8 @@ def write_error(path: str, error: OSError) -> SynthError:
 
 def access_error(path: str, error: OSError) -> SynthError:
     """One line for a file or folder that cannot be used as what it should be."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # also where a file is only opened, or a lock names its owner
+        return SynthError(f"{path}: the disk is full; free some space and run again: nothing that was committed is lost")
     match error:
         case FileExistsError() | NotADirectoryError():
             return SynthError(f"{_not_a_folder(Path(path)) or path}: is a file where a folder belongs; move it away and run again")

@@ -130,8 +130,10 @@ def _refused(found: Drawn, scene: Scene, settings: PairSettings) -> str | None:
         return "same_act"
     if found.row.evidence() is None:
         return "no_counts"
-    if found.family is PairFamily.INJECTION and (reason := bar(good, bad)) is not None:
-        return f"injection_{reason}"
+    if found.family is PairFamily.INJECTION:
+        reason = bar(chosen.trajectory, rejected.trajectory, chosen.turn, scene.surprisals, settings.student)
+        if reason is not None:
+            return f"injection_{reason}"
     others = (side for side in (chosen, rejected) if side.trajectory is not found.prompt)
     if not all(same_prompt(found.prompt, chosen.turn, side.trajectory, side.turn) for side in others):
         return "prefix_differs"
@@ -142,7 +144,7 @@ def _refused(found: Drawn, scene: Scene, settings: PairSettings) -> str | None:
 def _row(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow:
     chosen, rejected, prompt, row = found.chosen, found.rejected, found.prompt, found.row
     good, bad = chosen.trajectory.turns[chosen.turn], rejected.trajectory.turns[rejected.turn]
-    evidence, reason = row.evidence(), _off_policy(prompt, scene.state.turn, row, settings.student)
+    evidence, reason = row.evidence(), _off_policy(prompt, scene.state.turn, row, settings.student) or _unsampled(found, scene)
     assert evidence is not None
     digest = prompt_digest(prompt, chosen.turn)
     pair = PreferencePair(
@@ -178,6 +180,15 @@ def _world_seed(scene: Scene) -> int | None:
         return None
     given = scene.task.env_config.get("world_seed")
     return given if isinstance(given, int) else scene.task.seed
+
+
+def _unsampled(found: Drawn, scene: Scene) -> str | None:
+    """Of a retry's act: whether the unguided policy was never seen to do it, in the retry's own samples or as the tested alternative."""
+    if found.family is not PairFamily.PIVOT:
+        return None
+    tag, own = scene.tags.get(found.chosen.trajectory.trajectory_id), scene.own
+    sampled = tag == 0 or (tag is None and own is not None and found.row.alternative_from == own.role)
+    return None if sampled else "unsampled_act"
 
 
 def _off_policy(prompt: Trajectory, turn: int, row: Experiment, student: str | None) -> str | None:

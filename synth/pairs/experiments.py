@@ -11,6 +11,7 @@ from synth.ledger.ledger import Ledger
 
 CRITICAL_STEP, REPAIR, INJECTION = "critical_step", "repair", "injection"
 STEP_VALUE, REFLECTION = "step_value", "reflection"
+OFF_POLICY = "off_policy_pivot"
 """Metrics of `scores`, as the stages write them (docs/synthesizers.md). Faults of the world (`observation_fault`) are never read here:
 they are no mistake of the step that received them."""
 CHUNK = 100

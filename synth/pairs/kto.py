@@ -153,7 +153,7 @@ def _refused(found: Found, own: Trajectory, scene: Scene, settings: LabelSetting
         twin = scene.trajectories.get(found.row.clean_twin_id)
         if twin is None or found.turn >= len(twin.turns):
             return "trajectory_lost"
-        if (reason := bar(twin.turns[found.turn], turn)) is not None:
+        if (reason := bar(twin, one, found.turn, scene.surprisals, settings.student)) is not None:
             return f"injection_{reason}"
     standing = known.of(one.task_id, policy_name(one))
     if standing is not None and not standing.successes and one.task_id not in known.solvable:

@@ -12,7 +12,8 @@ from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.pairs.experiments import CHUNK, REPAIR, Experiment, State, states
+from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experiment, State, states
+from synth.pairs.likelihood_bar import Surprisals, surprisals
 from synth.pairs.turns import policy_name
 from synth.run.redactions import of_chunk
 
@@ -23,7 +24,8 @@ SECRETS = "secrets"
 class Scene(msgspec.Struct, frozen=True):
     """A state, the trajectories that its rows name, whatever flow played them, their verdicts by filter, and the task.
 
-    `models`: the flow's models by role.
+    `models`: the flow's models by role. `tags`: retry -> 1 where the unguided policy never did in its samples what the retry does at its
+    pivot, 0 where it did, nothing where that is not known. `surprisals`: what students make of what injections name.
     """
 
     state: State
@@ -31,6 +33,8 @@ class Scene(msgspec.Struct, frozen=True):
     verdicts: Mapping[str, Mapping[str, Verdict]]
     task: Task | None
     models: Mapping[str, str]
+    tags: Mapping[str, float] = {}
+    surprisals: Surprisals = {}
 
     @property
     def own(self) -> Trajectory | None:
@@ -65,9 +69,12 @@ def scenes(ledger: Ledger, metrics: Sequence[str]) -> Iterator[Scene]:
             tasks = ledger.tasks({one.task_id for one in read}, every=True)
             found = {one.trajectory_id: one for one in of_chunk(connection, read)}
             verdicts = _verdicts(connection, list(found), scanned=scanned)
+            tags = _tags(connection, list(found))
+            injected = [identity for state in chunk if state.of(INJECTION) for identity in _named(state)]
+            nlls = surprisals(connection, injected)
             for state in chunk:
                 own = found.get(state.trajectory_id)
-                yield Scene(state, found, verdicts, None if own is None else tasks.get(own.task_id), models)
+                yield Scene(state, found, verdicts, None if own is None else tasks.get(own.task_id), models, tags, nlls)
 
 
 def _named(state: State) -> Iterator[str]:
@@ -75,6 +82,11 @@ def _named(state: State) -> Iterator[str]:
     for row in state.rows:
         yield from row.pos_ids
         yield from filter(None, (row.retry, row.clean_twin_id))
+
+
+def _tags(connection: duckdb.DuckDBPyConnection, identities: list[str]) -> dict[str, float]:
+    sql = "SELECT subject_id, value FROM scores WHERE metric = ? AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"
+    return dict(connection.execute(sql, [OFF_POLICY, identities]).fetchall())
 
 
 def _verdicts(connection: duckdb.DuckDBPyConnection, identities: list[str], *, scanned: bool) -> dict[str, dict[str, Verdict]]:

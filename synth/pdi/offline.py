@@ -9,6 +9,8 @@ import msgspec
 from synth.pdi.online import LEAST_ATTEMPTS, Step, same_tests
 from synth.pdi.similarity import js_similarity
 
+SKILL, INDEX = "skill", "pdi_index"
+"""Metrics: a chain's skill text (in the detail), and the index."""
 LEAST_TASKS = 20
 
 

@@ -18,8 +18,9 @@ from schemas.policy import Act, Episode, Guidance, PolicySpec, View
 from schemas.task import Task
 from schemas.trajectory import Trajectory, Turn, Usage
 from schemas.user import User
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, crossing, waits
 from synth.branching import DriftError, branch
+from synth.loop_lag import lagged_s
 from synth.rollout.answers import checked, decided, opened, stepped
 from synth.rollout.limits import Limits, reached
 from synth.rollout.recorded_turn import placed_turn, recorded_turn, unwhispered
@@ -126,17 +127,19 @@ async def _episode(
     while True:
         index, record.phase = len(record.turns), "act"
         resumption.refault(index, "act")
-        began = time.monotonic()
+        began, lagged = time.monotonic(), lagged_s()
         placed = next(put, None)
         view = View(record.opening, tuple(record.turns), guidance)
         try:
-            act = placed.act if placed is not None else await crossing(Fault.MODEL, "policy", partial(decided, policy, view), patience)
+            with waits() as waited_s:
+                act = placed.act if placed is not None else await crossing(Fault.MODEL, "policy", partial(decided, policy, view), patience)
         except FaultError as error:
             if not error.context_overflow:
                 raise
             return await _checked(work, env, resumption, record, Termination.CONTEXT_LIMIT)
         turned(act.usage)
-        record.waited_s += time.monotonic() - began if act.latency_ms is None else act.latency_ms / 1000
+        stood_s = lagged_s() - lagged if env.spec.blocking else 0.0  # any other policy without a model computes on the loop itself
+        record.waited_s += time.monotonic() - began - stood_s - waited_s() if act.latency_ms is None else act.latency_ms / 1000
         if act.weights_id is not None:
             record.weights.add(act.weights_id)
         response = await _stepped(work, env, resumption, record, index, act)

@@ -21,6 +21,9 @@ T = TypeVar("T")
 TRIES = 3
 """Replies to one question that may be unreadable before it counts as unanswered."""
 
+TOO_LONG = "too_long"
+"""Why a role has no answer where a question does not fit its model's context: a property of what it was asked about, and no fault."""
+
 
 class UnreadableError(ValueError):
     """A reply is not what was asked for; the message says why in one line, to the model too."""
@@ -51,6 +54,11 @@ class Answer(msgspec.Struct, Generic[T], frozen=True):
     replies: tuple[RoleReply, ...] = ()
     fault: FaultError | None = None
     unreadable: str | None = None
+
+
+def told(fault: FaultError) -> dict[str, str]:
+    """A fault as the detail of a measure: a measure with one is not kept, and a rerun of the flow takes it again."""
+    return {"fault": fault.fault.value, "message": fault.detail[:300]}
 
 
 class Asking:

@@ -17,10 +17,12 @@ from schemas.user import User
 from synth.boundary import FaultError
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
+from synth.rollout.parking import LiveWorlds, ParkedEnv
 from synth.rollout.threads import ThreadedEnv, Threads
 from synth.rollout.user_lines import BOUNDARY
 from synth.run.breaker import Breaker
 from synth.run.budget import Budget
+from synth.run.live_worlds import most_live
 from synth.run.progress import Progress
 
 
@@ -70,6 +72,7 @@ class Run:
     user_breaker: Breaker = field(default_factory=Breaker)
     role_breakers: dict[str, Breaker] = field(default_factory=lambda: defaultdict(Breaker))
     _threads: Threads | None = None
+    _live_worlds: dict[str, LiveWorlds] = field(default_factory=dict)
     _scoring: dict[str, ScoringModel] = field(default_factory=dict)
 
     def scoring(self, role: str, opening: Callable[[], ScoringModel]) -> ScoringModel:
@@ -79,7 +82,15 @@ class Run:
         return self._scoring[role]
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
-        """A fresh world; one that blocks steps on threads."""
+        """A fresh world; one that blocks steps on threads. Under the flow's ceilings for worlds it is opened once there is room for it."""
+        spec = self.spec_of(name, config)
+        most = most_live(self.flow, spec)
+        if most is None:
+            return self._opened(name, config)
+        worlds = self._live_worlds.setdefault(name, LiveWorlds(most))
+        return ParkedEnv(spec, lambda: self._opened(name, config), worlds)
+
+    def _opened(self, name: str, config: Mapping[str, Any]) -> Env:
         env = self.open_env(name, config)
         if not env.spec.blocking:
             return env
@@ -111,6 +122,12 @@ class Run:
         self.role_breakers[role].answered()
         self.budget.add(usage)
         self.progress.spoke(usage)
+
+    def say_once(self, line: str) -> None:
+        """Says a line that many pieces of work would say alike."""
+        if line not in self.told_faults:
+            self.told_faults.add(line)
+            self.progress.say(line)
 
     def faulted(self, error: FaultError, role: str | None = None) -> None:
         """Counts an attempt that a fault ended, for the model at whose boundary it did, or a question that a `role` did not answer.

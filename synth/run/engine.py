@@ -10,8 +10,10 @@ import yaml
 from schemas.canonical import canonical_json, content_hash
 from schemas.errors import SynthError
 from schemas.stage import Plan, Shard, Stage
+from synth.leases.lease import Leases
+from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
-from synth.ledger.journal import BusyError, Journal
+from synth.ledger.journal import BusyError, Journal, discard_finished
 from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT, LedgerState
@@ -26,7 +28,7 @@ from synth.side_by_side import side_by_side
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 """How a shard is done: in this process, or as a task of an orchestrator."""
 
-WAIT_S = 0.5
+WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
 
 
 async def run_stages(
@@ -51,7 +53,7 @@ async def run_stages(
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report
         for stage in stages:
-            reports[stage.name] = await _run_stage(run, stage, work or _in_process(run))
+            reports[stage.name] = await _run_stage(run, stage, work or in_process(run))
         return reports
 
 
@@ -63,12 +65,19 @@ def _half_written(run: Run) -> Iterator[str]:
             yield f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it is part of nothing and may be deleted"
 
 
+def key_of(name: str, settings: Mapping[str, Any], inputs: str) -> str:
+    """The key of a stage's rows; the settings as `plain` gives them."""
+    return content_hash([name, settings, inputs])
+
+
 def plain(value: Any) -> Any:
     """A value as it looks when read back from JSON, so that both compare equal."""
     return msgspec.json.decode(canonical_json(value))
 
 
-def _in_process(run: Run) -> WorkShard:
+def in_process(run: Run) -> WorkShard:
+    """Shards are done in this process."""
+
     async def work(stage: Stage[Run], stage_key: str, shard: Shard) -> None:
         await stage.work(run, stage_key, shard)
 
@@ -79,7 +88,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     ledger = run.ledger
     ledger.refresh()
     settings, inputs = plain(stage.settings), stage.inputs(run)
-    ref = StageRef(stage.name, content_hash([stage.name, settings, inputs]))
+    ref = StageRef(stage.name, key_of(stage.name, settings, inputs))
     plan = stage.plan(run, ref.stage_key)
     done = ledger.state.done.get((ref.stage, ref.stage_key))
     if done is not None and not plan.shards:
@@ -90,7 +99,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
-            await _do(run, stage, ref, plan, work)
+            await do_shards(run, stage, ref, plan, work)
         finally:
             run.progress.stop()
         if run.refused is not None:
@@ -100,6 +109,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     ledger.refresh()
     report: Mapping[str, Any] = plain(stage.report(run, ref.stage_key))
     if run.stopped is None:
+        discard_finished(ledger.journal_folder, ref.stage_key)
         ledger.finish_stage(ref, report)
     return report
 
@@ -126,31 +136,59 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-async def _do(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard) -> None:
-    """Does the shards, a few at a time; one that another process has in hand is looked at again when that one is through."""
-    waiting = iter(plan.shards)
-    said = False
+async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard) -> None:
+    """Does the shards, a few at a time; one that another worker has in hand is looked at again until that one is through or silent.
+
+    A shard that was taken over from this process, which must have slept, is dropped here, and looked at again as well.
+    """
+    waiting, leases = iter(plan.shards), Leases(run.ledger, term_s=run.flow.lease_s)
+    said = set[str]()
+
+    def say_once(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            run.progress.say(line)
 
     async def worker() -> None:
-        nonlocal said
         for shard in waiting:
-            while run.stopped is None:
-                try:
-                    journal = Journal(run.ledger.journal_folder / f"{ref.stage_key}-{shard.name}.jsonl")
-                except BusyError:
-                    if not said:
-                        run.progress.say(f"{stage.name}: another process works on this run; waiting for its shards")
-                        said = True
-                    await asyncio.sleep(WAIT_S)
-                    continue
-                run.journals[shard.name] = journal
-                committed = False
-                try:
-                    await work(stage, ref.stage_key, shard)
-                    committed = run.stopped is None
-                finally:
-                    del run.journals[shard.name]
-                    journal.close(discard=committed)
-                break
+            wait_s = WAIT_S
+            while run.stopped is None and not await _done_here(run, stage, ref, shard, work, leases, say_once):
+                await asyncio.sleep(wait_s)
+                wait_s = wait_s if run.ledger.storage.local else min(LONGEST_WAIT_S, 1.5 * wait_s)  # each look costs requests
 
-    await side_by_side(min(plan.at_once, len(plan.shards)), worker)
+    try:
+        await side_by_side(min(plan.at_once, len(plan.shards)), worker)
+    finally:
+        leases.close()
+
+
+async def _done_here(
+    run: Run, stage: Stage[Run], ref: StageRef, shard: Shard, work: WorkShard, leases: Leases, say: Callable[[str], None]
+) -> bool:
+    """Whether a shard was worked on to its end; False where another worker has it, or has taken it over."""
+    name = f"{ref.stage_key}-{shard.name}"
+    try:
+        journal = Journal(run.ledger.journal_folder / f"{name}.jsonl")
+    except BusyError:
+        say(f"{stage.name}: another process works on this run; waiting for its shards")
+        return False
+    lease, committed = None, False
+    try:
+        lease = leases.take(name)
+        if lease is None:
+            say(f"{stage.name}: another machine works on this run; waiting for its shards, or for a silence of {run.flow.lease_s:g} s")
+            return False
+        run.journals[shard.name] = journal
+        try:
+            await leases.under(lease, lambda: work(stage, ref.stage_key, shard))
+        except FencedError:
+            say(f"{stage.name}: this process was silent for so long that another one took its shard over; its own try is dropped")
+            return False
+        finally:
+            del run.journals[shard.name]
+        committed = run.stopped is None
+        return True
+    finally:
+        if lease is not None:
+            leases.give_back(lease)
+        journal.close(discard=committed)

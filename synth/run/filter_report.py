@@ -10,13 +10,14 @@ import msgspec
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.filter_overlap import agreements, compositions, only_by, overlap_lines
+from synth.run.filter_rounds import faulted
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""
 
 
-def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str]) -> Mapping[str, Any]:
-    """The stage's report, kind `filter`."""
+def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str], measured: Sequence[str]) -> Mapping[str, Any]:
+    """The stage's report, kind `filter`; `measured`: the filters that measure."""
     sql = f"SELECT filter, keep, reason, count(*) FROM decisions_all WHERE stage_key = '{stage_key}' GROUP BY ALL ORDER BY ALL"
     counts: dict[str, dict[str, Counter[str]]] = {name: {"kept": Counter(), "dropped": Counter(), "undefined": Counter()} for name in names}
     with connect(ledger) as connection:
@@ -30,9 +31,11 @@ def filter_report(ledger: Ledger, stage_key: str, names: Sequence[str]) -> Mappi
         ((kept, total),) = connection.execute(f"SELECT count(*) FILTER (kept), count(*) FROM ({whole})").fetchall()
         only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
         composition = compositions(connection, stage_key)
+    faults = faulted(ledger, stage_key, measured)
+    lost = [f"faults left {faults:,} undefined; a rerun of the flow measures those again"] if faults else []
     filters = [{"name": name, **found} for name, found in counts.items()]
     return {
-        "kind": "filter", "filters": filters, "kept": kept, "total": total,
+        "kind": "filter", "filters": filters, "kept": kept, "total": total, "faults": faults,
         "only_by": only, "agreements": [{**msgspec.to_builtins(pair), "overlap": round(pair.overlap, 4)} for pair in pairs],
-        "composition": composition, "also": [*notes, *(overlap_lines(only, pairs, composition) if len(names) > 1 else ())],
+        "composition": composition, "also": [*notes, *lost, *(overlap_lines(only, pairs, composition) if len(names) > 1 else ())],
     }  # fmt: skip

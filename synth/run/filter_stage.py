@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 
 from schemas.canonical import content_hash
-from schemas.filter import Case, Cases, Findings
+from schemas.filter import Case, Cases, Findings, Measure
 from schemas.stage import Plan, Shard
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.run.context import Role, Run
 from synth.run.filter_report import NOTE, filter_report
+from synth.run.filter_rounds import open_round
 from synth.run.means import Means
-from synth.run.measured import NamedFilter, begin_measures, measured, stored
+from synth.run.measured import NamedFilter, begin_measures, faulty, measured, stored
 from synth.run.with_tasks import with_tasks
 
 TRIALS_PER_SHARD = 1000
@@ -43,8 +44,11 @@ class FilterStage:
         return {f"model of {name}": [policy.model, dict(policy.sampling)] for name, policy in asked.items()}
 
     def inputs(self, run: Run) -> str:
-        """The trajectories that the flow has collected so far."""
-        return content_hash(run.ledger.state.current_valid())
+        """The trajectories that the flow has collected so far, and which round over them it is."""
+        return self._round(run)[0]
+
+    def _round(self, run: Run) -> tuple[str, int]:
+        return open_round(run.ledger, self.name, self.settings, content_hash(run.ledger.state.current_valid()))
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """What has no decisions under this key: trajectories, cut as the ledger's shards are; tasks; the corpus as a whole."""
@@ -59,6 +63,8 @@ class FilterStage:
         whole = run.ledger.state.current_valid()
         shards += [Shard(f"{CORPUS}{at}", whole) for at, named in enumerate(self.filters) if named.filter.scope == "corpus" and whole]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
+        if left and (faults := self._round(run)[1]):
+            run.progress.say(f"{self.name}: faults left {faults:,} undefined; their measures are taken again, and all is decided anew")
         units = sum(sum(tasks[task] for task in shard.items) if shard.name.startswith(TASK) else len(shard.items) for shard in left)
         return Plan(left, (), units, "trajectories")
 
@@ -119,9 +125,11 @@ class FilterStage:
     async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> Rows:
         wanted = set(shard.items)
         models = self._models(named)
+        not_kept: dict[str, Sequence[Measure]] = {}
         if named.filter.measure is not None:
             for chunk in _chunks(_cases(run, wanted)):
-                await measured(named, chunk, means, models)
+                taken = await measured(named, chunk, means, models)
+                not_kept |= {case.trajectory.trajectory_id: case.measures for case in taken if faulty(case.measures)}
         if run.stopped is not None:
             return [], []
 
@@ -129,8 +137,8 @@ class FilterStage:
             for chunk in _chunks(_cases(run, wanted)):
                 ids = [case.trajectory.trajectory_id for case in chunk]
                 taken = stored(run.ledger, named.measures_ref(models).stage_key, ids) if named.filter.measure is not None else {}
-                for case in chunk:
-                    yield msgspec.structs.replace(case, measures=tuple(taken.get(case.trajectory.trajectory_id, ())))
+                for identity, case in zip(ids, chunk, strict=True):
+                    yield msgspec.structs.replace(case, measures=tuple(taken.get(identity) or not_kept.get(identity, ())))
 
         found = await _found(named, Cases(begin, len(wanted)))
         run.progress.step(len(wanted))
@@ -138,7 +146,8 @@ class FilterStage:
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
-        return filter_report(run.ledger, stage_key, [named.name for named in self.filters])
+        measured_by = [named.name for named in self.filters if named.filter.measure is not None]
+        return filter_report(run.ledger, stage_key, [named.name for named in self.filters], measured_by)
 
 
 async def _found(named: NamedFilter, cases: Sequence[Case] | Cases) -> Findings:

@@ -63,6 +63,11 @@ def stored(ledger: Ledger, key: str, identities: Iterable[str]) -> dict[str, lis
     return found
 
 
+def faulty(measures: Iterable[Measure]) -> bool:
+    """Whether a fault kept one of them from being taken (`fault` in its detail)."""
+    return any("fault" in (one.detail or {}) for one in measures)
+
+
 async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, models: Mapping[str, Any]) -> list[Case]:
     """The cases with what the filter measures of them; what was not measured before is, and is committed.
 
@@ -82,7 +87,7 @@ async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, mode
         rows = [
             Score(identity, one.metric, one.value, one.turn, one.detail)
             for identity, taken in sorted(fresh.items())
-            if not any("fault" in (one.detail or {}) for one in taken)
+            if not faulty(taken)
             for one in taken
         ]
         if rows or means.replies:

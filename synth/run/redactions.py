@@ -11,6 +11,7 @@ from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.with_tasks import with_tasks
+from synth.scan.places import texts
 from synth.scan.redaction import REDACTED, Finding, findings_of, redacted, redacted_goal
 
 CHUNK = 500
@@ -48,6 +49,20 @@ def with_redacted_tasks(ledger: Ledger, trajectories: Iterable[Trajectory]) -> I
     while chunk := list(islice(waiting, CHUNK)):
         clean = tasks_without_findings(ledger, {task.task_id: task for _, task in chunk if task is not None})
         yield from ((trajectory, None if task is None else clean[task.task_id]) for trajectory, task in chunk)
+
+
+def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, str]]:
+    """By trajectory: each value that the current flow's decisions take out of it, and what stands there instead."""
+    sql = "SELECT trajectory_id, detail FROM decisions WHERE reason = ? AND trajectory_id IN (SELECT unnest(?))"
+    with connect(ledger) as connection:
+        found = _findings(connection, sql, sorted(identities))
+    values: dict[str, dict[str, str]] = {}
+    for trajectory in ledger.trajectories(set(found)) if found else ():
+        places = dict(texts(trajectory))
+        values[trajectory.trajectory_id] = {
+            places[one.place][one.start : one.end]: one.stand_in for one in found[trajectory.trajectory_id] if one.place in places
+        }
+    return values
 
 
 def _findings(connection: duckdb.DuckDBPyConnection, sql: str, identities: list[str]) -> dict[str, list[Finding]]:

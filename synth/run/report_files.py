@@ -2,11 +2,9 @@
 
 import contextlib
 import json
-import os
-from pathlib import Path
 from typing import Any
 
-from synth.ledger.storage import Storage, write_error
+from synth.ledger.storage import Storage
 
 
 def write_report_file(storage: Storage, name: str, content: Any) -> None:
@@ -15,13 +13,4 @@ def write_report_file(storage: Storage, name: str, content: Any) -> None:
     with contextlib.suppress(FileNotFoundError):
         if storage.read(name) == text.encode():
             return
-    if not storage.local:
-        storage.fs.pipe_file(f"{storage.root}/{name}", text.encode())
-        return
-    target = Path(storage.root, name)
-    temporary = target.with_name(f".{name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
-    except OSError as error:
-        raise write_error(str(target), error) from error
+    storage.replace(name, text.encode())

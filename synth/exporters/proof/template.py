@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from hashlib import blake2b
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,8 @@ from schemas.trajectory import ToolSchema
 FAMILIES = ("qwen2_5", "qwen3", "qwen3_instruct_2507", "glm4moe", "lfm2_v2", "nemotron_3_nano", "gptoss", "deepseekv3")
 """Training templates of TRL that write tool calls."""
 _MARK = re.compile(r"\{%-?\s*generation\s*-?%\}")
+MOST_COUNTED = 200_000
+"""Texts whose counts are remembered: about 25 MB."""
 _NEEDS = "rendering needs transformers and TRL: pip install -e '.[train]'"
 
 
@@ -27,6 +30,8 @@ class Template:
     source: str
     tokenizer: Any | None
     notes: tuple[str, ...] = ()
+    counted: dict[bytes, int] = field(default_factory=dict, repr=False)
+    """Tokens by the text's hash."""
 
     @property
     def marked(self) -> bool:
@@ -60,9 +65,16 @@ class Template:
         return None if self.tokenizer is None else list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def count(self, text: str) -> int | None:
-        """How many tokens it has."""
-        found = self.ids(text)
-        return None if found is None else len(found)
+        """How many tokens it has; a text that was counted before is not tokenized again."""
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if key not in self.counted:
+            found = self.ids(text)
+            if found is None:
+                return None
+            if len(self.counted) == MOST_COUNTED:
+                self.counted.clear()
+            self.counted[key] = len(found)
+        return self.counted[key]
 
     def _render(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], generation_prompt: bool, *, marked: bool

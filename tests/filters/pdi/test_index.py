@@ -19,13 +19,13 @@ from tests.synth.models.chat_server import ChatServer
 pytestmark = pytest.mark.slow
 
 
-def flow(tasks: int, writer: ChatServer | None, memo: bool = True, **settings: Any) -> Flow:
+def flow(tasks: int, writer: ChatServer | None, memo: bool = True, after: tuple[Any, ...] = (), **settings: Any) -> Flow:
     expert = {"policy": "expert", "profiles": "mixed", "weight": 2}
     models: dict[str, Any] = {"explorer": {"policy": "mixture", "of": [expert, {"policy": "random", "weight": 1}]}}
     if writer is not None:
         models["skill_writer"] = {"engine": "vllm", "model": "test-model", "base_url": writer.url}
     retry = {"reflector": "rules_blind", "attempts": {"n": 5, "memo": memo}}
-    stages = [{"rollout": {"trials": 3}}, {"reflect_retry": retry}, {"filter": [{"pdi": settings}]}]
+    stages = [{"rollout": {"trials": 3}}, {"reflect_retry": retry}, {"filter": [{"pdi": settings}]}, *after]
     env = {"name": "storefront", "tasks": tasks}
     return Flow.model_validate({"name": "index", "seed": 3, "env": env, "models": models, "stages": stages})
 

@@ -39,8 +39,8 @@ def ledger(tmp_path: Path, count: int) -> str:
     return made.storage.url
 
 
-def curated(url: str, server: ChatServer, **settings: Any) -> Any:
-    return asyncio.run(curate(flow(server, **settings), url, PlainProgress(StringIO())))[0]
+def curated(url: str, server: ChatServer, said: StringIO | None = None, **settings: Any) -> Any:
+    return asyncio.run(curate(flow(server, **settings), url, PlainProgress(said or StringIO())))[0]
 
 
 def measures(url: str, metric: str) -> dict[str, tuple[float, Any]]:
@@ -112,3 +112,26 @@ def test_a_server_that_hides_the_tools_scores_nothing_and_a_long_text_is_told_an
     with connect(run.ledger) as connection:
         assert connection.execute("SELECT DISTINCT keep, reason FROM decisions").fetchall() == [(None, "tools_not_rendered")]
     assert msgspec.structs.asdict(next(iter(run.ledger.trajectories())))["tools"]
+
+
+def test_a_student_whose_card_cannot_be_read_is_told_of_once_and_one_with_a_card_is_not(tmp_path: Path) -> None:
+    url, said = ledger(tmp_path, 6), StringIO()
+    with ChatServer() as server:
+        curated(url, server, said)
+        line = "whether test-model was trained on this run's rows is not known: it has no card here, name its model card as `card`"
+        assert said.getvalue().count(line) == 1
+        card, said = tmp_path / "card.md", StringIO()
+        card.write_text("trained on nothing of yours")
+        curated(ledger(tmp_path / "other", 6), server, said, card=str(card))
+    assert "is not known" not in said.getvalue()
+
+
+def test_a_run_on_an_object_store_says_that_it_cannot_look(tmp_path: Path) -> None:
+    (tmp_path / "card.md").write_text("no hash")
+    made = Ledger("memory://served/run", create=True)
+    made.commit(StageRef("import", "k"), trajectories=[make_trajectory("s0", authorship=Authorship.MODEL)])
+    made.begin_stage(StageLine("import", "k", {}, ""))
+    said = StringIO()
+    with ChatServer() as server:
+        curated(made.storage.url, server, said, card=str(tmp_path / "card.md"))
+    assert said.getvalue().count("is not known: the run lies on an object store, look yourself") == 1

@@ -103,3 +103,42 @@ def test_a_server_that_fails_once_leaves_a_fault_on_one_trajectory_alone(tmp_pat
     reasons = dict(sql(tmp_path / "run", "SELECT reason, count(*) FROM decisions GROUP BY 1"))
     assert reasons.pop("judge_fault") == 1
     assert set(reasons) == {"scored"}
+
+
+def test_a_rerun_asks_again_where_a_fault_left_it_undefined_and_nowhere_else(tmp_path: Path) -> None:
+    reason = "SELECT reason, count(*) FROM decisions GROUP BY 1"
+    with ChatServer(answers(finished), mishaps=[Mishap("status", status=400)]) as server:
+        _, reports, _ = run_flow(flow(server.url, 2), str(tmp_path / "run"))
+        assert reports["filter"]["faults"] == 1
+        assert "faults left 1 undefined; a rerun of the flow measures those again" in reports["filter"]["also"]
+        asked = server.counts()["total"]
+        run, reports, said = run_flow(flow(server.url, 2), str(tmp_path / "run"))
+        assert server.counts()["total"] == asked + 3, "the three draws of one trajectory"
+        assert "filter: faults left 1 undefined; their measures are taken again" in said
+        assert reports["filter"]["faults"] == 0
+        _, _, said = run_flow(flow(server.url, 2), str(tmp_path / "run"))
+        assert "filter: nothing to do" in said
+        assert server.counts()["total"] == asked + 3
+    trajectories = len(run.ledger.state.current_valid())
+    assert sql(tmp_path / "run", reason) == [("scored", trajectories)]
+    assert sql(tmp_path / "run", "SELECT count(*) FROM scores WHERE metric = 'stagewise.score'") == [(trajectories,)]
+    assert sql(tmp_path / "run", "SELECT count(*) FROM decisions_all WHERE reason = 'judge_fault'") == [(1,)]
+
+
+def test_a_judge_that_stays_broken_is_asked_once_more_per_rerun_and_the_rows_stay_single(tmp_path: Path) -> None:
+    with ChatServer(lambda body: {"role": "assistant", "content": "five stars"}) as server:
+        for times in (1, 2):
+            run, _, _ = run_flow(flow(server.url, 1), str(tmp_path / "run"))
+            trajectories = len(run.ledger.state.current_valid())
+            assert server.counts()["total"] == times * trajectories * 3 * 3
+    assert sql(tmp_path / "run", "SELECT reason, count(*) FROM decisions GROUP BY 1") == [("judge_fault", trajectories)]
+
+
+def test_a_log_that_the_judge_cannot_hold_is_told_and_not_asked_again(tmp_path: Path) -> None:
+    with ChatServer(answers(finished), mishaps=[Mishap("context_length")]) as server:
+        run_flow(flow(server.url, 2), str(tmp_path / "run"))
+        asked = server.counts()["total"]
+        _, reports, _ = run_flow(flow(server.url, 2, drop_below={"answer": 4}), str(tmp_path / "run"))
+        assert server.counts()["total"] == asked
+    assert reports["filter"]["faults"] == 0
+    assert sql(tmp_path / "run", "SELECT count(*) FROM decisions WHERE reason = 'too_long' AND keep IS NULL") == [(1,)]

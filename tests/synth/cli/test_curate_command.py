@@ -37,7 +37,8 @@ def test_it_ends_with_the_funnel_from_import_to_rows_and_the_paths(imported: Pat
 def test_a_dry_run_says_what_it_would_do_and_writes_nothing(imported: Path) -> None:
     before = sorted(imported.rglob("*"))
     done = synth("curate", imported, "configs/quickstart.yaml", "--dry-run")
-    assert done.stdout == f"configs/quickstart.yaml: valid; on the 2 valid trajectories of {imported}: topology, filter, export, report\n"
+    stages = "topology, filter, select, export, report"
+    assert done.stdout == f"configs/quickstart.yaml: valid; on the 2 valid trajectories of {imported}: {stages}\n"
     assert "reverse_task, rollout, reflect_retry, failure_injection: not run" in done.stderr
     assert sorted(imported.rglob("*")) == before
 

@@ -31,7 +31,7 @@ def test_the_card_prints_how_to_train_on_it(tmp_path: Path) -> None:
     assert 'pip install "trl>=1.16" "datasets>=4.7"' in card
 
 
-def tiny_model(folder: Path, texts: list[str]) -> None:
+def tiny_model(folder: Path, texts: list[str], *, vocabulary: int = 400, width: int = 16, layers: int = 1) -> None:
     """A random Qwen 3 of a few thousand weights, with TRL's copy of Qwen's chat template."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
@@ -41,15 +41,15 @@ def tiny_model(folder: Path, texts: list[str]) -> None:
     tokenizer.decoder = decoders.ByteLevel()
     special = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=alphabet))
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, initial_alphabet=alphabet))
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.chat_template = files("trl").joinpath("chat_templates/qwen3.jinja").read_text(encoding="utf-8")
     fast.save_pretrained(folder)
     config = Qwen3Config(
         vocab_size=len(fast),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
+        hidden_size=width,
+        intermediate_size=width,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         num_key_value_heads=1,
         head_dim=8,

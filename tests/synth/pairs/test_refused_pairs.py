@@ -115,6 +115,27 @@ def test_of_two_candidates_for_one_pair_that_of_the_policy_itself_stays(tmp_path
     assert (row.pair.family, report.left_out) == (PairFamily.STEP, {"duplicate": 1})
 
 
+@pytest.mark.parametrize(
+    ("tag", "tested_by", "reason"),
+    [
+        (1.0, "explorer", "unsampled_act"),
+        (0.0, "expert", None),
+        (None, "explorer", None),  # the test's alternative was the policy's own sample
+        (None, "expert", "unsampled_act"),
+    ],
+)
+def test_what_the_unguided_policy_was_never_seen_to_do_is_put_apart(
+    tmp_path: Path, tag: float | None, tested_by: str, reason: str | None
+) -> None:
+    base, good = fork("a")
+    retry = run("retry", act(0), act(1, "take"), solved=True, parent_id=base.trajectory_id, pivot_turn=1, guidance="Take it.")
+    told = Score(base.trajectory_id, "reflection", 1.0, 1, {"retry": retry.trajectory_id})
+    tagged = Score(retry.trajectory_id, "off_policy_pivot", tag, 1, {"samples": 8})
+    tested = accepted(base, 1, good, alternative_authorship="scripted", alternative_from=tested_by)
+    (row,), _ = pairs(planted(tmp_path, [base, good, retry], [tested, told, tagged]))
+    assert (row.pair.family, row.pair.off_policy, row.pair.off_policy_reason) == (PairFamily.PIVOT, reason is not None, reason)
+
+
 def test_equal_pairs_of_two_trials_are_one(tmp_path: Path) -> None:
     (a, good), (b, fine) = fork("a"), fork("b")
     rows, report = pairs(planted(tmp_path, [a, good, b, fine], [accepted(a, 1, good), accepted(b, 1, fine)]))

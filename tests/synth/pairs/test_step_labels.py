@@ -14,6 +14,8 @@ from synth.pairs import LabelSettings, StepReport, step_labels
 from synth.pairs.gold_rules import Blamed, blamed
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 
+pytestmark = pytest.mark.slow
+
 
 def labels(ledger: Any, **settings: Any) -> tuple[list[Any], StepReport]:
     report = StepReport()

@@ -1,0 +1,5 @@
+"""Who works on which piece of a run: leases in the run's own storage, which workers on many machines share."""
+
+from synth.leases.lease import Lease, Leases
+
+__all__ = ["Lease", "Leases"]

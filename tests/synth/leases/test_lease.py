@@ -1,0 +1,201 @@
+"""Leases on pieces of work: one holder, taken over only after a term of silence, and the former holder loses."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from synth.leases import Leases
+from synth.ledger import Ledger, StageRef
+from synth.ledger.fencing import FENCE, Fence, FencedError
+from synth.ledger.storage import Storage
+from tests.trajectories import make_trajectory
+
+REF = StageRef("rollout", "key1")
+TERM_S = 60.0
+
+
+class Worker:
+    """A worker on a machine of its own: its journals, its clock, its look at the ledger."""
+
+    def __init__(self, url: str, machine: Path, clock_s: float = 0.0) -> None:
+        os.environ["SYNTH_STATE_DIR"] = str(machine)
+        self.ledger = Ledger(url, create=True)
+        self.clock_s = clock_s
+        self.leases = Leases(self.ledger, term_s=TERM_S, clock=lambda: self.clock_s)
+
+    def take(self, work: str = "w") -> Fence | None:
+        lease = self.leases.take(work)
+        return None if lease is None else lease.fence
+
+    def commit(self, fence: Fence, name: str) -> None:
+        before = FENCE.set(fence)
+        try:
+            self.ledger.commit(REF, trajectories=[make_trajectory(name)])
+        finally:
+            FENCE.reset(before)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return str(tmp_path / "run")
+
+
+@pytest.fixture
+def two(url: str, tmp_path: Path) -> Iterator[tuple[Worker, Worker]]:
+    """Machines whose clocks are a day apart; the state folder of a machine is a variable that every test has put back for it."""
+    workers = Worker(url, tmp_path / "a"), Worker(url, tmp_path / "b", clock_s=86_400.0)
+    yield workers
+    for worker in workers:
+        worker.leases.close()
+
+
+def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    assert first.take("w") == Fence("w", 0)
+    assert second.take("w") is None
+    assert second.take("v") == Fence("v", 0)
+
+
+def test_a_lease_that_is_given_back_is_free_at_once(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    lease = first.leases.take("w")
+    assert lease is not None
+    first.leases.give_back(lease)
+    assert second.take() == Fence("w", 0)
+
+
+def test_who_is_silent_for_a_whole_term_on_the_watchers_clock_loses_it_and_the_next_token_is_greater(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    assert first.take() == Fence("w", 0)
+    first.clock_s += 10 * TERM_S  # its own clock decides nothing
+    assert second.take() is None
+    second.clock_s += TERM_S
+    assert second.take() is None
+    second.clock_s += 0.1
+    assert second.take() == Fence("w", 1)
+
+
+def test_a_renewal_begins_the_term_anew(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    lease = first.leases.take("w")
+    assert lease is not None
+    assert second.take() is None
+    second.clock_s += TERM_S - 1
+    first.leases._renew(lease)
+    assert second.take() is None
+    second.clock_s += TERM_S - 1
+    assert second.take() is None
+    second.clock_s += 2
+    assert second.take() == Fence("w", 1)
+
+
+def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(two: tuple[Worker, Worker], url: str) -> None:
+    paused, other = two
+    held = paused.take()
+    assert other.take() is None
+    other.clock_s += TERM_S + 1
+    taken = other.take()
+    assert held is not None
+    assert taken is not None
+    with pytest.raises(FencedError, match="w: taken over under token 1, held here under token 0"):
+        paused.commit(held, "x")
+    assert not list(Path(url).glob("trajectories/*"))
+    other.commit(taken, "x")
+    with pytest.raises(FencedError):
+        paused.commit(held, "x")
+    assert [(r.attempt, r.fault) for s in Ledger(url).state.shards for r in s.slots] == [(0, None)]
+
+
+def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(two: tuple[Worker, Worker], url: str) -> None:
+    """The woken worker has read everything and written its files; its line finds its number taken by the fence."""
+    paused, other = two
+    held = paused.take()
+    assert held is not None
+    write = paused.ledger.write_shard
+
+    def slowly(*given: object) -> object:
+        written = write(*given)  # type: ignore[arg-type]
+        other.ledger.fence("w", 1, "other")
+        return written
+
+    paused.ledger.write_shard = slowly  # type: ignore[method-assign, assignment]
+    with pytest.raises(FencedError):
+        paused.commit(held, "x")
+    assert Ledger(url).state.shards == []
+    assert not list(Path(url).glob("trajectories/*"))
+
+
+def test_of_two_that_take_over_at_the_same_moment_one_gets_it(two: tuple[Worker, Worker], url: str, tmp_path: Path) -> None:
+    first, second = two
+    third = Worker(url, tmp_path / "c")
+    assert first.take() is not None
+    for worker in (second, third):
+        assert worker.take() is None
+        worker.clock_s += TERM_S + 1
+    assert [worker.take() for worker in (second, third)] == [Fence("w", 1), None]
+    third.leases.close()
+
+
+def test_a_worker_that_dies_between_its_fence_and_its_object_is_taken_over_too(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    assert first.take() is not None
+    first.ledger.fence("w", 1, "died")
+    second.ledger.refresh()
+    assert second.take() is None
+    second.clock_s += TERM_S + 1
+    assert second.take() == Fence("w", 2)
+
+
+def test_what_a_dead_process_of_the_same_machine_held_is_taken_over_at_once(url: str, tmp_path: Path) -> None:
+    """Who has the journal's lock knows that nobody on this machine is at it."""
+    dead, rerun = (Worker(url, tmp_path / "a") for _ in range(2))
+    assert dead.take() == Fence("w", 0)
+    assert rerun.take() == Fence("w", 1)
+    dead.leases.close()
+    rerun.leases.close()
+
+
+def test_a_worker_that_sees_itself_replaced_is_stopped_before_it_pays_for_more(two: tuple[Worker, Worker]) -> None:
+    paused, other = two
+    lease = paused.leases.take("w")
+    assert lease is not None
+    assert other.take() is None
+    other.clock_s += TERM_S + 1
+    assert other.take() is not None
+    paid = []
+
+    async def work() -> None:
+        paid.append("before")
+        paused.leases._renew(lease)
+        await asyncio.sleep(30)
+        paid.append("after")
+
+    with pytest.raises(FencedError):
+        asyncio.run(paused.leases.under(lease, work))
+    assert paid == ["before"]
+
+
+def test_a_cancelled_run_is_no_lost_lease(two: tuple[Worker, Worker]) -> None:
+    lease = two[0].leases.take("w")
+    assert lease is not None
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(two[0].leases.under(lease, lambda: asyncio.sleep(30)))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_an_object_that_cannot_be_read_is_watched_for_a_term_like_any_other(two: tuple[Worker, Worker], url: str) -> None:
+    first, second = two
+    Storage(url).replace("leases/w.0", b"{")
+    assert first.take() is None
+    first.clock_s += TERM_S + 1
+    assert first.take() == Fence("w", 1)
+    assert second.take() is None

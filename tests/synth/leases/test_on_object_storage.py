@@ -1,0 +1,191 @@
+"""The ledger and its leases on an S3 server, where conditional puts are all that workers have in common."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from synth.ledger import Ledger, StageRef
+from synth.ledger.fencing import FENCE, Fence, FencedError
+from synth.ledger.storage import Storage
+from tests.flow_files import SYNTH, model_flow
+from tests.synth.models.chat_brains import echo_expert
+from tests.synth.models.chat_server import ChatServer
+from tests.trajectories import make_trajectory
+
+pytest.importorskip("s3fs")
+pytest.importorskip("moto")
+pytest.importorskip("flask")
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[3]
+REF = StageRef("rollout", "key1")
+TURNS, TASKS, TRIALS = 4, 20, 4
+CALLS = TASKS * TRIALS * (TURNS + 1)
+SKEWED = "import time; real = time.time; time.time = lambda: real() + 86_400; from synth.cli.main import main; main()"
+"""The command line on a machine whose clock is a day ahead."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.s3_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    yield process.stdout.readline().strip()
+    process.communicate()
+
+
+@pytest.fixture
+def bucket(server: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    for name, value in {"ENDPOINT_URL": server, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    name = re.sub("[^a-z]", "-", request.node.name)[5:60].strip("-")
+    urllib.request.urlopen(urllib.request.Request(f"{server}/{name}", method="PUT"))
+    return f"s3://{name}/run"
+
+
+def lose(server: str, count: int, path: str) -> None:
+    urllib.request.urlopen(urllib.request.Request(f"{server}/-/lose?count={count}&path={path}", method="POST"))
+
+
+def slots(url: str) -> list[tuple[str, int]]:
+    return sorted((record.slot_id, record.attempt) for shard in Ledger(url).state.shards for record in shard.slots)
+
+
+def test_a_name_is_given_once(bucket: str) -> None:
+    storage = Storage(bucket)
+    assert storage.create("manifest/0", b"first")
+    assert not storage.create("manifest/0", b"second")
+    assert storage.read("manifest/0") == b"first"
+
+
+def test_of_many_that_create_a_name_at_once_one_does(bucket: str) -> None:
+    storage, created = Storage(bucket), list[int]()
+    barrier = threading.Barrier(8)
+
+    def create(number: int) -> None:
+        barrier.wait()
+        if storage.create("manifest/0", str(number).encode()):
+            created.append(number)
+
+    threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [str(number).encode() for number in created] == [storage.read("manifest/0")]
+
+
+@pytest.mark.parametrize("path", ["/manifest/", "/trajectories/", "/leases/"])
+def test_a_put_whose_answer_is_lost_is_known_for_ours_when_it_is_sent_again(bucket: str, server: str, path: str) -> None:
+    """Sent again it is refused: taken for another writer's, the shard were committed twice, or its files were removed."""
+    ledger = Ledger(f"{bucket}-{path.strip('/')}", create=True)
+    lose(server, 1, path)
+    ledger.commit(REF, trajectories=[make_trajectory("x")])
+    again = Ledger(ledger.storage.url)
+    assert slots(ledger.storage.url) == [("x", 0)]
+    assert again.state.lost == []
+    assert [t.slot_id for t in again.trajectories(every=True)] == ["x"]
+
+
+def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str) -> None:
+    reader = Ledger(bucket, create=True)
+    reader.storage.names("manifest")
+    code = (
+        "import sys; from synth.ledger import Ledger, StageRef; from tests.trajectories import make_trajectory;"
+        "Ledger(sys.argv[1]).commit(StageRef('rollout', 'key1'), trajectories=[make_trajectory('x')])"
+    )
+    subprocess.run([sys.executable, "-c", code, bucket], cwd=ROOT, check=True)
+    assert reader.refresh().lines == 2
+    reader.commit(REF, trajectories=[make_trajectory("y")])
+    assert slots(bucket) == [("x", 0), ("y", 0)]
+
+
+def test_two_workers_given_the_same_work_cannot_both_commit(bucket: str) -> None:
+    first, second = Ledger(bucket, create=True), Ledger(bucket)
+    second.fence("w", 1, "second")
+    outcomes = []
+    for ledger, fence in ((first, Fence("w", 0)), (second, Fence("w", 1)), (first, Fence("w", 0))):
+        before = FENCE.set(fence)
+        try:
+            ledger.commit(REF, trajectories=[make_trajectory("x")])
+            outcomes.append("committed")
+        except FencedError:
+            outcomes.append("refused")
+        finally:
+            FENCE.reset(before)
+    assert outcomes == ["refused", "committed", "refused"]
+    assert slots(bucket) == [("x", 0)]
+    assert len(first.storage.names("trajectories")) == 1
+
+
+def start(flow_file: Path, url: str, state: Path, *command: str) -> "subprocess.Popen[str]":
+    environment = os.environ | {"SYNTH_STATE_DIR": str(state)}
+    return subprocess.Popen(
+        [*(command or SYNTH), "run", str(flow_file), "--run-dir", url],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def flow_at(url: str, path: Path, lease_s: float) -> Path:
+    flow = model_flow(
+        url,
+        env={"name": "echo", "tasks": TASKS, "turns": TURNS},
+        stages=[{"rollout": {"trials": TRIALS, "shard": 20, "live": 10}}, {"filter": ["solved"]}],
+        lease_s=lease_s,
+    )
+    path.write_text(flow.model_dump_json())
+    return path
+
+
+def test_two_machines_that_share_only_a_bucket_do_each_shard_once(bucket: str, tmp_path: Path) -> None:
+    with ChatServer(echo_expert, latency_s=0.05) as model:
+        flow_file = flow_at(model.url, tmp_path / "flow.yaml", lease_s=30)
+        both = [start(flow_file, bucket, tmp_path / f"machine{number}") for number in range(2)]
+        outputs = [process.communicate(timeout=180)[0] for process in both]
+        assert [process.returncode for process in both] == [0, 0], outputs
+        assert model.counts()["total"] == CALLS
+    found = slots(bucket)
+    assert len(found) == TASKS * TRIALS
+    assert {attempt for _, attempt in found} == {0}
+
+
+def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_loses_when_it_wakes(bucket: str, tmp_path: Path) -> None:
+    with ChatServer(echo_expert, latency_s=0.1) as model:
+        flow_file = flow_at(model.url, tmp_path / "flow.yaml", lease_s=4)
+        stopped = start(flow_file, bucket, tmp_path / "stopped")
+        deadline = time.monotonic() + 90
+        while not list((tmp_path / "stopped").glob("journal/*/*.jsonl")) or model.counts()["total"] < 10:
+            assert time.monotonic() < deadline, "the first worker asks nothing"
+            time.sleep(0.02)
+        stopped.send_signal(signal.SIGSTOP)
+        other = start(flow_file, bucket, tmp_path / "other", sys.executable, "-c", SKEWED)
+        said, _ = other.communicate(timeout=180)
+        assert other.returncode == 0, said
+        assert "another machine works on this run; waiting for its shards, or for a silence of 4 s" in said
+        whole = slots(bucket)
+        assert len(whole) == TASKS * TRIALS
+        asked = model.counts()["total"]
+        stopped.send_signal(signal.SIGCONT)
+        said, _ = stopped.communicate(timeout=180)
+        assert stopped.returncode == 0, said
+        assert "this process was silent for so long that another one took its shard over; its own try is dropped" in said
+        paid_twice = model.counts()["total"] - asked
+    assert slots(bucket) == whole
+    assert Ledger(bucket).state.superseded == frozenset()
+    assert Ledger(bucket).state.lost == []
+    assert min(Ledger(bucket).state.fences.values()) >= 1
+    assert paid_twice < CALLS / 2, "it is stopped at its next renewal, not at its commit"
