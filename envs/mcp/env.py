@@ -48,7 +48,7 @@ class _Saved(msgspec.Struct, frozen=True):
 
 
 class McpEnv:
-    """Its folder lies in the temporary folder of this machine and goes with it; the agent sees it as /work."""
+    """Its folder lies in the temporary folder of this machine and goes with it; the agent sees it as /world."""
 
     def __init__(self, settings: McpSettings) -> None:
         self._settings = settings

@@ -11,7 +11,7 @@ from synth.confinement import Limits
 
 
 class McpSettings(BaseModel):
-    """`command` starts a server that speaks MCP on stdin and stdout, in its folder (/work inside).
+    """`command` starts a server that speaks MCP on stdin and stdout, in its folder (/world inside).
 
     `folder`: the start state, copied for each episode; without one it begins empty. `read_only`: what the server needs beside the system
     (its code). `without`: tools that are neither shown nor answered, such as those that tell the time. `masked`: regular expressions
@@ -29,7 +29,7 @@ class McpSettings(BaseModel):
     folder: str | None = None
     read_only: tuple[str, ...] = ()
     environment: dict[str, str] = {}
-    system_prompt: str = "You work with the tools alone; the files are under /work. When the work is done, say so without a call."
+    system_prompt: str = "You work with the tools alone; the files are under /world. When the work is done, say so without a call."
     ignore: tuple[str, ...] = (".git", ".git/**")
     free: tuple[str, ...] = ()
     task_file: str | None = None
@@ -45,7 +45,7 @@ class McpSettings(BaseModel):
     @classmethod
     def _a_list(cls, value: Any) -> Any:
         if isinstance(value, str):
-            raise ValueError("give a list: the program and its arguments, for instance [npx, server, /work]")
+            raise ValueError("give a list: the program and its arguments, for instance [npx, server, /world]")
         return value
 
     @field_validator("masked")

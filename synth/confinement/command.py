@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import ConfigError
 
-INSIDE = "/work"
+INSIDE = "/world"
 """Where the writable folder stands inside."""
 _UID, _FIRST_UID, _UIDS = 1000, 200_000, 60_000
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -51,7 +51,7 @@ def confined_command(
     read_only: Sequence[Path] = (),
     environment: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """`command` as it is to be started: `folder` is writable at /work, its current directory; `read_only` paths stand where they do here.
+    """`command` as it is to be started: `folder` is writable at /world, its current directory; `read_only` paths stand where they do here.
 
     The environment is `environment` alone: nothing of ours reaches the process, nor bubblewrap's own, which it could read.
     The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own per folder.

@@ -126,12 +126,12 @@ for line in sys.stdin:
     elif asked.get("method") == "tools/list":
         found = {"tools": [tool]}
     elif asked.get("method") == "tools/call":
-        if os.path.exists("/work/eat.txt"):
+        if os.path.exists("/world/eat.txt"):
             taken = []
             while True:
                 taken.append(bytearray(os.urandom(1 << 20) * 8))
         time.sleep(0.2)
-        open("/work/gone.txt", "a").write("x")
+        open("/world/gone.txt", "a").write("x")
         found = {"content": [{"type": "text", "text": "went"}]}
     else:
         continue

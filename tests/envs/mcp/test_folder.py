@@ -108,7 +108,7 @@ def test_calls_are_drawn_from_the_schema_and_from_what_is_there() -> None:
     calls = [call for seed in range(20) for call in proposed([TOOL], facts, Random(seed))]
     assert proposed([TOOL], facts, Random(1)) == proposed([TOOL], facts, Random(1))
     assert all(call.parse_error is None and isinstance(call.parsed()["path"], str) for call in calls)
-    assert {"/work/a.txt", "/work/sub"} & {call.parsed()["path"] for call in calls}
+    assert {"/world/a.txt", "/world/sub"} & {call.parsed()["path"] for call in calls}
     assert all(isinstance(call.parsed().get("many", 1), int) for call in calls)
 
 

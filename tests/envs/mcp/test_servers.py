@@ -29,11 +29,11 @@ pytestmark = [
 
 def settings(server: str, **changes: Any) -> dict[str, Any]:
     script = NODE_MODULES / "@modelcontextprotocol" / f"server-{server}" / "dist" / "index.js"
-    own: dict[str, Any] = {"command": ["node", str(script), "/work"], "read_only": [str(NODE_MODULES)], "stateless": True}
+    own: dict[str, Any] = {"command": ["node", str(script), "/world"], "read_only": [str(NODE_MODULES)], "stateless": True}
     if server == "filesystem":
         own |= {"without": ["get_file_info"], "masked": [r"\.[0-9a-f]{32}\.tmp"]}  # times, and names of temporary files
     if server == "memory":
-        own |= {"command": ["node", str(script)], "environment": {"MEMORY_FILE_PATH": "/work/memory.jsonl"}}
+        own |= {"command": ["node", str(script)], "environment": {"MEMORY_FILE_PATH": "/world/memory.jsonl"}}
     return own | changes
 
 
@@ -83,20 +83,20 @@ def test_every_call_is_answered_and_a_snapshot_is_the_folder(start: Path) -> Non
         answers = [
             await env.step(turn)
             for turn in (
-                call("write_file", path="/work/new.txt", content="x"), call("read_file", path="/etc/passwd"), call("nothing"),
+                call("write_file", path="/world/new.txt", content="x"), call("read_file", path="/etc/passwd"), call("nothing"),
                 call("write_file"), AgentTurn(tool_calls=(ToolCall.received("c", "write_file", "{"),)), AgentTurn(),
             )
         ]  # fmt: skip
         assert [answer.observations[0].error for answer in answers] == [False, True, True, True, True, True]
         assert not any("root:" in answer.observations[0].content for answer in answers)
         aside = await env.snapshot()
-        await env.step(call("write_file", path="/work/todo.txt", content="other"))
+        await env.step(call("write_file", path="/world/todo.txt", content="other"))
         await env.restore(aside)
         facts = await env.facts()
         assert facts == {**before, "file/new.txt/content": "x"}
         done = await env.step(AgentTurn("Done."))
         assert done.done
-        assert (await env.step(call("read_file", path="/work/new.txt"))).observations[0].error
+        assert (await env.step(call("read_file", path="/world/new.txt"))).observations[0].error
         await env.close()
 
     asyncio.run(played())
@@ -109,7 +109,7 @@ def test_the_start_folder_is_never_touched_and_a_changed_one_is_refused(start: P
         digest = start_digest(start)
         env = McpEnv(McpSettings.model_validate({**settings("filesystem"), "folder": str(start), "digest": digest}))
         await env.reset(None)
-        await env.step(call("write_file", path="/work/todo.txt", content="other"))
+        await env.step(call("write_file", path="/world/todo.txt", content="other"))
         assert start_digest(start) == digest
         (start / "todo.txt").write_text("changed")
         with pytest.raises(ConfigError, match="was changed since"):

@@ -35,7 +35,7 @@ needs_python = pytest.mark.skipif(not Path(PYTHON).exists(), reason="no python3 
 def test_it_works_in_its_folder_and_what_it_writes_stays(tmp_path: Path) -> None:
     (tmp_path / "here.txt").write_text("before\n")
     found = run(tmp_path, "cat here.txt; echo after > here.txt; id -u; pwd")
-    assert found.stdout.split() == ["before", "1000", "/work"], found.stderr
+    assert found.stdout.split() == ["before", "1000", "/world"], found.stderr
     assert (tmp_path / "here.txt").read_text() == "after\n"
 
 
