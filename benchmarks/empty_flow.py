@@ -19,7 +19,7 @@ from benchmarks.process_table import PROC, children, session_members
 FLOW = "configs/empty.yaml"
 POLL_S = 0.002
 TRACED = """
-import atexit, sys
+import sys
 started = []
 sys.addaudithook(lambda event, _: started.append(event) if event in {
     "subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "os.exec"} else None)
@@ -27,9 +27,11 @@ modules, out = list(sys.modules), sys.argv.pop(1)
 def write():
     with open(out, "w") as file:
         file.write(" ".join(started) + "\\n" + " ".join(sys.modules))
-atexit.register(write)
 from synth.cli.main import main
-main()
+try:
+    main()
+finally:
+    write()
 """
 """Runs `synth` and writes which calls that start a process were made (first line), and every module that was imported (second)."""
 IMPORTS = """

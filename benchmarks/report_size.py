@@ -32,8 +32,9 @@ def recorded(run: Path, count: int) -> None:
     ledger = Ledger(str(run), create=True)
     ledger.begin_flow({"name": "recorded"}, ())
     ledger.begin_stage(StageLine("rollout", "key", {}))
-    for seed in range(count // SHARD):
-        ledger.commit(StageRef("rollout", "key"), trajectories=recorded_episodes(SHARD, seed), name=str(seed))
+    for seed, begun in enumerate(range(0, count, SHARD)):
+        episodes = recorded_episodes(min(SHARD, count - begun), seed)
+        ledger.commit(StageRef("rollout", "key"), trajectories=episodes, name=str(seed))
 
 
 async def opened(page_file: Path) -> tuple[float, float, float, float, list[str]]:

@@ -61,6 +61,10 @@ def confined_command(
     if problem is not None:
         raise ConfigError(f"{problem}; or allow worlds to run unconfined with `unconfined: true`")
     seen = [argument for path in read_only for argument in ("--ro-bind", str(_shown(path)), str(path.absolute()))]
+    if os.geteuid() == 0:
+        hidden = next((path for path in read_only if not _reachable(path.resolve())), None)
+        if hidden is not None:
+            raise ConfigError(f"{hidden}: lies in a folder that only its owner may enter, and worlds run as another user; put it elsewhere")
     system = [argument for path in _SYSTEM for argument in _as_it_stands(Path(path))]
     configuration = [argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)]
     variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})}
@@ -92,6 +96,11 @@ def hand_over(folder: Path) -> int:
     for path in [folder, *folder.rglob("*")]:
         os.chown(path, user, user, follow_symlinks=False)
     return user
+
+
+def _reachable(path: Path) -> bool:
+    """Whether any user may come to a path."""
+    return all(parent.stat().st_mode & 0o001 for parent in path.parents)
 
 
 def _place(program: str) -> str:

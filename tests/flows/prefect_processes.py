@@ -87,12 +87,15 @@ class PrefectSite:
     def ask(self, path: str, **body: Any) -> Any:
         """A POST to the API, again where the server is too busy to answer: on a loaded machine its SQLite is locked for seconds."""
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.url}/{path}", data=json.dumps(body).encode(), headers=headers)
+        return self._sent(urllib.request.Request(f"{self.url}/{path}", data=json.dumps(body).encode(), headers=headers))
+
+    def _sent(self, request: urllib.request.Request) -> Any:
+        """What a request is answered with, once the server has time for it."""
 
         def answered() -> tuple[Any] | None:
             try:
                 with urllib.request.urlopen(request, timeout=30) as answer:
-                    return (json.load(answer),)
+                    return (json.loads(answer.read() or b"null"),)
             except HTTPError as error:
                 if error.code < 500:
                     raise
@@ -100,7 +103,7 @@ class PrefectSite:
                 pass
             return None
 
-        return wait_for(f"{path} is answered", answered)[0]
+        return wait_for(f"{request.full_url} is answered", answered)[0]
 
     def flow_runs(self, *states: str) -> list[dict[str, Any]]:
         """Those that have begun, in the order of their firing, or those in the given states."""
@@ -121,8 +124,7 @@ class PrefectSite:
     def forget_deployments(self) -> None:
         """Deletes them, and so their schedules and what is due."""
         for deployment in self.ask("deployments/filter"):
-            request = urllib.request.Request(f"{self.url}/deployments/{deployment['id']}", method="DELETE")
-            urllib.request.urlopen(request, timeout=30).close()
+            self._sent(urllib.request.Request(f"{self.url}/deployments/{deployment['id']}", method="DELETE"))
 
     def state(self, flow_run: str) -> str:
         """Of a flow run by id."""

@@ -3,6 +3,9 @@
 import asyncio
 import json
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,23 @@ from synth.confinement import missing
 from synth.ledger.views import connect
 from tests.flow_files import run_flow
 
-NODE_MODULES = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere")) / "node_modules"
+INSTALLED = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere")) / "node_modules"
+PLACE = Path(tempfile.gettempdir()) / f"synth-mcp-servers-{os.getuid()}"
+NODE_MODULES = PLACE / "node_modules"
+"""A copy that any user may read: worlds run as another one."""
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
-    pytest.mark.skipif(not NODE_MODULES.exists(), reason="SYNTH_MCP_SERVERS names no installed servers: run them by `make test-slow`"),
+    pytest.mark.skipif(not INSTALLED.exists(), reason="SYNTH_MCP_SERVERS names no installed servers: run them by `make test-slow`"),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def servers() -> Iterator[None]:
+    PLACE.mkdir(mode=0o755, exist_ok=True)
+    shutil.copytree(INSTALLED, NODE_MODULES, symlinks=True, dirs_exist_ok=True)
+    yield
+    shutil.rmtree(PLACE)
 
 
 def settings(server: str, **changes: Any) -> dict[str, Any]:
