@@ -77,7 +77,10 @@ def test_a_long_question_is_given_up_at_once_with_exit_130(run_dir: Path, sql: s
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     asked = time.monotonic()
-    stdout, stderr = process.communicate(timeout=20)
+    try:
+        stdout, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()
     assert time.monotonic() - asked < 5
     assert (process.returncode, stdout) == (130, "")
     assert stderr.strip().splitlines()[-1].startswith("synth: interrupted")
