@@ -59,7 +59,7 @@ test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Pre
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m slow
 	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
-chaos: .venv/.ready  ## faults planned and survived, under eight minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
+chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
 	$(BIN)/python -m pytest -m chaos tests/chaos
 
 $(RAY)/.ready:

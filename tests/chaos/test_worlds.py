@@ -71,7 +71,8 @@ def test_a_world_that_hangs_or_eats_memory_costs_its_own_episodes(
     wrong = mislabelled(ground.url, truth, frozenset({fault}))
     found, whole = rows(ground.url), rows(truth)
     broken = (whole["trajectories"] - found["trajectories"]).total()
-    assert 0 < broken < whole["trajectories"].total()
+    every = whole["trajectories"].total()
+    assert 0 < broken <= (every if trouble == "hangs_on_a_thread" else every - 1), "threads that hang may be all that there are"
     assert not found["trajectories"] - whole["trajectories"], "those that were not struck are as they would have been"
     mark.unlink()
     assert ground.run() == "finished"
