@@ -172,7 +172,7 @@ def _debugging() -> bool:
 def _end(code: Sequence[int]) -> None:
     """Everything of ours has been said and done; libraries are not taken down with the interpreter.
 
-    DuckDB's binding prints notes about leaks then, and on a loaded machine about one process in seventy was aborted in it.
+    DuckDB's binding prints notes about leaks then, and a few processes were seen to end by SIGABRT after their work was done.
     """
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
