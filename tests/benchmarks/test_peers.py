@@ -19,7 +19,7 @@ from benchmarks.peers.process_tree import Watch, cpu_s, memory_mb, tree
 pytestmark = pytest.mark.slow
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 OURS = [each for each in CONTENDERS if each.environment is None]
-BURNS = "import time\nwhile time.process_time() < 0.3: pass\ninput()"
+BURNS = "import time\nwhile time.process_time() < 1: pass\ninput()"
 
 
 def request(*turns: str, tools: tuple[str, ...]) -> bytes:
@@ -74,12 +74,11 @@ def test_a_tool_that_does_other_work_is_no_measurement(tmp_path: Path) -> None:
 def test_a_childs_cpu_and_memory_count_while_it_lives() -> None:
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURNS!r}], stdin=sys.stdin)"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        deadline = monotonic() + 20
-        while cpu_s(tree(process.pid)) < 0.3 and monotonic() < deadline:
+        deadline = monotonic() + 60
+        while cpu_s(found := tree(process.pid)) < 0.5 and monotonic() < deadline:  # half of what is burnt: the kernel counts in whole ticks
             pass
-        found = tree(process.pid)
         assert len(found) == 2
-        assert cpu_s(found) >= 0.3
+        assert cpu_s(found) >= 0.5
         assert memory_mb(found) > memory_mb(found[:1]) > 1
         process.kill()
 

@@ -155,7 +155,7 @@ def test_a_hanging_world_costs_its_parts_and_not_the_audit():
     report = report_on(WORLD, "mutants", "bots", settings=TURNS | {"hang_at_turn": 1}, limits=Limits(part_s=0.3))
     assert report.failed == ("bots", "mutants")
     assert "no answer within 0.3 s, at: a solution of task" in part(report, "mutants_are_killed").detail
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_settings_that_a_world_refuses_are_its_users_to_mend():

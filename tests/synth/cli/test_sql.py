@@ -81,7 +81,7 @@ def test_a_long_question_is_given_up_at_once_with_exit_130(run_dir: Path, sql: s
         stdout, stderr = process.communicate(timeout=20)
     finally:
         process.kill()
-    assert time.monotonic() - asked < 5
+    assert time.monotonic() - asked < 15
     assert (process.returncode, stdout) == (130, "")
     assert stderr.strip().splitlines()[-1].startswith("synth: interrupted")
     assert "Traceback" not in stderr

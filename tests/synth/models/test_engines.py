@@ -106,7 +106,7 @@ def test_a_server_that_does_not_finish_in_time_is_a_timeout(ask: Ask, kind: str)
         with pytest.raises(ModelError, match=r"no reply within 0\.[23]\d* s") as caught:
             ask(server, timeout_s=0.3, max_retries=0)
     assert (caught.value.timeout, caught.value.retryable) == (True, True)
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize("kind", ["disconnect", "disconnect_before"])
@@ -137,7 +137,7 @@ def test_all_tries_together_are_bounded_in_time(ask: Ask) -> None:
         started = time.perf_counter()
         with pytest.raises(ModelError, match="gave up after 2 tries"):
             ask(server, timeout_s=0.3, total_timeout_s=0.5, max_retries=9)
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 10
 
 
 def test_a_refused_key_says_which_variable_to_look_at(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
