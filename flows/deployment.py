@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
+from flows.deployment_job import refuse_unfit
 from flows.deployment_notice import notify
 from flows.deployment_run_dir import settled
-from schemas.errors import ConfigError, SynthError
+from flows.prefect_access import refused
+from schemas.errors import ConfigError
 
 TAG = "synth"
 ENTRYPOINT = "flows.deployment_run.synth"
@@ -17,7 +19,10 @@ SERVER = "prefect server start"
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    """What is registered. `content`: the flow as it is written, overrides applied; `cwd`: where a process of a worker starts."""
+    """What is registered. `content`: the flow as it is written, overrides applied; `cwd`, `folder`: see `register`.
+
+    `job`: what its runs set of the work pool's template.
+    """
 
     name: str
     content: Mapping[str, Any]
@@ -31,6 +36,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     folder: str | None = None
     cwd: str
     notify: str | None = None
+    job: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def parameters(self) -> dict[str, Any]:
         """Of its flow runs; each can be given others."""
@@ -78,7 +84,10 @@ def refuse_bad_schedule(cron: str | None, interval_s: float | None, timezone: st
 
 
 async def register(order: Deployment) -> Registered:
-    """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server refuses, or the pool is not there."""
+    """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server refuses, or the pool is not there.
+
+    Of this machine only process pools are told: their runs start in `cwd`, and look for the user's own parts in `folder`.
+    """
     import httpx
     from prefect import get_client
     from prefect.utilities.callables import parameter_schema
@@ -89,7 +98,9 @@ async def register(order: Deployment) -> Registered:
         async with get_client() as client:
             pool, made = await _pool(client, order.pool)
             remote = pool.type != "process"
-            order = msgspec.structs.replace(order, run_dir=settled(order.run_dir, remote=remote))
+            refuse_unfit(pool, order.job)
+            folder = None if remote else order.folder
+            order = msgspec.structs.replace(order, run_dir=settled(order.run_dir, remote=remote), folder=folder)
             flow_id = await client.create_flow(synth)
             found = await client.create_deployment(
                 flow_id=flow_id,
@@ -103,12 +114,12 @@ async def register(order: Deployment) -> Registered:
                 work_pool_name=pool.name,
                 tags=[TAG],
                 description=f"synth: {order.name}, {order.when()}, into {order.run_dir}",
-                job_variables={} if remote else {"working_dir": order.cwd},
+                job_variables={**({} if remote else {"working_dir": order.cwd}), **order.job},
             )
             if order.notify is not None:
                 await notify(client, order.name, str(found), order.notify)
     except httpx.HTTPError as error:
-        raise SynthError(f"Prefect: refused: {' '.join(str(error).split())[:300]}") from error
+        raise refused(error) from error
     return Registered(str(found), f"synth/{order.name}", pool.name, pool.type, made, order.run_dir)
 
 

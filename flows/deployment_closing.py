@@ -5,7 +5,7 @@ from typing import Any
 
 from flows import heartbeat
 from flows.heartbeat import Heartbeat
-from flows.prefect_server import healthy
+from flows.prefect_access import healthy
 from schemas.errors import SynthError
 from synth.ledger.storage import Storage
 

@@ -7,6 +7,7 @@ import msgspec
 
 from flows.deployment import TAG
 from flows.deployment_run_dir import run_dir_of
+from flows.prefect_access import refused
 from schemas.errors import SynthError
 
 MOST = 200
@@ -41,7 +42,7 @@ async def schedules() -> list[Scheduled]:
             found = await client.read_deployments(deployment_filter=ours, sort=DeploymentSort.NAME_ASC, limit=MOST)
             return [await _scheduled(client, one) for one in found]
     except httpx.HTTPError as error:
-        raise SynthError(f"Prefect: refused: {' '.join(str(error).split())[:300]}") from error
+        raise refused(error) from error
 
 
 async def _scheduled(client: Any, deployment: Any) -> Scheduled:
@@ -122,7 +123,7 @@ async def open_urls() -> list[str]:
         async with get_client() as client:
             found = await client.read_flow_runs(flow_run_filter=under_way, sort=FlowRunSort.START_TIME_DESC, limit=MOST)
     except httpx.HTTPError as error:
-        raise SynthError(f"Prefect: refused: {' '.join(str(error).split())[:300]}") from error
+        raise refused(error) from error
     return sorted({url for url in map(url_of, found) if url is not None})
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import queue
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 from flows.deployment_retries import again_after
 from flows.heartbeat_progress import BeatingProgress
-from flows.prefect_server import healthy
+from flows.prefect_access import healthy
 from schemas.stage import Shard, Stage
 from synth.run.context import Run
 from synth.run.engine import WorkShard
@@ -136,6 +137,21 @@ class Reporting:
             self.answers = await asyncio.to_thread(healthy, self.api)
         if not self.answers:
             self._progress.say("Prefect: still no answer; `synth status --reap` tells it how this run ended, once it is back")
+            _forget_events()
+
+
+def _forget_events() -> None:
+    """Drops the events that wait to be sent: at its end the process would try each of them for 7 s, a thousand for hours."""
+    from prefect.events.worker import EventsWorker
+
+    for worker in list(EventsWorker._instances.values()):  # type: ignore[misc]
+        if isinstance(worker, EventsWorker):
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    event = worker._queue.get_nowait()
+                    worker._queue.task_done()
+                    if event is not None:
+                        worker._on_item_dropped(event)
 
 
 def _links(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> str:

@@ -14,6 +14,7 @@ from flows.deployment_retries import RUN_AGAIN_S, again_after
 from flows.deployment_run_dir import run_dir_of
 from flows.heartbeat_progress import STARTED_BY, StartedBy
 from flows.parts import look_also_in
+from flows.prefect_access import named
 from flows.resolve import resolve
 from flows.synthesize import Done, synthesize, worked
 from flows.yaml_file import flow_of
@@ -70,7 +71,6 @@ async def fired(
     """
     from prefect.logging import get_run_logger
     from prefect.runtime import deployment, flow_run
-    from prefect.settings import PREFECT_API_URL
     from prefect.states import Completed, Failed
 
     progress = PlainProgress(_RunLog())  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ async def fired(
             look_also_in(Path(folder))
         settled = flow_of(flow, overrides, "the parameter flow")
         due = (flow_run.scheduled_start_time or datetime.now(UTC)).astimezone(ZoneInfo(timezone))
-        url, api = run_dir_of(run_dir, settled.name, due), str(PREFECT_API_URL.value())
+        url, api = run_dir_of(run_dir, settled.name, due), str(named())
         STARTED_BY.set(StartedBy(str(flow_run.id), api, part))
         reporting = Reporting(api, progress)
         async with reporting.watching():

@@ -6,13 +6,14 @@ from typing import Any
 from schemas.errors import ConfigError
 
 
-def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, str], Any]) -> None:
+def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, str], Any], option: str = "--set") -> None:
     """Applies one override in place; in a list of stages a name or a number leads to a stage. Raises `ConfigError`."""
-    shown = f"--set {written if len(written) <= 80 else written[:77] + '...'}"
+    shown = f"{option} {written if len(written) <= 80 else written[:77] + '...'}"
     path, separator, value = written.partition("=")
     *parents, last = path.split(".")
     if not separator or not last or not all(parents):
-        raise ConfigError(f"{shown}: write it as a.b=value, for instance --set env.tasks=10")
+        example = "--set env.tasks=10" if option == "--set" else f"{option} image=synth:1"
+        raise ConfigError(f"{shown}: write it as a.b=value, for instance {example}")
     if not _is_text(written):
         raise ConfigError(f"{shown!a}: not UTF-8 text".replace("'", ""))
     parsed = read_yaml(value, shown)

@@ -9,75 +9,22 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from urllib.error import URLError
 
-from schemas.errors import ConfigError, SynthError
+from flows.prefect_access import SERVERS_AUTH, healthy, named, quiet, require_answer
+from schemas.errors import SynthError
 
 STARTS_WITHIN_S = 90.0
-QUIET = {
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "DO_NOT_TRACK": "1",
-    "PREFECT_LOGGING_LEVEL": "ERROR",
-    "PREFECT_SERVER_LOGGING_LEVEL": "ERROR",
-    "PREFECT_LOGGING_TO_API_ENABLED": "false",
-}
-"""Prefect's settings where the user has set none: no analytics, no log lines between ours."""
-
-
-def quiet() -> None:
-    """Sets `QUIET` where the user has set nothing; before Prefect is imported."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-
-
-def _named() -> str | None:
-    """By PREFECT_API_URL or the user's Prefect profile."""
-    from prefect.settings import PREFECT_API_URL
-
-    found = PREFECT_API_URL.value()
-    return str(found) if found else None
-
-
-def users_server() -> tuple[str | None, str | None]:
-    """The user's server, if there is one that answers, and one line where there is one that does not. Without one, nothing is imported."""
-    if "PREFECT_API_URL" not in os.environ and not _has_profile():
-        return None, None
-    quiet()
-    named = _named()
-    if named is None or healthy(named):
-        return named, None
-    return None, f"Prefect: no server answers at {named}: schedules are not shown, and flow runs there are not closed"
-
-
-def _has_profile() -> bool:
-    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
-    return (home / "profiles.toml").exists()
-
-
-def users_api() -> str:
-    """The user's server. Raises `SynthError` where none is named, or none answers."""
-    quiet()
-    named = _named()
-    if named is None:
-        raise ConfigError(
-            "Prefect: PREFECT_API_URL is not set; start a server with `prefect server start`, "
-            "then: export PREFECT_API_URL=http://127.0.0.1:4200/api"
-        )
-    _require_answer(named)
-    return named
 
 
 @contextmanager
 def prefect_api() -> Iterator[str]:
     """The API to use: the user's server, or one that lives as long as this context. Raises `SynthError` where none answers."""
     quiet()
-    theirs = _named()
+    theirs = named()
     if theirs is not None:
-        _require_answer(theirs)
+        require_answer(theirs)
         yield theirs
         return
     port = _free_port()
@@ -87,7 +34,8 @@ def prefect_api() -> Iterator[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=os.environ | {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"},
+        env={name: value for name, value in os.environ.items() if name != SERVERS_AUTH}
+        | {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"},
     )
     try:
         _wait(server, url)
@@ -104,13 +52,6 @@ def prefect_api() -> Iterator[str]:
             server.wait()
 
 
-def _require_answer(url: str) -> None:
-    if not healthy(url):
-        raise SynthError(
-            f"Prefect: no server answers at {url} (PREFECT_API_URL); start one with `prefect server start`, or unset the variable"
-        )
-
-
 def _wait(server: "subprocess.Popen[bytes]", url: str) -> None:
     deadline = time.monotonic() + STARTS_WITHIN_S
     while not healthy(url):
@@ -119,15 +60,6 @@ def _wait(server: "subprocess.Popen[bytes]", url: str) -> None:
         if time.monotonic() > deadline:
             raise SynthError(f"Prefect: its server did not answer within {STARTS_WITHIN_S:.0f} s; start one with `prefect server start`")
         time.sleep(0.1)
-
-
-def healthy(url: str) -> bool:
-    """Whether a Prefect server answers there, within twenty seconds: one on SQLite that is busy takes many."""
-    try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=20) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError, ValueError):
-        return False
 
 
 def _free_port() -> int:

@@ -28,6 +28,13 @@ import click
     metavar="N",
     help="Cut the rollouts of a firing by task into N flow runs, on as many workers as are free.",
 )
+@click.option(
+    "--job-variable",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of the work pool's template, such as image=synth:1, 'volumes=[\"/data:/data\"]' or env.NAME=text; YAML, may be given again.",
+)
 @click.option("--notify", metavar="URL", help="Post to this webhook when a flow run fails or is found dead.")
 @click.option("--pause", is_flag=True, help="Register it, but let nothing fire yet.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be registered; needs no server.")
@@ -41,6 +48,7 @@ def deploy(
     run_dir: str,
     overrides: tuple[str, ...],
     partitions: int,
+    variables: tuple[str, ...],
     notify: str | None,
     pause: bool,
     dry_run: bool,
@@ -50,16 +58,18 @@ def deploy(
     \b
     Example:  synth deploy configs/quickstart.yaml --cron "0 2 * * *"
               synth deploy configs/quickstart.yaml --interval 3600 --run-dir 's3://bucket/{name}/{date}' --partitions 8
+              synth deploy configs/quickstart.yaml --work-pool dock --job-variable image=synth:1 --run-dir 's3://bucket/{name}/{date}'
               synth deploy configs/quickstart.yaml --cron "0 2 * * *" --dry-run
     """
     import asyncio
 
     from flows.deployment import Deployment, refuse_bad_schedule, register
+    from flows.deployment_job import in_words, job_variables
     from flows.deployment_notice import refuse_bad_url
     from flows.deployment_run_dir import refuse_unknown, settled
     from flows.overrides import override
     from flows.parts import look_also_in
-    from flows.prefect_server import users_api
+    from flows.prefect_access import users_api
     from flows.resolve import resolve
     from flows.yaml_file import flow_of, read_content, read_yaml
     from synth.cli.carry_out import in_file
@@ -73,6 +83,7 @@ def deploy(
         _, stages = resolve(flow)
     refuse_bad_schedule(cron, interval, timezone)
     refuse_unknown(run_dir)
+    job = job_variables(variables)
     if notify is not None:
         refuse_bad_url(notify)
     order = Deployment(
@@ -88,6 +99,7 @@ def deploy(
         folder=str(flow_file.parent.absolute()),
         cwd=str(Path.cwd()),
         notify=notify,
+        job=job,
     )
     paused = ", paused" if pause else ""
     parts = f", rollouts in {partitions} parts" if partitions > 1 else ""
@@ -96,6 +108,8 @@ def deploy(
         click.echo(f"synth/{order.name}: would run {order.when()}{paused}, by workers of {work_pool or 'the process pool synth'}{parts}")
         click.echo(f"into      {lies}")
         click.echo(f"stages    {', '.join(stage.name for stage in stages)}")
+        if job:
+            click.echo(f"job       {in_words(job)}")
         click.echo(f"notify    {'a webhook' if notify else 'nobody (see --notify)'}")
         return
     api = users_api()

@@ -32,7 +32,7 @@ def status(run_url: str | None, reap: bool, every: bool, as_json: bool) -> None:
     from flows.deployment_closing import close_dead
     from flows.deployment_overview import open_urls, schedules
     from flows.heartbeat import heartbeats, remembered
-    from flows.prefect_server import users_server
+    from flows.prefect_access import users_server
     from schemas.errors import ConfigError, SynthError
     from synth.ledger.storage import Storage
 

@@ -1,5 +1,6 @@
 """A Prefect server and workers as a user starts them, on loopback, for tests."""
 
+import base64
 import json
 import os
 import signal
@@ -31,9 +32,12 @@ def wait_for(what: str, look: Callable[[], T | None], within_s: float = LONG_S) 
 
 
 class PrefectSite:
-    """A server, which can be killed and started again on the same data, and workers of the pool `synth`."""
+    """A server, which can be killed and started again on the same data, and workers of the pool `synth`.
 
-    def __init__(self, folder: Path) -> None:
+    `auth`: what the server wants from whoever asks; `database`: its URL, SQLite in `folder` without one.
+    """
+
+    def __init__(self, folder: Path, auth: str | None = None, database: str | None = None) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
@@ -50,6 +54,13 @@ class PrefectSite:
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "PREFECT_SERVER_SERVICES_SCHEDULER_DEPLOYMENT_BATCH_SIZE": "10",
         }
+        self._of_server, self._headers = {}, {"Content-Type": "application/json"}
+        if auth is not None:
+            self._of_server["PREFECT_SERVER_API_AUTH_STRING"] = auth
+            self.environment["PREFECT_API_AUTH_STRING"] = auth
+            self._headers["Authorization"] = f"Basic {base64.b64encode(auth.encode()).decode()}"
+        if database is not None:
+            self._of_server["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = database
 
     def start(self) -> None:
         """Until it answers."""
@@ -79,15 +90,16 @@ class PrefectSite:
         self.kill_workers()
         self.kill()
 
-    def synth(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def synth(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """The command line, with this server."""
         command = [sys.executable, "-c", "from synth.cli.main import main; main()", *arguments]
-        return subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=LONG_S, check=False)
+        return subprocess.run(
+            command, env=self.environment | environment, cwd=ROOT, capture_output=True, text=True, timeout=LONG_S, check=False
+        )
 
     def ask(self, path: str, **body: Any) -> Any:
         """A POST to the API, again where the server is too busy to answer: on a loaded machine its SQLite is locked for seconds."""
-        headers = {"Content-Type": "application/json"}
-        return self._sent(urllib.request.Request(f"{self.url}/{path}", data=json.dumps(body).encode(), headers=headers))
+        return self._sent(urllib.request.Request(f"{self.url}/{path}", data=json.dumps(body).encode(), headers=self._headers))
 
     def _sent(self, request: urllib.request.Request) -> Any:
         """What a request is answered with, once the server has time for it."""
@@ -124,7 +136,7 @@ class PrefectSite:
     def forget_deployments(self) -> None:
         """Deletes them, and so their schedules and what is due."""
         for deployment in self.ask("deployments/filter"):
-            self._sent(urllib.request.Request(f"{self.url}/deployments/{deployment['id']}", method="DELETE"))
+            self._sent(urllib.request.Request(f"{self.url}/deployments/{deployment['id']}", headers=self._headers, method="DELETE"))
 
     def state(self, flow_run: str) -> str:
         """Of a flow run by id."""
@@ -135,7 +147,7 @@ class PrefectSite:
         with (self._folder / f"{log}.log").open("ab") as file:
             return subprocess.Popen(
                 [sys.executable, "-m", "prefect", *arguments],
-                env=self.environment,
+                env=self.environment | (self._of_server if log == "server" else {}),
                 cwd=self._folder,
                 stdout=file,
                 stderr=subprocess.STDOUT,

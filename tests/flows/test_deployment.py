@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,22 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from flows import deployment_dispatch
 from flows.deployment_parts import Part
 from flows.heartbeat import Heartbeat, heartbeats
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
-from synth.rollout.episode import canonical_content
 from tests.flow_files import echo_flow, run_flow
-from tests.flows.prefect_processes import PrefectSite, wait_for
+from tests.flows.deployed_echo import SLOW, STAGES, TASKS, TRIALS, committed, contents, deploy, ended
+from tests.flows.prefect_processes import ROOT, PrefectSite, wait_for
 
 pytestmark = pytest.mark.slow
-
-TASKS, TRIALS = 12, 4
-SLOW = {"name": "echo", "tasks": TASKS, "turns": 10, "step_ms": 40}
-STAGES: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 6}}, {"filter": ["solved"]}]
 
 
 @pytest.fixture(scope="module")
@@ -54,35 +51,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setenv("SYNTH_STATE_DIR", str(Path(url).parent / "state"))
         run_flow(echo_flow(env=SLOW, stages=STAGES), url)
     return contents(url)
-
-
-def contents(url: str) -> dict[str, Any]:
-    """Content by slot of what the current flow sees; work that was done twice fails."""
-    ledger = Ledger(url)
-    found = {trajectory.slot_id: canonical_content(trajectory) for trajectory in ledger.trajectories()}
-    assert {slot.attempts for slot in ledger.state.slots.values()} <= {1}, "a slot was filled twice"
-    return found
-
-
-def deploy(site: PrefectSite, folder: Path, name: str, *options: str, env: dict[str, Any] | None = None, stages: Any = None) -> str:
-    """A deployment of the echo flow into `folder`/run; its id."""
-    flow = echo_flow(name=name, env=env or SLOW, stages=stages or STAGES).model_dump(mode="json")
-    flow["stages"] = stages or STAGES
-    path = folder / "flow.yaml"
-    path.write_text(yaml.safe_dump(flow))
-    done = site.synth("deploy", str(path), "--run-dir", str(folder / "run"), *options)
-    assert done.returncode == 0, done.stderr
-    assert f"synth/{name}: registered at {site.url}" in done.stdout
-    return site.deployment(name)
-
-
-def committed(url: Path) -> int:
-    """Trajectories that a line of the manifest names."""
-    return len(contents(str(url))) if (url / "manifest" / "00000000").exists() else 0
-
-
-def ended(site: PrefectSite, flow_run: str) -> str:
-    return wait_for(f"{flow_run} ends", lambda: (state := site.state(flow_run)) in ("COMPLETED", "FAILED", "CRASHED") and state)
 
 
 def test_a_schedule_fires_and_says_where_everything_lies(site: PrefectSite, tmp_path: Path) -> None:
@@ -249,3 +217,56 @@ def test_a_part_that_no_worker_takes_is_taken_back(site: PrefectSite, tmp_path: 
     (taken_back,) = [one for one in site.flow_runs("CANCELLED") if one["deployment_id"] == deployment]
     assert taken_back["parameters"]["part"] == "rollout:0/2"
     assert "done here" in said[-1]
+
+
+SLOWER: dict[str, Any] = {"name": "echo", "tasks": 6, "turns": 5, "step_ms": 500}
+
+
+def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_waits_for_them(site: PrefectSite, tmp_path: Path) -> None:
+    one_by_one: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 1}}, *STAGES[1:]]
+    options = ("--partitions", "2")
+    deployment, url = deploy(site, tmp_path, "killed-waiter", *options, env=SLOWER, stages=one_by_one), tmp_path / "run"
+    site.worker()
+    killed = site.fire(deployment)
+
+    def all_at_work() -> dict[str | None, Heartbeat] | None:
+        beats = {beat.part: beat for beat in heartbeats(Storage(str(url)))} if (url / "heartbeats").is_dir() else {}
+        return beats if len(beats) == 3 else None
+
+    waiter = wait_for("both parts are at work", all_at_work)[None]
+    os.kill(waiter.pid, signal.SIGKILL)
+    assert ended(site, site.fire(deployment)) == "COMPLETED"
+    assert site.state(killed) == "CRASHED"
+    found = [(beat.part, beat.state) for beat in heartbeats(Storage(str(url)))]
+    parts = [("rollout:0/2", "completed"), ("rollout:1/2", "completed")]
+    assert sorted(found, key=str) == sorted([(None, "crashed"), (None, "completed"), *parts], key=str), "no part was started again"
+    run_flow(echo_flow(name="killed-waiter", env=SLOWER, stages=STAGES), str(tmp_path / "undisturbed"))
+    assert contents(str(url)) == contents(str(tmp_path / "undisturbed"))
+
+
+def test_a_server_that_stays_away_for_good_costs_only_its_own_records(
+    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    deployment, url = deploy(site, tmp_path, "alone"), tmp_path / "run"
+    flow_run = site.fire(deployment)
+    script = """
+import runpy, flows.deployment_reporting as told
+told.REPORTS_WITHIN_S = 2.0
+runpy.run_module("prefect.engine", run_name="__main__")
+"""  # what a worker starts, which waits less long
+    environment = site.environment | {"PREFECT__FLOW_RUN_ID": flow_run, "PREFECT_CLIENT_MAX_RETRIES": "0"}
+    work = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=environment)
+    try:
+        wait_for("a shard is committed", lambda: committed(url) >= 1)
+        site.kill()
+        work.wait(timeout=120)
+    finally:
+        work.kill()
+        work.wait()
+    assert contents(str(url)) == undisturbed
+    (run,) = json.loads(site.synth("status", "--run", str(url), "--json").stdout)["runs"]
+    assert (run["state"], run["flow_run"]) == ("completed", flow_run)
+    site.start()
+    assert site.state(flow_run) == "RUNNING"
+    site.synth("status", "--reap")
+    assert site.state(flow_run) == "COMPLETED"

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import msgspec
@@ -94,13 +93,15 @@ def test_heartbeats_go_on_while_the_event_loop_is_busy(tmp_path: Path, monkeypat
     monkeypatch.setattr(heartbeat, "LOCAL_EVERY_S", 0.02)
     seen: set[float] = set()
 
+    over = threading.Event()
+
     def look() -> None:
-        for _ in range(12):
-            time.sleep(0.02)
+        while not over.wait(0.02):
             seen.update(beat.beat for beat in heartbeats(Storage(str(tmp_path / "run"))))
 
     watcher = threading.Thread(target=look)
     watcher.start()
     run_flow(echo_flow(env={"name": "echo", "tasks": 1, "turns": 3, "step_ms": 60}, **QUICK), str(tmp_path / "run"))
+    over.set()
     watcher.join()
     assert len(seen) >= 3
