@@ -65,9 +65,9 @@ def world(name: str) -> World:
     return found
 
 
-def world_settings(name: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """A world's settings from `key=value` pairs, checked to the last key. Raises `ConfigError`."""
-    settings, model = read_settings(overrides), world(name).config
+def world_settings(name: str, overrides: Sequence[str], known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A world's settings from `key=value` pairs over those that are known, checked to the last key. Raises `ConfigError`."""
+    settings, model = {**(known or {}), **read_settings(overrides)}, world(name).config
     try:
         model.model_validate(settings)
     except ValidationError as error:

@@ -174,7 +174,9 @@ class ReverseTask:
             return
         rows = self._rows(run, kept_apart(stage_key))
         if rows and all("fault" in row for row in rows):
-            raise SynthError(f"{self.name}: all {len(rows)} explorations ended in faults; the first: {rows[0]['examples']['fault']}")
+            again = "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves such faults out"
+            own = again if all(row["fault"] == Fault.ENVIRONMENT for row in rows) else ""
+            raise SynthError(f"{self.name}: all {len(rows)} explorations ended in faults; the first: {rows[0]['examples']['fault']}{own}")
         choice = chosen(self._found(run, rows), self.config.tasks)
         scores = [Score(f"{self.name}/{place}", METRIC, float(len(row["tasks"])), detail=row) for place, row in enumerate(rows)]
         scores += [Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks]

@@ -25,10 +25,13 @@ def blocks(page: str, language: str) -> list[str]:
 @pytest.fixture
 def newcomer(tmp_path: Path) -> Path:
     """A folder with what the page on worlds says to save there."""
-    (world,) = blocks("your-environment.md", "python")
+    world, explored = blocks("your-environment.md", "python")
     assert len(world.splitlines()) < 100
     (tmp_path / "room.py").write_text(world)
-    (tmp_path / "flow.yaml").write_text(blocks("your-environment.md", "yaml")[0])
+    (tmp_path / "explored.py").write_text(explored)
+    flow, _, explore = blocks("your-environment.md", "yaml")
+    (tmp_path / "flow.yaml").write_text(flow)
+    (tmp_path / "explored.yaml").write_text(explore)
     return tmp_path
 
 
@@ -47,13 +50,21 @@ def in_folder(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str
 @pytest.mark.slow
 def test_the_world_in_the_docs_is_sound_and_runs_with_the_commands_that_stand_there(newcomer: Path) -> None:
     commands = re.findall(r"^\$ synth (.*)$", "\n".join(blocks("your-environment.md", "console")), re.MULTILINE)
-    assert commands == ["audit room:WORLD", "run flow.yaml"]
-    audited, ran = (in_folder(newcomer, *command.split()) for command in commands)
+    assert [command.split()[0] for command in commands] == ["audit", "run", "export", "run", "audit"]
+    audited, ran, exported, explored, asked = (in_folder(newcomer, *command.split()) for command in commands)
     (promised,) = (line for line in blocks("your-environment.md", "console")[0].splitlines() if line.startswith("Sound"))
     assert promised in audited.stdout.splitlines(), audited.stdout + audited.stderr
     assert ran.returncode == 0, ran.stderr
     assert "20 success" in ran.stdout
     assert "│ export sft           │ 20 │   20 │ rows" in ran.stdout
+    assert exported.returncode == 0, exported.stderr
+    assert list((newcomer / "axolotl").iterdir())
+    assert explored.returncode == 0, explored.stderr
+    kept = next(line for line in explored.stdout.splitlines() if line.startswith("│ reverse_task")).split("│")[3]
+    assert int(kept) >= 5, explored.stdout
+    assert "│ export sft           │ " in explored.stdout
+    assert asked.returncode == 0, asked.stdout + asked.stderr
+    assert "none failed" in asked.stdout
 
 
 def test_the_world_in_the_docs_is_played_by_a_model(newcomer: Path, monkeypatch: pytest.MonkeyPatch) -> None:

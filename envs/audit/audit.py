@@ -12,8 +12,12 @@ from envs.conformance.guard import Answer as Answered
 from envs.conformance.guard import Broke, answered, on_thread
 from envs.conformance.suite import CHECKS
 from envs.world import World
+from schemas.environment import AgentTurn, Response
 from schemas.errors import SynthError
 from schemas.task import Task
+from schemas.trajectory import ToolCall
+from synth.boundary import FaultError
+from synth.rollout.answers import checked, opened, stepped
 
 
 async def audit(
@@ -25,20 +29,27 @@ async def audit(
     limits: Limits | None = None,
     questions: Sequence[Question] = QUESTIONS,
     say: Callable[[Answer], None] = lambda answer: None,
+    given: Sequence[Task] = (),
 ) -> Report:
-    """The report on a world with these settings, over that many tasks made from the seed; `say` is told each answer as it comes.
+    """The report on a world with these settings, over that many tasks made from the seed, or over those `given`; `say` is told each
+    answer as it comes.
 
-    Raises `SynthError` where the world refuses the settings; any other exception of `make_tasks` is an answer.
+    Raises `SynthError` where the world refuses the settings; any other exception of `make_tasks`, of opening the world or of its first
+    reset is the only answer.
     """
     limits = limits or Limits()
-    made = await _tasks(world, settings, seed, max(tasks, 1), limits)
+    made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
     if isinstance(made, Broke):
         finding = Finding("make_tasks", False, f"no task to ask about: {made.reason}")
         say(broken := Answer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
         return _report(world, settings, seed, 0, [broken])
+    if isinstance(begun := await _begun(world, settings, made[0], limits), Broke):
+        finding = Finding("first_reset", False, f"nothing can be asked: {begun.reason}")
+        say(broken := Answer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
+        return _report(world, settings, seed, len(made), [broken])
     answers = []
     for question in questions:
-        answers.append(await _answer(question, world, settings, seed, made, limits))
+        answers.append(await _answer(question, world, settings, seed, made, limits, derived=bool(given)))
         say(answers[-1])
     return _report(world, settings, seed, len(made), answers)
 
@@ -63,11 +74,55 @@ async def _tasks(world: World, settings: Mapping[str, Any], seed: int, count: in
             return given
         case Broke() as broke:
             return broke
-    return Broke("make_tasks made none")
+    elsewhere = "; a run of `reverse_task` derives some, `synth audit --from RUN` asks about them" if world.write_goal else ""
+    return Broke(f"make_tasks made none{elsewhere}")
+
+
+async def _begun(world: World, settings: Mapping[str, Any], task: Task, limits: Limits) -> Broke | None:
+    """Why no episode begins, or what is of the wrong type in one; None where all is well. Raises `SynthError` of the world.
+
+    What it raises in a step or a check is for the questions to find.
+    """
+
+    async def begun() -> SynthError | FaultError | None:
+        turn = AgentTurn(tool_calls=(ToolCall.received("first", "no_such_tool", "{}"),))
+        try:
+            env = world.open(settings)
+            await opened(env.reset(task))
+            if isinstance(await answered(env.check(), limits.input_s), Answered):
+                await checked(env)
+            if isinstance(response := await answered(env.step(turn), limits.input_s), Answered):
+                await stepped(_at_once(response.given), 0)
+            await env.close()
+        except (SynthError, FaultError) as error:
+            return error
+        return None
+
+    found: list[Answered[SynthError | FaultError | None] | Broke] = []
+
+    async def asked(bench: Bench) -> Finding:
+        found.append(await answered(begun(), limits.part_s))
+        return Finding("first_reset", True)
+
+    outcome = await on_thread("first_reset", asked, Bench(world, settings, 0, [task], limits.input_s), limits.part_s)
+    match found:
+        case [Answered(SynthError() as error)]:
+            raise error
+        case [Answered(FaultError() as fault)]:
+            return Broke(fault.detail)
+        case [Broke() as broke]:
+            return broke
+        case []:
+            return Broke(outcome.detail)
+    return None
+
+
+async def _at_once(response: Response) -> Response:
+    return response
 
 
 async def _answer(
-    question: Question, world: World, settings: Mapping[str, Any], seed: int, tasks: Sequence[Task], limits: Limits
+    question: Question, world: World, settings: Mapping[str, Any], seed: int, tasks: Sequence[Task], limits: Limits, *, derived: bool
 ) -> Answer:
     began = time.monotonic()
     tables: list[Table] = []
@@ -75,7 +130,7 @@ async def _answer(
     parts |= {part.__name__: partial(_measured, part, limits, tables) for part in question.measured}
     findings = []
     for name, part in parts.items():
-        bench = Bench(world, settings, seed, tasks, limits.input_s)
+        bench = Bench(world, settings, seed, tasks, limits.input_s, given=derived)
         findings.append(await on_thread(name, part, bench, limits.part_s))
     return Answer(question.name, question.asked, tuple(findings), tuple(tables), time.monotonic() - began, question.headline)
 

@@ -22,7 +22,8 @@ class Finding:
 class Bench:
     """A world on the bench: how it is opened, the tasks it is tried on, and how long one call may take (seconds).
 
-    `doing` names the last thing that was asked of the world, for the case that it never answers.
+    `given`: the tasks were derived, not made by the world. `doing` names the last thing that was asked of the world, for the case that it
+    never answers.
     """
 
     world: World
@@ -31,6 +32,7 @@ class Bench:
     tasks: Sequence[Task]
     call_limit_s: float
     doing: list[str] = field(default_factory=list)
+    given: bool = False
 
     def open(self) -> Env:
         """A fresh instance."""

@@ -52,7 +52,11 @@ async def on_thread(name: str, check: Callable[[Bench], Awaitable[Finding]], ben
     found: list[Finding] = []
 
     def work() -> None:
-        match asyncio.run(answered(check(bench), limit_s)):
+        try:
+            outcome = asyncio.run(answered(check(bench), limit_s))
+        except SystemExit as error:
+            outcome = Broke(f"raised SystemExit: {error}")
+        match outcome:
             case Answer(finding):
                 found.append(finding)
             case Broke(reason):

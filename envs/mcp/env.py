@@ -1,7 +1,7 @@
 """One live MCP world: a folder of its own and a server that works in it."""
 
+import asyncio
 import re
-import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,31 +11,37 @@ from typing import Any
 import msgspec
 
 from envs.echo_check import state_verdicts
-from envs.mcp.folder import TooLargeError, emptied, facts_of, packed, start_digest, unpacked
+from envs.mcp.connection import EXTRA
+from envs.mcp.folder import PLACES, facts_of, packed, removed, start_content, start_digest, unpacked
 from envs.mcp.pool import given_back, lent
 from envs.mcp.proposing import proposed
-from envs.mcp.server import EXTRA, McpServer, reads_only, schema_of
+from envs.mcp.server import McpServer, ServerError, reads_only, schema_of
 from envs.mcp.settings import McpSettings
+from envs.mcp.walk import TooLargeError, emptied
 from schemas.canonical import content_hash, valid_text
 from schemas.check import CheckResult, Facts
 from schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
 from schemas.errors import ConfigError
 from schemas.task import Task
 from schemas.trajectory import Observation, Source, ToolCall, ToolSchema
-from synth.boundary import imported
-from synth.confinement import INSIDE, hand_over
+from synth.boundary import FaultError, imported
+from synth.confinement import INSIDE
 
 SPEC = EnvSpec(
     name="mcp",
-    version="1",
+    version="2",
     licence="the server's own",
     capabilities=frozenset({"affordances", "facts", "snapshot", "tasks"}),
     memory_bytes=100 << 20,
-    facts={"file/*/*": "required", "folder/*/*": "required", "record/*/*": "required"},
+    facts={"file/*/*": "required", "folder/*/*": "required", "record/*/*": "required", "row/*/*": "required", "table/*/*": "required"},
 )
 LOOKS_FIRST = 3
 """Turns at the start of an exploration in which tools that change things are not proposed, where the server tells them apart."""
 LONGEST_ANSWER = 50_000
+DEEPEST = 100
+"""Lists and objects in one another that a call may have; the library sends no more than about 250."""
+NAMED = 30
+"""Tools that an error names."""
 EXPLORE = "Look around, and do what you like."
 
 
@@ -71,7 +77,7 @@ class McpEnv:
             raise ConfigError(
                 f"{self._settings.folder}: the start folder was changed since the tasks were made; put it back, or make new ones"
             )
-        await self._begin(packed(start) if start is not None else None)
+        await self._begin(start_content(start))
         self._task, self._turns, self._told = task, 0, False
         self._start = self._facts()
         goal = task.goal if task is not None else EXPLORE
@@ -81,18 +87,23 @@ class McpEnv:
         if self._server is not None and not (self._settings.stateless and self._server.lives):
             await self._server.end()
             self._server = None
+        if self._server is not None and not self._server.alone:  # what an episode left running would work in the next one's folder
+            await self._server.end()
+            self._server = None
         if self._server is None and self._folder is None and (kept := lent(self._settings)) is not None:
             self._server, self._folder = kept
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="synth-world-"))
-        emptied(self._folder)
-        if content is not None:
-            unpacked(content, self._folder)
-        if not self._settings.unconfined:
-            hand_over(self._folder)
+        if content is None:
+            await asyncio.to_thread(emptied, self._folder)
+        else:
+            await asyncio.to_thread(unpacked, content, self._folder, owned=not self._settings.unconfined)
         if self._server is None:
             self._server = McpServer(self._settings, self._folder)
-            await self._server.start()
+            try:
+                await self._server.start()
+            except ServerError as error:
+                raise FaultError(error.fault, str(error)) from error
 
     def _live(self) -> tuple[McpServer, Path]:
         if self._server is None or self._folder is None:
@@ -121,24 +132,32 @@ class McpEnv:
         if self._told:
             problem = "The work is over."
         elif call.name not in names:
-            problem = f"There is no tool {call.name[:80]!r}; the tools are {', '.join(names)}."
+            problem = f"There is no tool {call.name[:80]!r}; the tools are {_listed(names)}."
         elif call.parse_error is not None:
             problem = call.parse_error
+        elif _depth(call.parsed()) > DEEPEST:
+            problem = f"The arguments are nested more than {DEEPEST} deep."
         if problem is not None:
             return Observation(valid_text(problem), Source.TOOL, call.call_id, valid_text(call.name), error=True)
         try:
             content, failed = _read(await server.call(call.name, self._outside(call.parsed())))
         except TooLargeError as error:
-            content, failed = f"The disk is full: {error}.", True
+            content, failed = f"The call was ended, and the world is as it was at the start: {error}.", True
             await self._shrunk()
+        except ServerError as error:
+            raise FaultError(error.fault, str(error)) from error
         except refusal() as error:
             content, failed = f"The call was refused: {error}", True
-        return Observation(valid_text(self._inside(content)[:LONGEST_ANSWER]), Source.TOOL, call.call_id, call.name, error=failed)
+        content = self._inside(content)
+        failed = failed or any(re.search(pattern, content) for pattern in self._settings.refused)
+        if len(content) > LONGEST_ANSWER:
+            content = f"{content[:LONGEST_ANSWER]}\n[{len(content) - LONGEST_ANSWER} characters more are not shown]"
+        return Observation(valid_text(content), Source.TOOL, call.call_id, call.name, error=failed)
 
     async def _shrunk(self) -> None:
         """After a world has outgrown its disk it goes on as it was at the start: a full disk is the agent's own doing."""
         start = self._settings.start
-        await self._begin(packed(start) if start is not None else None)
+        await self._begin(start_content(start))
 
     def _outside(self, value: Any) -> Any:
         """Unconfined servers see the folder where it lies; agents never do."""
@@ -162,7 +181,8 @@ class McpEnv:
         changed = {path: value for path, value in facts.items() if self._start.get(path) != value}
         if self._task is None or self._task.check is None:
             return CheckResult(False, facts=changed, version=SPEC.version)
-        parts = state_verdicts(self._task.check, self._start, facts)
+        free = msgspec.structs.replace(self._task.check, free=(*self._task.check.free, *PLACES))  # a row's place changes with the row
+        parts = state_verdicts(free, self._start, facts)
         return CheckResult(all(part.passed for part in parts), parts, changed, SPEC.version)
 
     async def close(self) -> None:
@@ -173,7 +193,7 @@ class McpEnv:
             await self._server.end()
             self._server = None
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            await asyncio.to_thread(removed, self._folder)
             self._folder = None
 
     async def affordances(self) -> Sequence[AgentTurn]:
@@ -183,7 +203,8 @@ class McpEnv:
             return ()
         safe = [tool for tool in server.tools if reads_only(tool)]
         tools = safe if safe and self._task is None and self._turns < LOOKS_FIRST else list(server.tools)
-        draw = Random(f"{self._settings.explored_seed} {self._turns} {self._state_key()}")
+        seed = self._settings.explored_seed if self._task is None else 0  # it tells explorations apart, and nothing else
+        draw = Random(f"{seed} {self._turns} {self._state_key()}")
         return [AgentTurn(tool_calls=(call,)) for call in proposed([schema_of(tool) for tool in tools], self._facts(), draw)]
 
     async def facts(self) -> Facts:
@@ -214,6 +235,19 @@ def refusal() -> type[Exception]:
     """What the library raises for a call that the server turned down."""
     found: type[Exception] = imported(EXTRA, "mcp:MCPError")
     return found
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects lie in one another; without recursion, as a model may write any depth."""
+    depth, layer = 0, [value]
+    while layer := [one for each in layer if isinstance(each, dict | list) for one in (each.values() if isinstance(each, dict) else each)]:
+        depth += 1
+    return depth
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _read(result: Any) -> tuple[str, bool]:

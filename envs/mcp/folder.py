@@ -1,9 +1,11 @@
 """A folder as state: its facts, what it weighs, and the whole of it as bytes and back."""
 
 import io
+import os
 import shutil
 import tarfile
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -11,47 +13,65 @@ from urllib.parse import quote
 
 import msgspec
 
+from envs.mcp.tables import TABLE, column, is_database, table_facts
+from envs.mcp.walk import TooLargeError, emptied, entries
 from schemas.canonical import canonical_json, content_hash, digest
 from schemas.check import Facts, Scalar
+from schemas.errors import ConfigError
+from synth.confinement import hand_over
 
+PATH, FILE = "@path", "@file"
+PLACES = (f"file/*/{PATH}", f"folder/*/{PATH}", f"record/*/{FILE}", f"row/*/{TABLE}", f"table/*/{TABLE}")
+"""Facts that say where a row stands: they come and go with the row's others."""
 LONGEST_TEXT = 16_384
 """Bytes of a file whose content is a fact as it stands; of a longer one its digest is."""
-MOST_FILES = 5000
-
-
-class TooLargeError(Exception):
-    """A folder holds more than a world may."""
 
 
 def facts_of(folder: Path, ignore: Sequence[str]) -> Facts:
-    """`file/<path>/content` (`digest` of binary and long ones), `folder/<path>/is`, and of JSON lines `record/<path>:<hash>/<field>`.
+    """`file/<path>/content` (`digest` of binary and long ones, `link` and `is` of what is none), `folder/<path>/is`, of JSON lines
+    `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/tables.py` says.
 
-    Paths are percent-encoded. A record's key is the hash of its content, so that the order of lines is no fact.
+    Paths are percent-encoded. A record's key is the hash of its content, so that the order of lines is no fact. Each row also says where
+    it stands, in a column of its own (`PLACES`): what is new is known by its columns alone. The field `id` is `@id`, as the column `id` of
+    a row is its key.
+    Raises `TooLargeError` as `entries` does.
     """
     found: dict[str, Scalar] = {}
-    for path in _paths(folder, ignore):
-        name = quote(path.relative_to(folder).as_posix(), safe="")
-        if path.is_symlink():
-            found[f"file/{name}/link"] = path.readlink().as_posix()
-        elif path.is_dir():
-            found[f"folder/{name}/is"] = "there"
+    for entry in entries(folder):
+        if any(fnmatch(entry.path, pattern) for pattern in ignore):
+            continue
+        name = quote(os.fsencode(entry.path), safe="")
+        if entry.kind == "folder":
+            found |= {f"folder/{name}/is": "there", f"folder/{name}/{PATH}": name}
+        elif entry.kind == "file":
+            found |= _file_facts(name, entry.content())
+        elif entry.kind == "link":
+            found |= _file(name, "link", os.fsencode(entry.target()).decode("utf-8", "backslashreplace"))
         else:
-            found |= _file_facts(name, path.read_bytes())
+            found |= _file(name, "is", entry.kind)
     return found
+
+
+def _file(name: str, column: str, value: Scalar) -> dict[str, Scalar]:
+    return {f"file/{name}/{column}": value, f"file/{name}/{PATH}": name}
 
 
 def _file_facts(name: str, blob: bytes) -> dict[str, Scalar]:
     if name.endswith(".jsonl"):
         rows = _records(blob)
         if rows is not None:
-            return {f"record/{name}:{key}/{field}": value for key, row in rows.items() for field, value in row.items()}
+            placed = {key: {FILE: name, **row} for key, row in rows.items()}
+            facts = {f"record/{name}:{key}/{field}": value for key, row in placed.items() for field, value in row.items()}
+            return facts | _file(name, "is", "records")
+    if is_database(blob) and (tables := table_facts(name, blob)) is not None:
+        return tables | _file(name, "is", "database")
     try:
         text = blob.decode() if len(blob) <= LONGEST_TEXT else None
     except UnicodeDecodeError:
         text = None
     if text is None or "\0" in text:
-        return {f"file/{name}/digest": digest(blob)}
-    return {f"file/{name}/content": text}
+        return _file(name, "digest", digest(blob))
+    return _file(name, "content", text)
 
 
 def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
@@ -65,9 +85,10 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
         except (msgspec.DecodeError, RecursionError):
             return None
         row = {
-            name: one if isinstance(one, str | int | float | bool | None) else canonical_json(one).decode() for name, one in value.items()
+            column(name): one if isinstance(one, str | int | float | bool | None) else canonical_json(one).decode()
+            for name, one in value.items()
         }
-        if not row or any("/" in name or not name for name in row):
+        if not row or any("/" in name or not name or name.startswith("@") for name in value):
             return None
         key = content_hash(value)
         copies = sum(other.partition("#")[0] == key for other in rows)
@@ -75,62 +96,67 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
     return rows
 
 
-def _scalar(value: Any) -> Scalar:
-    return value if isinstance(value, str | int | float | bool | None) else canonical_json(value).decode()
-
-
-def weight(folder: Path) -> int:
-    """Bytes that a folder's files take; files that go while it is looked at count nothing."""
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += 0 if path.is_symlink() or path.is_dir() else path.stat().st_size
-        except OSError:
-            continue
-    return total
-
-
 def packed(folder: Path) -> bytes:
-    """Everything in a folder; the same content gives the same bytes."""
+    """Everything in a folder but sockets; the same content gives the same bytes. Raises `TooLargeError` as `entries` does."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for path in sorted(folder.rglob("*")):
-            tar.add(path, path.relative_to(folder).as_posix(), recursive=False, filter=_plain)
+        for entry in entries(folder):
+            info = tarfile.TarInfo(entry.path)
+            info.mode = entry.seen.st_mode & 0o777
+            if entry.kind == "file":
+                content = entry.content()
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+            elif entry.kind in _TYPES:
+                info.type = _TYPES[entry.kind]
+                info.linkname = entry.target() if entry.kind == "link" else ""
+                tar.addfile(info)
     return buffer.getvalue()
 
 
-def unpacked(blob: bytes, folder: Path) -> None:
-    """Puts what `packed` gave into an emptied folder."""
-    emptied(folder)
-    with tarfile.open(fileobj=io.BytesIO(blob)) as tar:
-        tar.extractall(folder, filter="tar")
+_TYPES = {"folder": tarfile.DIRTYPE, "link": tarfile.SYMTYPE, "pipe": tarfile.FIFOTYPE}
 
 
-def emptied(folder: Path) -> None:
-    """Leaves the folder itself, with nothing in it."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+def unpacked(blob: bytes, folder: Path, *, owned: bool = False) -> None:
+    """Puts what `packed` gave into a folder, in place of what it holds; `owned`: by the user that works in it.
+
+    It is laid out beside the folder, where nobody works, and moved.
+    """
+    beside = Path(tempfile.mkdtemp(prefix="synth-start-", dir=folder.parent))
+    try:
+        with tarfile.open(fileobj=io.BytesIO(blob)) as tar:
+            tar.extractall(beside, filter="tar")
+        if owned:
+            hand_over(beside, of=folder)
+        emptied(folder)
+        for path in beside.iterdir():
+            path.rename(folder / path.name)
+    finally:
+        emptied(beside)
+        beside.rmdir()
+
+
+def removed(folder: Path) -> None:
+    """Takes a world's folder away; what cannot be is left to the system's own cleaning of temporary files."""
+    try:
+        emptied(folder)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        folder.rmdir()
+
+
+def start_content(start: Path | None) -> bytes | None:
+    """What a start folder holds, packed. Raises `ConfigError` where it is more than a world may hold."""
+    try:
+        return None if start is None else packed(start)
+    except TooLargeError as error:
+        raise ConfigError(f"{start}: as a start folder, {error}; leave out what no task needs") from error
+    except OSError as error:
+        raise ConfigError(f"{start}: the start folder cannot be read: {error}") from error
 
 
 def start_digest(start: Path | None) -> str:
-    """What a start folder holds, in one hash."""
-    return content_hash([]) if start is None else digest(packed(start))
-
-
-def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    info.mtime = info.uid = info.gid = 0
-    info.uname = info.gname = ""
-    info.mode &= 0o777
-    return info
-
-
-def _paths(folder: Path, ignore: Sequence[str]) -> Iterator[Path]:
-    for at, path in enumerate(sorted(folder.rglob("*"))):
-        if at >= MOST_FILES:
-            raise TooLargeError(f"the world's folder holds more than {MOST_FILES} files")
-        name = path.relative_to(folder).as_posix()
-        if not any(fnmatch(name, pattern) for pattern in ignore):
-            yield path
+    """What a start folder holds, in one hash. Raises as `start_content`."""
+    content = start_content(start)
+    return content_hash([]) if content is None else digest(content)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from envs.fact_pattern import matches
+from envs.mcp.folder import PLACES
 from envs.mcp.settings import McpSettings
 from schemas.check import Facts, Scalar
 from schemas.reverse import Draft, NoGoal, Window
@@ -23,6 +24,8 @@ def write_goal(window: Window) -> Draft | NoGoal:
     for row in sorted(before.keys() | after.keys()):
         if before.get(row) == after.get(row):
             continue
+        if "%" in row[1] and "\ufffd" in unquote(row[1]):  # a name that is no text
+            return NoGoal("content_not_tellable")
         sentence = _gone(row, before[row]) if row not in after else _there(row, after[row], known=row in before)
         if sentence is None:
             return NoGoal("content_not_tellable")
@@ -43,7 +46,8 @@ def _rows(facts: Facts, free: tuple[str, ...]) -> Rows:
     for path, value in facts.items():
         if not any(matches(pattern, path) for pattern in free):
             table, key, column = path.split("/", 2)
-            rows[(table, key)][column] = value
+            if not any(matches(pattern, path) for pattern in PLACES):
+                rows[(table, key)][column.removeprefix("@")] = value
     return rows
 
 
@@ -53,6 +57,12 @@ def _there(row: tuple[str, str], columns: Mapping[str, Scalar], *, known: bool) 
         return f"There is to be a folder {unquote(key)}."
     if table == "record":
         return f"In {unquote(key.partition(':')[0])} there is to be a record with {_fields(columns)}."
+    if table == "row":
+        return f"In {_table(key)} there is to be a row with {_fields(columns)}."
+    if table == "table":
+        return None if known or set(columns) != {"columns"} else f"There is to be a {_table(key)} with the columns {columns['columns']}."
+    if columns.get("is") in ("records", "database"):
+        return f"The file {unquote(key)} is to be there."
     if set(columns) != {"content"}:
         return None
     is_to = "is to hold exactly" if known else "is to be made, holding exactly"
@@ -60,14 +70,28 @@ def _there(row: tuple[str, str], columns: Mapping[str, Scalar], *, known: bool) 
     return f"The file {unquote(key)} {is_to} this text, given as a JSON string: {text}."
 
 
-def _gone(row: tuple[str, str], columns: Mapping[str, Scalar]) -> str:
+def _table(key: str) -> str:
+    file, title = key.split(":")[:2]
+    return f"table {unquote(title)} of {unquote(file)}"
+
+
+def _gone(row: tuple[str, str], columns: Mapping[str, Scalar]) -> str | None:
     table, key = row
     if table == "record":
         return f"The record with {_fields(columns)} is to be gone from {unquote(key.partition(':')[0])}."
+    if table == "row":
+        return f"The row with {_fields(columns)} is to be gone from {_table(key)}."
+    if table == "table":
+        return f"There is to be no {_table(key)} any more." if "columns" in columns else None
     return f"The {table} {unquote(key)} is to be gone."
 
 
 def _fields(columns: Mapping[str, Scalar]) -> str:
-    told = [f"{name} {json.dumps(value, ensure_ascii=False)}" if isinstance(value, str) and value[:1] not in "[{" else f"{name} {value}"
-            for name, value in sorted(columns.items())]  # fmt: skip
+    told = [f"{name} {_value(value)}" for name, value in sorted(columns.items())]
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+def _value(value: Scalar) -> str:
+    if value is None:
+        return "null"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) and value[:1] not in "[{" else str(value)

@@ -2,10 +2,10 @@
 
 import asyncio
 import atexit
-import shutil
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from envs.mcp.folder import removed
 from envs.mcp.server import McpServer
 from envs.mcp.settings import McpSettings
 
@@ -22,14 +22,14 @@ def lent(settings: McpSettings) -> Kept | None:
         server, folder = kept.pop()
         if server.lives:
             return server, folder
-        shutil.rmtree(folder, ignore_errors=True)
+        removed(folder)
     return None
 
 
 def given_back(settings: McpSettings, server: McpServer, folder: Path) -> bool:
     """Keeps a server for the next episode, where it may be kept and not too many are."""
     kept = _of_this_loop().setdefault(_key(settings), [])
-    if not settings.stateless or not server.lives or len(kept) >= MOST:
+    if not settings.stateless or not server.lives or not server.alone or len(kept) >= MOST:
         return False
     kept.append((server, folder))
     _FOLDERS.add(folder)
@@ -47,4 +47,4 @@ def _of_this_loop() -> dict[str, list[Kept]]:
 @atexit.register
 def _removed() -> None:
     for folder in _FOLDERS:
-        shutil.rmtree(folder, ignore_errors=True)
+        removed(folder)

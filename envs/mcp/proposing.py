@@ -6,6 +6,8 @@ from random import Random
 from typing import Any
 from urllib.parse import unquote
 
+from envs.mcp.folder import FILE
+from envs.mcp.statements import PARAMETERS, Tables, statement
 from schemas.check import Facts
 from schemas.trajectory import ToolCall, ToolSchema
 from synth.confinement import INSIDE
@@ -24,6 +26,7 @@ def proposed(tools: Sequence[ToolSchema], facts: Facts, draw: Random, root: str 
         function = tool["function"]
         seen: set[str] = set()
         for _ in range(PER_TOOL):
+            known.tool = function["name"]
             arguments = _value(function["name"], function.get("parameters") or {}, known, draw, 0)
             text = json.dumps(arguments if isinstance(arguments, dict) else {}, ensure_ascii=False, sort_keys=True)
             if text not in seen:
@@ -33,16 +36,18 @@ def proposed(tools: Sequence[ToolSchema], facts: Facts, draw: Random, root: str 
 
 
 class _Known:
-    """Values that a call can name: paths that are there, and what stands under each field of a record."""
+    """Values that a call of `tool` can name: paths that are there, what stands under each field of a record, and in tables."""
 
     def __init__(self, facts: Facts, root: str) -> None:
+        self.tool = ""
+        self.tables = Tables(facts)
         self.files = sorted({f"{root}/{unquote(path.split('/')[1])}" for path in facts if path.startswith("file/")})
         self.folders = [root, *sorted({f"{root}/{unquote(path.split('/')[1])}" for path in facts if path.startswith("folder/")})]
         self.texts = sorted({str(value) for path, value in facts.items() if path.startswith("file/") and path.endswith("/content")})
         self.fields: dict[str, list[str]] = {}
         for path, value in facts.items():
-            if path.startswith("record/") and isinstance(value, str):
-                self.fields.setdefault(path.rpartition("/")[2], []).append(value)
+            if path.startswith("record/") and isinstance(value, str) and not path.endswith(f"/{FILE}"):
+                self.fields.setdefault(path.rpartition("/")[2].removeprefix("@"), []).append(value)
 
 
 def _value(name: str, schema: Mapping[str, Any], known: _Known, draw: Random, depth: int) -> Any:
@@ -81,6 +86,10 @@ def _properties(schema: Mapping[str, Any], known: _Known, draw: Random, depth: i
 def _text(name: str, known: _Known, draw: Random) -> str:
     """A text for a parameter of that name: a path for paths, what stands in that field elsewhere, else words."""
     lowered = name.lower()
+    if lowered in PARAMETERS and known.tables.titles:
+        return statement(known.tool, known.tables, WORDS, draw)
+    if "table" in lowered and known.tables.titles:
+        return draw.choice(known.tables.titles)
     if any(hint in lowered for hint in ("path", "file", "dir", "source", "destination", "repo", "uri")):
         fresh = f"{draw.choice(known.folders)}/{draw.choice(WORDS)}{draw.choice(('.txt', '.md', ''))}"
         there = [*known.files, *known.folders]

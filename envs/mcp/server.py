@@ -2,29 +2,40 @@
 
 import asyncio
 import os
+import re
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from envs.mcp.folder import TooLargeError, weight
+from envs.mcp.connection import EXTRA, Connection, connected
 from envs.mcp.settings import McpSettings
+from envs.mcp.walk import TooLargeError, weight
+from schemas.errors import ConfigError
+from schemas.outcome import Fault
 from schemas.trajectory import ToolSchema
 from synth.boundary import imported
-from synth.confinement import confined_command
+from synth.confinement import LOOK_S, Held, confined_command, held, tree
 
-LOOK_S = 0.5
-"""How often the folder is weighed while a call runs."""
-END_S = 3.0
+END_S = 5.0
 CONNECTION_CLOSED = -32000
 """The library's code for a connection that is gone."""
-_LIBRARY = ("mcp:ClientSession", "mcp:StdioServerParameters", "mcp.client.stdio:stdio_client")
+MOST_TOOLS = 2000
 LONGEST_WORDS = 300
-EXTRA = "the library of MCP worlds (pip install 'synth-trajectories[mcp]')"
+_TELLING = re.compile(r"^.*\b(?:\w*Error|\w*Exception|error|panic|fatal)\b.*$", re.MULTILINE)
+"""The line of a server's last words that says most."""
 
 
 class ServerError(Exception):
-    """The server died, or did not answer in time; what it said last on stderr stands in the message."""
+    """The server died, or did not answer in time; what it said last on stderr stands in the message.
+
+    `fault`: what may be different in another try (that it starts, that it answers in time) is no fault of the world.
+    """
+
+    def __init__(self, words: str, fault: Fault = Fault.ENVIRONMENT) -> None:
+        super().__init__(words)
+        self.fault = fault
 
 
 class McpServer:
@@ -35,65 +46,96 @@ class McpServer:
         self._folder = folder
         self._session: Any = None
         self._task: asyncio.Task[None] | None = None
+        self._watch: asyncio.Task[str] | None = None
         self._stop = asyncio.Event()
         self._said: IO[str] | None = None
+        self._connection: Connection | None = None
+        self._processes = 0
         self.tools: tuple[Any, ...] = ()
 
     async def start(self) -> None:
-        """Starts the server and reads its tools. Raises `ServerError`, and `ConfigError` where confinement or the library is missing."""
+        """Starts the server and reads its tools. Raises `ServerError`, and `ConfigError` where it has no tools, and where confinement
+        or the library is missing."""
         command = list(self._settings.command)
         if not self._settings.unconfined:
             settings, shown = self._settings, self._settings.shown
             command = confined_command(
                 command, folder=self._folder, limits=settings.limits, read_only=shown, environment=settings.environment
             )
-        library = [
-            imported(EXTRA, target) for target in ("mcp:ClientSession", "mcp:StdioServerParameters", "mcp.client.stdio:stdio_client")
-        ]
+        client = imported(EXTRA, "mcp:ClientSession")
         self._stop = asyncio.Event()
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by `end`
         ready = asyncio.Event()
-        self._task = asyncio.create_task(self._live(command, library, ready))
+        self._task = asyncio.create_task(self._live(command, client, ready))
         waiting = asyncio.create_task(ready.wait())
-        await asyncio.wait({waiting, self._task}, timeout=self._settings.start_s, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
+        try:
+            await asyncio.wait({waiting, self._task}, timeout=self._settings.start_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
         if not ready.is_set():
-            problem = self._problem("was not ready in time" if not self._task.done() else "did not start")
+            problem = self._problem("was not ready in time" if not self._task.done() else "did not start", Fault.INFRASTRUCTURE)
             await self.end()
             raise problem
+        if not self.tools:
+            await self.end()
+            left = f" but those that `without` leaves out ({', '.join(self._settings.without)})" if self._settings.without else ""
+            raise ConfigError(f"the MCP server {self._named!r} lists no tools{left}: nothing can be done with it")
+        self._processes = self._count()
+        self._watch = asyncio.create_task(self._outgrown())
 
     @property
     def lives(self) -> bool:
         """Whether it can be asked."""
         return self._task is not None and not self._task.done()
 
-    async def _live(self, command: list[str], library: list[Any], ready: asyncio.Event) -> None:
-        client, parameters, over_stdio = library
-        environment = {"PATH": os.environ.get("PATH", ""), **self._settings.environment} if self._settings.unconfined else {}
-        server = parameters(command=command[0], args=command[1:], env=environment, cwd=str(self._folder))
-        async with over_stdio(server, errlog=self._said) as (reading, writing), client(reading, writing) as session:
-            await session.initialize()
-            self.tools = tuple(tool for tool in await _tools(session) if tool.name not in self._settings.without)
-            self._session = session
-            ready.set()
-            await self._stop.wait()
+    @property
+    def alone(self) -> bool:
+        """Whether no process is left of what the calls started."""
+        return self._count() <= self._processes
+
+    @property
+    def _named(self) -> str:
+        return " ".join(self._settings.command)[:120]
+
+    def _count(self) -> int:
+        return len(tree(self._connection.process.pid)) if self._connection is not None else 0
+
+    def _held(self) -> Held:
+        return held(self._connection.process.pid) if self._connection is not None else Held(0, 0)
+
+    async def _live(self, command: list[str], client: Any, ready: asyncio.Event) -> None:
+        environment = {"PATH": os.environ.get("PATH", "")}
+        if self._settings.unconfined:
+            environment |= {"HOME": str(self._folder), "LANG": "C.UTF-8", **self._settings.environment}
+        if self._said is None:
+            raise RuntimeError("the server was ended before it was started")
+        async with connected(command, environment, self._folder, self._said) as line:
+            self._connection = line
+            async with client(*line.streams) as session:
+                await session.initialize()
+                self.tools = tuple(tool for tool in await _tools(session) if tool.name not in self._settings.without)
+                self._session = session
+                ready.set()
+                await self._stop.wait()
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The tool's result. Raises what the session raises for a refused call, `ServerError` where no answer comes, and
-        `TooLargeError` beyond the disk limit; after both the server is ended."""
-        if self._task is None or self._task.done():
+        `TooLargeError` beyond the limits of disk and memory; after both the server is ended."""
+        if self._task is None or self._task.done() or self._watch is None:
             raise self._problem("is not running")
         answer = asyncio.ensure_future(self._session.call_tool(name, dict(arguments)))
-        watch = asyncio.create_task(self._grown())
         try:
-            await asyncio.wait({answer, watch, self._task}, timeout=self._settings.call_s, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            watch.cancel()
-        if weight(self._folder) > self._settings.limits.disk_mb << 20:
+            await asyncio.wait({answer, self._watch, self._task}, timeout=self._settings.call_s, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            answer.cancel()
+            raise
+        too_much = self._watch.result() if self._watch.done() else self._disk()
+        if too_much:
             await self._abandon(answer)
-            raise TooLargeError(f"the world's folder holds more than {self._settings.limits.disk_mb} MB")
+            raise TooLargeError(too_much)
         if not answer.done():
-            problem = self._problem("died" if self._task.done() else f"gave no answer in {self._settings.call_s:g} s")
+            late = (f"gave no answer in {self._settings.call_s:g} s", Fault.TIMEOUT)
+            problem = self._problem("died") if self._task.done() else self._problem(*late)
             await self._abandon(answer)
             raise problem
         lost = answer.exception()
@@ -108,47 +150,73 @@ class McpServer:
         await asyncio.wait({answer})
         await self.end()
 
-    async def _grown(self) -> None:
-        """Returns when the folder is larger than it may be."""
-        while weight(self._folder) <= self._settings.limits.disk_mb << 20:  # noqa: ASYNC110 - nobody tells when a folder grows
+    async def _outgrown(self) -> str:
+        """Returns when the processes, or the folder, hold more than they may: what, for the agent to read."""
+        while True:
             await asyncio.sleep(LOOK_S)
+            found = self._held()
+            limits = self._settings.limits
+            if found.memory > limits.memory_mb << 20:
+                return f"the processes together hold more than {limits.memory_mb} MB of memory"
+            if too_much := self._disk(found.deleted):
+                return too_much
+
+    def _disk(self, deleted: int = 0) -> str:
+        most = self._settings.limits.disk_mb
+        try:
+            return f"the world's folder holds more than {most} MB" if weight(self._folder) + deleted > most << 20 else ""
+        except TooLargeError as error:
+            return str(error)
 
     async def end(self) -> None:
         """Ends the session, its process and what that started."""
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.cancel()
         task, self._task = self._task, None
         if task is not None:
             self._stop.set()
             await asyncio.wait({task}, timeout=END_S)
             task.cancel()
             await asyncio.wait({task})
+            with suppress(asyncio.CancelledError):
+                task.exception()  # told already, in the error of the call or of the start
         if self._said is not None:
             self._said.close()
             self._said = None
 
-    def _problem(self, what: str) -> ServerError:
+    def _problem(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> ServerError:
         """With the server's own last words."""
         task = self._task
         error = task.exception() if task is not None and task.done() and not task.cancelled() else None
         cause = f": {_first(error)}" if error is not None else ""
+        amiss = f"; it {self._connection.amiss}" if self._connection is not None and self._connection.amiss else ""
         words = ""
         if self._said is not None:
-            self._said.seek(0)
-            words = " ".join(self._said.read()[-LONGEST_WORDS:].split())
-        return ServerError(
-            f"the MCP server {' '.join(self._settings.command)[:120]!r} {what}{cause}{f'; it said: {words}' if words else ''}"
-        )
+            size = self._said.seek(0, os.SEEK_END)
+            self._said.seek(max(0, size - 20 * LONGEST_WORDS))
+            words = _telling(self._said.read())
+        return ServerError(f"the MCP server {self._named!r} {what}{cause}{amiss}{f'; it said: {words}' if words else ''}", fault)
+
+
+def _telling(text: str) -> str:
+    """The line that names an error, where there is one, else the end."""
+    lines = _TELLING.findall(text)
+    return " ".join(lines[-1].split())[:LONGEST_WORDS] if lines else " ".join(text[-LONGEST_WORDS:].split())
 
 
 async def _tools(session: Any) -> tuple[Any, ...]:
-    """All pages of the server's tools, in its order."""
+    """All pages of the server's tools, in its order. Raises `ValueError` for pages without an end."""
     found: list[Any] = []
-    cursor = None
+    page = await session.list_tools()
+    pages = imported(EXTRA, "mcp.types:PaginatedRequestParams")
     while True:
-        page = await session.list_tools() if cursor is None else await session.list_tools(cursor=cursor)
         found += page.tools
-        cursor = getattr(page, "next_cursor", None) or getattr(page, "nextCursor", None)
-        if not cursor:
+        if not page.next_cursor:
             return tuple(found)
+        if len(found) > MOST_TOOLS:
+            raise ValueError(f"it lists more than {MOST_TOOLS} tools")
+        page = await session.list_tools(params=pages(cursor=page.next_cursor))
 
 
 def schema_of(tool: Any) -> ToolSchema:

@@ -15,7 +15,8 @@ class McpSettings(BaseModel):
 
     `folder`: the start state, copied for each episode; without one it begins empty. `read_only`: what the server needs beside the system
     (its code). `without`: tools that are neither shown nor answered, such as those that tell the time. `masked`: regular expressions
-    whose matches in answers the agent sees as `<...>`: what differs from run to run. `ignore`: files that are no state. `stateless`:
+    whose matches in answers the agent sees as `<...>`: what differs from run to run. `refused`: regular expressions that tell an error from
+    an answer, for servers that do not say so themselves. `ignore`: files that are no state. `stateless`:
     the server keeps nothing in memory, and need not be started anew for each episode. `free`: fact patterns that a right solution may
     change. `task_file`: goals of your own (docs/mcp.md).
     `digest` of the start folder is set where tasks are made, and compared at each reset.
@@ -26,6 +27,7 @@ class McpSettings(BaseModel):
     command: tuple[str, ...] = Field(min_length=1)
     without: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     folder: str | None = None
     read_only: tuple[str, ...] = ()
     environment: dict[str, str] = {}
@@ -48,7 +50,7 @@ class McpSettings(BaseModel):
             raise ValueError("give a list: the program and its arguments, for instance [npx, server, /world]")
         return value
 
-    @field_validator("masked")
+    @field_validator("masked", "refused")
     @classmethod
     def _regular(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:

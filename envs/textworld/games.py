@@ -57,6 +57,12 @@ def _folder(config: TextWorldConfig, seed: int) -> Path:
     return state_folder() / "textworld" / content_hash([made_by, config.of_the_game(), seed])
 
 
+def _worker_environment() -> dict[str, str]:
+    """What the generator and its compiler need, and nothing else: no key of ours reaches a world's process."""
+    handed_on = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
+    return {**handed_on, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": "0"}
+
+
 def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
     """Makes games in one worker, which gives each its place once it is whole: others see all of it or nothing."""
     root = state_folder() / "textworld"
@@ -68,7 +74,7 @@ def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
         [sys.executable, "-c", _WORKER],
         input=b"\n".join(msgspec.json.encode(Order(config.of_the_game(), seed, str(folder))) for folder, seed in missing.items()),
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": "0"},
+        env=_worker_environment(),
         check=False,
     )
     if worker.returncode != 0:

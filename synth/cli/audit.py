@@ -6,9 +6,12 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from schemas.task import Task
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_TASKS = 100_000
@@ -32,6 +35,7 @@ def _amount(name: str, what: str) -> Callable[[F], F]:
 @click.command()
 @click.argument("env", metavar="ENV")
 @click.option("--tasks", default=20, show_default=True, type=click.IntRange(1, MOST_TASKS), help="How many tasks to ask about.")
+@click.option("--from", "run", metavar="RUN", help="Ask about tasks of this run, with their settings, in place of the world's own.")
 @click.option("--seed", default=7, show_default=True, help="Seed of the tasks and of every policy.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the world, e.g. --set turns=3.")
 @click.option("--only", multiple=True, metavar="QUESTION", help="Ask only this question; may be given several times.")
@@ -44,6 +48,7 @@ def _amount(name: str, what: str) -> Callable[[F], F]:
 def audit(
     env: str,
     tasks: int,
+    run: str | None,
     seed: int,
     settings: tuple[str, ...],
     only: tuple[str, ...],
@@ -61,6 +66,7 @@ def audit(
     \b
     Example:  synth audit storefront
               synth audit echo --set turns=3 --html audit.html
+              synth audit mcp --from runs/files
     """
     from envs.audit.audit import audit as ask
     from envs.audit.questions import QUESTIONS
@@ -77,7 +83,8 @@ def audit(
         raise ConfigError(f"--only {unknown[0]}: not a question; known: {', '.join(known)}")
     chosen = [question for question in QUESTIONS if not only or question.name in only]
     found = world(env)
-    config = world_settings(env, settings)
+    given = _tasks_of(run, env, tasks) if run is not None else []
+    config = world_settings(env, settings, given[0].env_config if given else None)
     if html is not None and not html.parent.is_dir():
         raise ConfigError(f"--html {html}: there is no folder {html.parent}")
     if not -(2**63) <= seed < 2**63:
@@ -92,12 +99,12 @@ def audit(
     amounts = {"--call-ms": call_ms, "--episode-mb": episode_mb, "--limit-s": limit_s}
     limits = Limits(call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s)
     try:
-        report = asyncio.run(ask(found, config, seed=seed, tasks=tasks, limits=limits, questions=chosen, say=say))
+        report = asyncio.run(ask(found, config, seed=seed, tasks=tasks, limits=limits, questions=chosen, say=say, given=given))
     finally:
         progress.stop()
     if html is not None:
         try:
-            html.write_text(page(report, _command(env, tasks, seed, settings, only, amounts)), encoding="utf-8")
+            html.write_text(page(report, _command(env, tasks, run, seed, settings, only, amounts)), encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"--html {html}: cannot be written: {error.strerror}") from error
     if as_json:
@@ -108,9 +115,25 @@ def audit(
         raise SystemExit(1)
 
 
-def _command(env: str, tasks: int, seed: int, settings: Sequence[str], only: Sequence[str], amounts: Mapping[str, float]) -> str:
+def _tasks_of(run: str, env: str, most: int) -> "list[Task]":
+    """The first tasks of a run in an environment, by id. Raises `ConfigError` where it has none."""
+    from schemas.errors import ConfigError
+    from synth.ledger.ledger import Ledger
+
+    ledger = Ledger(run)
+    wanted = sorted(identity for identity, name in ledger.task_ids().items() if name == env)[:most]
+    if not wanted:
+        raise ConfigError(f"--from {run}: the run has no tasks of {env}")
+    found = ledger.tasks(wanted)
+    return [found[identity] for identity in wanted]
+
+
+def _command(
+    env: str, tasks: int, run: str | None, seed: int, settings: Sequence[str], only: Sequence[str], amounts: Mapping[str, float]
+) -> str:
     """The command that gives the same report."""
     words = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
+    words += ["--from", run] if run is not None else []
     words += [word for setting in settings for word in ("--set", setting)]
     words += [word for question in only for word in ("--only", question)]
     words += [word for name, value in amounts.items() if value != AMOUNTS[name] for word in (name, repr(value).removesuffix(".0"))]

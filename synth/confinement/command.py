@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.errors import ConfigError
+from synth.confinement.system_calls import program_file
 
 INSIDE = "/world"
 """Where the writable folder stands inside."""
@@ -17,11 +18,13 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/mime.types")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _NEEDED = ("bwrap", "prlimit")
+_FILTER_FD = 9
 
 
 class Limits(BaseModel):
-    """Of one confined process tree. `memory_mb` is each process's own writable memory, `file_mb` one file's size, `disk_mb` that of the
-    whole folder (looked at while a call runs, see `synth.confinement.folder`), `cpu_s` each process's computing time."""
+    """Of one confined process tree. `memory_mb` is each process's own writable memory, and what all of them hold together
+    (`synth/confinement/processes.py` looks at it twice a second), `file_mb` one file's size, `disk_mb` that of the whole folder with
+    files that are deleted and still open (looked at likewise), `cpu_s` each process's computing time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,8 +72,9 @@ def confined_command(
     configuration = [argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)]
     variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})}
     return [
-        "/usr/bin/env", "-i", *_other_user(folder),
-        _place("bwrap"), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+        "/usr/bin/env", "-i", *_with_filter(), *_other_user(folder),
+        _place("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns", *_filter(),
+        "--die-with-parent", "--new-session", "--cap-drop", "ALL",
         "--uid", str(_UID), "--gid", str(_UID), "--hostname", "world", "--clearenv",
         *[argument for name, value in variables.items() for argument in ("--setenv", name, value)],
         *system, *configuration, "--proc", "/proc", "--dev", "/dev", "--size", str(limits.file_mb << 20), "--tmpfs", "/tmp",
@@ -78,6 +82,16 @@ def confined_command(
         "prlimit", f"--data={limits.memory_mb << 20}", f"--nproc={limits.processes}", f"--fsize={limits.file_mb << 20}",
         f"--nofile={limits.open_files}", f"--cpu={limits.cpu_s}", "--core=0", "--", *command,
     ]  # fmt: skip
+
+
+def _with_filter() -> list[str]:
+    """Opens the filter of system calls for bubblewrap, on a number that survives the start of a program."""
+    place = program_file()
+    return [] if place is None else ["/bin/sh", "-c", f'exec "$@" {_FILTER_FD}<"$0"', place]
+
+
+def _filter() -> list[str]:
+    return [] if program_file() is None else ["--seccomp", str(_FILTER_FD)]
 
 
 def _other_user(folder: Path) -> list[str]:
@@ -88,13 +102,15 @@ def _other_user(folder: Path) -> list[str]:
     return [_place("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
 
 
-def hand_over(folder: Path) -> int:
-    """Makes a folder and all in it the property of the user that works in it, where we are root; which user that is."""
+def hand_over(folder: Path, of: Path | None = None) -> int:
+    """Makes a folder and all in it the property of the user that works in it (in `of`), where we are root; which user that is."""
     if os.geteuid() != 0:
         return os.geteuid()
-    user = _FIRST_UID + folder.stat().st_ino % _UIDS
-    for path in [folder, *folder.rglob("*")]:
-        os.chown(path, user, user, follow_symlinks=False)
+    user = _FIRST_UID + (of or folder).stat().st_ino % _UIDS
+    os.chown(folder, user, user, follow_symlinks=False)
+    for _, folders, files, place in os.fwalk(folder):  # by descriptor: no link that appears meanwhile is followed
+        for name in [*folders, *files]:
+            os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
     return user
 
 

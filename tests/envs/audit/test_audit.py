@@ -176,3 +176,49 @@ def test_pass_rates_tell_expert_from_misconceptions():
     rates = {row[0]: row[3] for row in table(report_on(WORLD, "bots"), "Pass rates").rows}
     assert rates["do_nothing"] == rates["random_affordance"] == rates["refuse_all"] == rates["expert, stops_early"] == "0 %"
     assert rates["expert"] == "100 %"
+
+
+class Mistyped(EchoEnv):
+    """Answers one question with something else."""
+
+    where = ""
+
+    async def reset(self, task):
+        opening = await super().reset(task)
+        return None if self.where == "reset" else opening
+
+    async def step(self, turn):
+        response = await super().step(turn)
+        texts = msgspec.structs.replace(response, observations=("text",))
+        return {"step": {"observations": []}, "observations": texts}.get(self.where, response)
+
+    async def check(self):
+        return True if self.where == "check" else await super().check()
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("reset", "reset returned NoneType, not an Opening"),
+        ("step", "step 0 returned dict, not a Response"),
+        ("observations", "step 0 returned observations[0]: Expected `object`, got `str`"),
+        ("check", "check returned bool, not a CheckResult"),
+    ],
+)
+def test_answers_of_the_wrong_type_are_told_once(where, said):
+    report = report_on(world(type("Mistyped", (Mistyped,), {"where": where})))
+    (answer,) = report.answers
+    assert answer.findings[0].detail == f"nothing can be asked: {said}"
+
+
+def test_a_world_that_cannot_be_opened_or_ends_the_process_is_told_once():
+    def opened(raised):
+        def init(self, *given):
+            raise raised
+
+        return type("Closed", (EchoEnv,), {"__init__": init})
+
+    (answer,) = report_on(world(opened(KeyError("no licence")))).answers
+    assert "raised KeyError: 'no licence'" in answer.result
+    (answer,) = report_on(world(opened(SystemExit(3)))).answers
+    assert "raised SystemExit: 3" in answer.result

@@ -6,14 +6,15 @@ from random import Random
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.echo_check import state_verdicts
-from envs.mcp.folder import emptied, facts_of, packed, start_digest, unpacked
+from envs.mcp.folder import facts_of, packed, start_digest, unpacked
 from envs.mcp.goals import write_goal
 from envs.mcp.proposing import proposed
 from envs.mcp.settings import McpSettings
+from envs.mcp.walk import emptied
 from envs.mcp.world import make_tasks
 from schemas.check import Check, Facts, RowPredicate
 from schemas.environment import Opening
@@ -45,7 +46,8 @@ def test_files_folders_and_records_are_facts_whose_paths_have_three_parts(tmp_pa
     assert facts["folder/a%20b/is"] == "there"
     assert facts["file/a%20b%2Fc.txt/content"] == "hi\n"
     assert "file/bin/digest" in facts
-    assert sorted(str(value) for path, value in facts.items() if path.startswith("record/")) == ["Ada", "Bob", "Bob", '["x"]']
+    records = [(path.rpartition("/")[2], value) for path, value in facts.items() if path.startswith("record/")]
+    assert sorted(str(value) for column, value in records if column != "@file") == ["Ada", "Bob", "Bob", '["x"]']
     assert not any("git" in path for path in facts)
     assert all(len(path.split("/")) == 3 for path in facts)
 
@@ -57,9 +59,10 @@ def test_lines_in_another_order_are_the_same_facts_and_a_file_that_is_no_json_li
     path.write_text('{"n": 2}\n{"n": 1}\n')
     assert facts_of(tmp_path, ()) == before
     path.write_text('{"n": 2}\nnot json')
-    assert facts_of(tmp_path, ()) == {"file/m.jsonl/content": '{"n": 2}\nnot json'}
+    assert facts_of(tmp_path, ()) == {"file/m.jsonl/content": '{"n": 2}\nnot json', "file/m.jsonl/@path": "m.jsonl"}
 
 
+@settings(max_examples=20)  # each makes and removes folders
 @given(
     st.dictionaries(
         st.text(alphabet="abcXYZ .-_%", min_size=1, max_size=8).filter(lambda n: n.strip(". ")), st.binary(max_size=40), max_size=5

@@ -1,18 +1,20 @@
-"""Two public MCP servers as worlds, confined: tasks from explorations, rollouts, audit; and servers that misbehave."""
+"""Public MCP servers as worlds, confined: two from npm, one from pip. Tasks from explorations, rollouts, audit."""
 
 import asyncio
 import json
 import os
 import shutil
+import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from envs.mcp.env import McpEnv
-from envs.mcp.server import McpServer, ServerError
 from envs.mcp.settings import McpSettings
 from schemas.environment import AgentTurn
 from schemas.errors import ConfigError
@@ -20,12 +22,13 @@ from schemas.flow import Flow
 from schemas.trajectory import ToolCall
 from synth.confinement import missing
 from synth.ledger.views import connect
-from tests.flow_files import run_flow
+from tests.flow_files import SYNTH, run_flow
 
-INSTALLED = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere")) / "node_modules"
+INSTALLED = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere"))
+PYTHON = "/usr/bin/python3"
 PLACE = Path(tempfile.gettempdir()) / f"synth-mcp-servers-{os.getuid()}"
-NODE_MODULES = PLACE / "node_modules"
 """A copy that any user may read: worlds run as another one."""
+NODE_MODULES, PACKAGES = PLACE / "node_modules", PLACE / "python"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
@@ -36,14 +39,25 @@ pytestmark = [
 @pytest.fixture(scope="module", autouse=True)
 def servers() -> Iterator[None]:
     PLACE.mkdir(mode=0o755, exist_ok=True)
-    shutil.copytree(INSTALLED, NODE_MODULES, symlinks=True, dirs_exist_ok=True)
+    for folder in (NODE_MODULES, PACKAGES):
+        if (INSTALLED / folder.name).exists():
+            shutil.copytree(INSTALLED / folder.name, folder, symlinks=True, dirs_exist_ok=True)
     yield
     shutil.rmtree(PLACE)
 
 
 def settings(server: str, **changes: Any) -> dict[str, Any]:
+    if server == "sqlite":
+        if not PACKAGES.exists():
+            pytest.skip("the server from pip is not installed: there is no /usr/bin/python3")
+        code = "from mcp_server_sqlite import main; main()"
+        own: dict[str, Any] = {"command": [PYTHON, "-c", code, "--db-path", "/world/shop.db"], "environment": {"PYTHONPATH": str(PACKAGES)}}
+        own |= {"read_only": [str(PACKAGES)], "without": ["append_insight"], "refused": ["^(Database error|Error):"], "stateless": True}
+        return own | changes
+    if not NODE_MODULES.exists():
+        pytest.skip("the servers from npm are not installed: there is no npm")
     script = NODE_MODULES / "@modelcontextprotocol" / f"server-{server}" / "dist" / "index.js"
-    own: dict[str, Any] = {"command": ["node", str(script), "/world"], "read_only": [str(NODE_MODULES)], "stateless": True}
+    own = {"command": ["node", str(script), "/world"], "read_only": [str(NODE_MODULES)], "stateless": True}
     if server == "filesystem":
         own |= {"without": ["get_file_info"], "masked": [r"\.[0-9a-f]{32}\.tmp"]}  # times, and names of temporary files
     if server == "memory":
@@ -75,18 +89,37 @@ def start(tmp_path: Path) -> Path:
              {"type": "entity", "name": "Grove", "entityType": "house", "observations": []},
              {"type": "relation", "from": "Ada", "to": "Grove", "relationType": "owns"}]  # fmt: skip
     (folder / "memory.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with closing(sqlite3.connect(folder / "shop.db")) as database:
+        database.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT)")
+        database.executemany("INSERT INTO customers VALUES (?, ?, ?)", [(1, "Ada", "Ghent"), (2, "Bo", "Turin"), (3, "Cleo", "Cork")])
+        database.commit()
     return folder
 
 
-@pytest.mark.parametrize("server", ["filesystem", "memory"])
+AUDITED = ("tasks", "determinism", "bots", "mutants", "alternatives", "errors", "upkeep")
+
+
+@pytest.mark.parametrize("server", ["filesystem", "memory", "sqlite"])
 def test_tasks_are_derived_and_played_and_what_was_played_can_be_executed_again(server: str, start: Path, tmp_path: Path) -> None:
-    run, reports, _ = run_flow(flow(server, start, 4), str(tmp_path / "run"))
+    place = str(tmp_path / "run")
+    run, reports, _ = run_flow(flow(server, start, 4), place)
     assert reports["reverse_task"]["verified"] >= 2, reports["reverse_task"]
     with connect(run.ledger) as connection:
         goals = connection.execute('SELECT goal, "check" FROM tasks').fetchall()
         verdicts = connection.execute("SELECT keep, reason, count(*) FROM decisions WHERE filter = 'reexecuted' GROUP BY ALL").fetchall()
     assert all(json.loads(check)["required"] for _, check in goals)
     assert {(keep, reason) for keep, reason, _ in verdicts} == {(True, "same")}, "the same acts give the same observations in a new server"
+    only = [word for question in AUDITED for word in ("--only", question)]
+    found = subprocess.run(
+        [*SYNTH, "audit", "mcp", "--from", place, "--tasks", "2", "--call-ms", "20000", "--limit-s", "400", *only, "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    audited = json.loads(found.stdout)
+    assert (found.returncode, audited["failed"], audited["tasks"]) == (0, [], 2), (audited["failed"], found.stderr)
+    asked = {part["name"]: part["passed"] for question in audited["questions"] for part in question["parts"]}
+    assert asked["mutants_are_killed"], "the gold calls of derived tasks stand in for an expert"
+    assert asked["other_strategies_pass"] is None
+    assert all(asked[name] for name in ("tasks_by_seed", "fresh_process", "instances_are_apart", "hostile_input", "facts_match_patterns"))
 
 
 def test_every_call_is_answered_and_a_snapshot_is_the_folder(start: Path) -> None:
@@ -107,7 +140,7 @@ def test_every_call_is_answered_and_a_snapshot_is_the_folder(start: Path) -> Non
         await env.step(call("write_file", path="/world/todo.txt", content="other"))
         await env.restore(aside)
         facts = await env.facts()
-        assert facts == {**before, "file/new.txt/content": "x"}
+        assert facts == {**before, "file/new.txt/content": "x", "file/new.txt/@path": "new.txt"}
         done = await env.step(AgentTurn("Done."))
         assert done.done
         assert (await env.step(call("read_file", path="/world/new.txt"))).observations[0].error
@@ -133,96 +166,16 @@ def test_the_start_folder_is_never_touched_and_a_changed_one_is_refused(start: P
     asyncio.run(played())
 
 
-SERVER = """
-import json, os, sys, time
-kind = sys.argv[1]
-tool = {"name": "go", "description": "", "inputSchema": {"type": "object", "properties": {}}}
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked.get("method") == "initialize":
-        found = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}}
-        found["serverInfo"] = {"name": "t", "version": "1"}
-    elif asked.get("method") == "tools/list":
-        found = {"tools": [tool]}
-    elif asked.get("method") == "tools/call":
-        if kind == "hangs": time.sleep(60)
-        if kind == "dies": print("going down", file=sys.stderr); os._exit(3)
-        if kind == "grows":
-            for i in range(200):
-                open(f"big{i}", "wb").write(bytes(1_000_000)); time.sleep(0.02)
-        text = json.dumps(sorted(os.environ)) if kind == "environment" else "ok"
-        found = {"content": [{"type": "text", "text": text}]}
-    else:
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": found}), flush=True)
-"""
+def test_a_world_that_makes_no_tasks_says_whence_to_take_some_and_one_that_does_not_start_why(tmp_path: Path) -> None:
+    def audited(*words: str) -> tuple[int, str]:
+        found = subprocess.run([*SYNTH, "audit", "mcp", *words, "-q"], capture_output=True, text=True, check=False)
+        return found.returncode, found.stdout + found.stderr
 
-
-def own(tmp_path: Path, kind: str) -> McpSettings:
-    folder = tmp_path / "code"
-    folder.mkdir(exist_ok=True)
-    (folder / "server.py").write_text(SERVER)
-    command = ["/usr/bin/python3", str(folder / "server.py"), kind]
-    raw = {"command": command, "read_only": [str(folder)], "call_s": 3, "limits": {"disk_mb": 20}}
-    return McpSettings.model_validate(raw)
-
-
-def reachable(tmp_path: Path) -> None:
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
-    tmp_path.chmod(0o755)
-
-
-@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="no python3 in /usr/bin")
-@pytest.mark.parametrize(("kind", "what"), [("hangs", "gave no answer in 3 s"), ("dies", "going down")])
-def test_a_server_that_hangs_or_dies_is_a_fault_that_says_so_and_the_next_episode_goes_on(tmp_path: Path, kind: str, what: str) -> None:
-    reachable(tmp_path)
-
-    async def played() -> None:
-        env = McpEnv(own(tmp_path, kind))
-        await env.reset(None)
-        with pytest.raises(ServerError, match=what):
-            await env.step(call("go"))
-        await env.reset(None)
-        await env.close()
-
-    asyncio.run(played())
-
-
-@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="no python3 in /usr/bin")
-def test_a_full_disk_is_an_error_that_the_agent_can_read(tmp_path: Path) -> None:
-    reachable(tmp_path)
-
-    async def played() -> None:
-        env = McpEnv(own(tmp_path, "grows"))
-        await env.reset(None)
-        answer = await env.step(call("go"))
-        assert (answer.observations[0].error, "The disk is full" in answer.observations[0].content) == (True, True)
-        await env.close()
-
-    asyncio.run(played())
-
-
-@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="no python3 in /usr/bin")
-def test_no_secret_of_ours_is_in_the_servers_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-123")
-    reachable(tmp_path)
-
-    async def played() -> None:
-        env = McpEnv(own(tmp_path, "environment"))
-        await env.reset(None)
-        answer = await env.step(call("go"))
-        names = set(json.loads(answer.observations[0].content))
-        assert names <= {"PATH", "HOME", "LANG", "PWD", "LC_CTYPE"}
-        await env.close()
-
-    asyncio.run(played())
-
-
-def test_a_command_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
-    async def started() -> None:
-        with pytest.raises(ServerError, match=r"did not start.*nosuchserver"):
-            await McpServer(McpSettings(command=("nosuchserver",)), tmp_path).start()
-
-    asyncio.run(started())
+    code, said = audited("--set", "command=[nosuchserver]")
+    assert (code, "synth audit --from RUN" in said) == (1, True), said
+    tasks = tmp_path / "tasks.yaml"
+    tasks.write_text('- goal: Make b.\n  check: {required: [{table: file, where: {id: b, content: "y"}}]}\n')
+    code, said = audited("--set", "command=[nosuchserver]", "--set", f"task_file={tasks}")
+    assert (code, "nothing can be asked" in said, "did not start" in said, said.count("nosuchserver")) == (1, True, True, 2), said
+    code, said = audited("--from", str(tmp_path / "nothing"))
+    assert (code, said.count("\n")) == (2, 1), said

@@ -1,6 +1,8 @@
 """What a confined process can and cannot do: attempts to escape, each made by a real process under bubblewrap."""
 
+import errno
 import os
+import platform
 import socket
 import subprocess
 import threading
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import ConfigError
-from synth.confinement import Limits, confined_command, missing
+from synth.confinement import Limits, confined_command, hand_over, held, missing, tree
 from synth.confinement import command as confinement
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -94,6 +96,84 @@ def test_what_it_starts_ends_with_it(tmp_path: Path) -> None:
     (tmp_path / "beat").unlink()
     threading.Event().wait(0.5)
     assert not (tmp_path / "beat").exists()
+
+
+@pytest.mark.parametrize("attempt", ["unshare -U true", "unshare -rm true", "unshare -rn true"])
+def test_no_namespace_in_which_it_would_be_root(tmp_path: Path, attempt: str) -> None:
+    assert run(tmp_path, attempt).stderr.startswith("unshare: ")
+
+
+CALLS = """
+import ctypes, sys
+call = ctypes.CDLL(None, use_errno=True).syscall
+call.restype = ctypes.c_long
+numbers = {"x86_64": (248, 250, 319, 29, 101, 425), "aarch64": (217, 219, 279, 194, 117, 425)}[sys.argv[1]]
+for name, number in zip(("add_key", "keyctl", "memfd_create", "shmget", "ptrace", "io_uring_setup"), numbers):
+    found = call(number, b"user", b"x", b"y", 1, -4) if name == "add_key" else call(number, 0, 0, 0, 0, 0)
+    print(name, found, ctypes.get_errno())
+"""
+
+
+@needs_python
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no filter for this machine")
+def test_key_rings_and_memory_that_no_limit_counts_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "calls.py").write_text(CALLS)
+    found = run(tmp_path, f"{PYTHON} calls.py {platform.machine()}")
+    assert [line.split()[1:] for line in found.stdout.splitlines()] == [["-1", str(errno.EPERM)]] * 6, found.stdout + found.stderr
+
+
+@needs_python
+def test_sockets_that_know_no_network_namespace_are_refused_and_others_lead_nowhere(tmp_path: Path) -> None:
+    assert "not supported" in run(tmp_path, python("import socket; socket.socket(socket.AF_VSOCK)")).stderr
+    inside = tmp_path / "world"
+    inside.mkdir()
+    with socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as in_folder:
+        abstract.bind("\0synth-confinement-test")
+        abstract.listen()
+        found = run(inside, python('import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + "synth-confinement-test")'))
+        assert "ConnectionRefusedError" in found.stderr
+        in_folder.bind(str(tmp_path / "s"))
+        in_folder.listen()
+        found = run(inside, python(f'import socket; socket.socket(socket.AF_UNIX).connect("{tmp_path}/s")'))
+        assert "FileNotFoundError" in found.stderr
+
+
+def test_hard_links_setuid_programs_and_sparse_files_gain_nothing(tmp_path: Path) -> None:
+    assert "cross-device" in run(tmp_path, "ln /usr/bin/env e").stderr
+    found = run(tmp_path, "cp /bin/sh s && chmod u+s s && ./s -p -c 'id -u; grep CapEff /proc/self/status'")
+    assert found.stdout.split() == ["1000", "CapEff:", "0000000000000000"]
+    run(tmp_path, "truncate -s 100G big", file_mb=1)
+    assert (tmp_path / "big").stat().st_size <= 1 << 20
+
+
+def test_a_link_put_into_the_folder_is_not_followed_when_the_folder_is_handed_over(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("x")
+    owner = (outside / "mine").stat().st_uid
+    folder = tmp_path / "world"
+    folder.mkdir()
+    (folder / "all").symlink_to(outside)
+    (folder / "one").symlink_to(outside / "mine")
+    hand_over(folder)
+    assert ((outside / "mine").stat().st_uid, outside.stat().st_uid) == (owner, owner)
+
+
+@needs_python
+def test_what_processes_hold_together_is_seen(tmp_path: Path) -> None:
+    run(tmp_path, "true")
+    code = "import mmap, os, time\nm = mmap.mmap(-1, 64 << 20)\nm[:] = bytes(64 << 20)\nf = open('f', 'wb')\nf.write(bytes(8 << 20))\n"
+    (tmp_path / "hold.py").write_text(code + "f.flush()\nos.unlink('f')\nprint('ready', flush=True)\ntime.sleep(30)")
+    command = confined_command([PYTHON, "hold.py"], folder=tmp_path, limits=Limits())
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        inside = tree(process.pid)
+        found = held(process.pid)
+        process.kill()
+    assert len(inside) >= 3, "bubblewrap outside, bubblewrap inside, and what it runs"
+    assert 64 << 20 <= found.memory < 192 << 20
+    assert found.deleted == 8 << 20
 
 
 def test_where_it_is_missing_that_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

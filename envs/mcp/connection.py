@@ -1,0 +1,105 @@
+"""The line to a server: its process, JSON messages a line each, and what it may not do to us with them."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import anyio
+
+from synth.boundary import imported
+
+LONGEST_LINE = 16 << 20
+"""Bytes of one message: a server that writes without an end would fill our memory."""
+LEAVE_S = 2.0
+"""How long a server has to end once nobody writes to it any more."""
+SHOWN = 100
+EXTRA = "the library of MCP worlds (pip install 'synth-trajectories[mcp]')"
+
+
+class Connection:
+    """A server's process. `streams` are what the library's session reads and writes; `amiss` is what was wrong with what it wrote."""
+
+    def __init__(self, process: asyncio.subprocess.Process, streams: tuple[Any, Any]) -> None:
+        self.process = process
+        self.streams = streams
+        self.amiss: str | None = None
+
+
+@asynccontextmanager
+async def connected(command: Sequence[str], environment: Mapping[str, str], folder: Path, errors: IO[str]) -> AsyncIterator[Connection]:
+    """Starts the server in `folder`, and ends it with all that it started. Raises `OSError` where there is no such program."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
+        env=dict(environment), cwd=folder, limit=LONGEST_LINE, start_new_session=True,
+    )  # fmt: skip
+    to_session, reading = anyio.create_memory_object_stream[Any](0)
+    writing, from_session = anyio.create_memory_object_stream[Any](0)
+    found = Connection(process, (reading, writing))
+    tasks = [asyncio.create_task(_read(found, to_session)), asyncio.create_task(_write(process, from_session, to_session))]
+    try:
+        yield found
+    finally:
+        await _ended(process)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        for stream in (to_session, reading, writing, from_session):
+            stream.close()
+
+
+async def _read(found: Connection, to_session: Any) -> None:
+    """What is no message is left out, and remembered."""
+    adapter, message = imported(EXTRA, "mcp.types:jsonrpc_message_adapter"), imported(EXTRA, "mcp.shared.message:SessionMessage")
+    output = found.process.stdout
+    if output is None:
+        raise RuntimeError("the server was started without a pipe")
+    with to_session, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        while True:
+            try:
+                line = await output.readline()
+            except ValueError:
+                found.amiss = f"wrote a line of more than {LONGEST_LINE >> 20} MB"
+                return
+            if not line:
+                return
+            try:
+                said = message(adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
+            except ValueError:
+                found.amiss = f"wrote to stdout what is no message: {line[:SHOWN].decode('utf-8', 'replace').strip()!r}"
+                continue
+            await to_session.send(said)
+
+
+async def _write(process: asyncio.subprocess.Process, from_session: Any, to_session: Any) -> None:
+    """Where the server reads no more, the session is told that it is gone."""
+    if process.stdin is None:
+        raise RuntimeError("the server was started without a pipe")
+    try:
+        async for said in from_session:
+            process.stdin.write(said.message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "replace") + b"\n")
+            await process.stdin.drain()
+    except OSError:
+        to_session.close()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(_exited(process), LEAVE_S)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await asyncio.wait([asyncio.create_task(_exited(process))], timeout=LEAVE_S)
+    transport: Any = getattr(process, "_transport", None)  # its pipes stay open where something that it started lives on
+    if transport is not None:
+        transport.close()
+
+
+async def _exited(process: asyncio.subprocess.Process) -> None:
+    """`Process.wait` also waits for the pipes, which what it started may hold open."""
+    while process.returncode is None:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
