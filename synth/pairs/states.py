@@ -11,14 +11,15 @@ from schemas.task import Task
 from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
+from synth.ledger.task_places import TaskPlaces
 from synth.ledger.views import connect
 from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experiment, State, states
 from synth.pairs.likelihood_bar import Surprisals, surprisals
+from synth.pairs.looked_through import SECRETS, LookedThrough
 from synth.pairs.turns import policy_name
 from synth.run.redactions import of_chunk
 
 EXPERT = "expert"
-SECRETS = "secrets"
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -60,15 +61,22 @@ def scenes(ledger: Ledger, metrics: Sequence[str]) -> Iterator[Scene]:
     """Every state with such rows; trajectories as they may leave the machine, secrets taken out."""
     given = (ledger.state.flow or {}).get("models") or {}
     models = {name: str(role["model"]) for name, role in given.items() if role.get("model")}
+    places, looked = TaskPlaces(ledger), LookedThrough(ledger)
     with connect(ledger) as connection:
         scanned = connection.execute("SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]).fetchone() != (0,)
         waiting = states(ledger, connection, metrics)
         while chunk := list(islice(waiting, CHUNK)):
             wanted = {identity for state in chunk for identity in _named(state)}
             read = list(ledger.trajectories(wanted, every=True))
-            tasks = ledger.tasks({one.task_id for one in read}, every=True)
+            tasks = places.tasks({one.task_id for one in read})
             found = {one.trajectory_id: one for one in of_chunk(connection, read)}
-            verdicts = _verdicts(connection, list(found), scanned=scanned)
+            verdicts = _verdicts(connection, list(found))
+            for identity, one in found.items() if scanned else ():
+                if SECRETS not in verdicts.setdefault(identity, {}):
+                    if looked.known:
+                        found[identity], verdicts[identity][SECRETS] = looked.verdict(one, tasks.get(one.task_id))
+                    else:
+                        verdicts[identity][SECRETS] = Verdict(False, "not_looked_for")
             tags = _tags(connection, list(found))
             injected = [identity for state in chunk if state.of(INJECTION) for identity in _named(state)]
             nlls = surprisals(connection, injected)
@@ -89,12 +97,9 @@ def _tags(connection: duckdb.DuckDBPyConnection, identities: list[str]) -> dict[
     return dict(connection.execute(sql, [OFF_POLICY, identities]).fetchall())
 
 
-def _verdicts(connection: duckdb.DuckDBPyConnection, identities: list[str], *, scanned: bool) -> dict[str, dict[str, Verdict]]:
+def _verdicts(connection: duckdb.DuckDBPyConnection, identities: list[str]) -> dict[str, dict[str, Verdict]]:
     found: dict[str, dict[str, Verdict]] = {}
     sql = "SELECT trajectory_id, filter, keep, reason FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
     for identity, name, keep, reason in connection.execute(sql, [identities]).fetchall():
         found.setdefault(identity, {})[name] = Verdict(keep, reason)
-    if scanned:
-        for identity in identities:  # what the flow looks for in all that it sees may stand in what was kept apart from it too
-            found.setdefault(identity, {}).setdefault(SECRETS, Verdict(False, "not_looked_for"))
     return found

@@ -10,6 +10,7 @@ from schemas.pairs import PairFamily
 from schemas.trajectory import Authorship, SampledBy, Trajectory
 from synth.acts import act_digest
 from synth.ledger.ledger import Decision, Score
+from synth.ledger.manifest import StageLine
 from synth.pairs import PairReport, PairSettings, preference_pairs
 from tests.synth.pairs.planted import accepted, act, fork, planted, run
 
@@ -77,6 +78,22 @@ def test_a_dropped_secret_and_one_that_nobody_looked_for_keep_a_pair_out(tmp_pat
     scores = [accepted(base, 1, good), accepted(second, 1, apart)]
     _, report = pairs(planted(tmp_path, [base, good, second], scores, decisions=found, apart=[apart]))
     assert report.left_out == {"filter:secrets:api_key": 1, "filter:secrets:not_looked_for": 1}
+
+
+@pytest.mark.parametrize(("action", "left_out"), [("redact", {}), ("drop", {"filter:secrets:ticket": 1})])
+def test_a_continuation_that_no_filter_saw_is_looked_through_with_the_filters_settings(
+    tmp_path: Path, action: str, left_out: dict[str, int]
+) -> None:
+    base, apart = fork("a")
+    said = msgspec.structs.replace(apart.turns[1], content="As in T-77123.")
+    apart = _with(apart, turns=(apart.turns[0], said, *apart.turns[2:]))
+    found = [Decision(base.trajectory_id, "secrets", True, "clean")]
+    ledger = planted(tmp_path, [base], [accepted(base, 1, apart)], decisions=found, apart=[apart])
+    searched = {"action": action, "find": ["secrets"], "ignore": [], "allow": [], "patterns": {"ticket": r"T-[0-9]{5}"}}
+    ledger.begin_stage(StageLine("filter", "filter", {"secrets": searched}, ""))
+    rows, report = pairs(ledger)
+    assert report.left_out == left_out
+    assert [row.chosen.content for row in rows] == ([] if left_out else ["As in [REDACTED:ticket:1]."])
 
 
 def test_a_continuation_may_repeat_its_trial(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""Some tasks of many files: those that are wanted, as `Ledger.tasks` gives them."""
+
+from pathlib import Path
+
+from schemas.task import Task
+from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.manifest import StageLine
+from synth.ledger.task_places import TaskPlaces
+
+
+def task(goal: str) -> Task:
+    return Task.identified(env="e", goal=goal)
+
+
+def test_wanted_tasks_of_any_file_are_found_and_no_others_and_unknown_ids_are_passed_over(tmp_path: Path) -> None:
+    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger.begin_flow({"name": "planted"})
+    ledger.begin_stage(StageLine("s", "key", {}, "", ()))
+    first, second = [task("a"), task("b")], [task("c"), task("a")]
+    for tasks in (first, second):
+        ledger.commit(StageRef("s", "key"), trajectories=[], tasks=tasks)
+    places = TaskPlaces(ledger)
+    wanted = {task("a").task_id, task("c").task_id, "nowhere"}
+    assert places.tasks(wanted) == {task("a").task_id: task("a"), task("c").task_id: task("c")} == ledger.tasks(wanted, every=True)
+    assert places.tasks(set()) == {}
