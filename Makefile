@@ -4,8 +4,9 @@ BIN = .venv/bin
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/synth
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
 SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
-MCP = $(CACHE)/mcp-$(firstword $(shell cksum tests/envs/mcp/servers/package.json))
+MCP = $(CACHE)/mcp-$(firstword $(shell cat tests/envs/mcp/servers/package.json tests/envs/mcp/servers/requirements.txt | cksum))
 TRAIN = $(CACHE)/train-$(firstword $(shell cat constraints.txt pyproject.toml tests/trainers/no-deps.txt | cksum))
+LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
 RAY = $(CACHE)/ray-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
 
@@ -39,10 +40,21 @@ $(TRAIN)/.ready:
 	rm -rf build
 	@touch $@
 
-$(MCP)/.ready:  # two public MCP servers, where there is npm; without it their tests say that they are left out
+$(LOADERS)/.ready:  # LLaMA-Factory and verl without what they need of a GPU; torchaudio without its compiled part, which is built for CUDA only
+	rm -rf $(LOADERS)
+	$(PYTHON) -m venv $(LOADERS)
+	$(LOADERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/trainers/loaders.txt
+	$(LOADERS)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/loaders-no-deps.txt
+	rm -f $(LOADERS)/lib/python*/site-packages/torchaudio/lib/*.so
+	@touch $@
+
+$(MCP)/.ready: .venv/.ready  # public MCP servers, where there is npm and the system's own Python; without one its tests say that they are left out
+	rm -rf $(MCP)
 	mkdir -p $(MCP)
 	cp tests/envs/mcp/servers/package.json $(MCP)
-	command -v npm > /dev/null && npm install --silent --no-audit --no-fund --prefix $(MCP) || echo "no npm: the MCP servers are not tested"
+	command -v npm > /dev/null && npm install --silent --no-audit --no-fund --prefix $(MCP) || echo "no npm: its MCP servers are not tested"
+	test -x /usr/bin/python3 && $(BIN)/python -m pip --python /usr/bin/python3 install -q --disable-pip-version-check --target $(MCP)/python \
+		-r tests/envs/mcp/servers/requirements.txt || echo "no /usr/bin/python3: the MCP server from pip is not tested"
 	@touch $@
 
 $(VERIFIERS)/.ready:
@@ -51,8 +63,8 @@ $(VERIFIERS)/.ready:
 	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/verifiers/requirements.txt
 	@touch $@
 
-test-train: .venv/.ready $(TRAIN)/.ready $(VERIFIERS)/.ready  ## TRL, Axolotl's masks and verifiers on exported data sets, small models, CPU; environments of their own
-	$(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+test-train: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready $(VERIFIERS)/.ready  ## TRL, Axolotl, LLaMA-Factory, verl and verifiers on exported data sets, small models, CPU; environments of their own
+	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
 	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers
 
 test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings with torch in an environment of its own
@@ -71,7 +83,7 @@ $(RAY)/.ready:
 	@touch $@
 
 ray-smoke: $(RAY)/.ready  ## many machines: a Ray cluster of two nodes, and runs that share only a bucket of a local S3 server
-	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/leases
+	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/leases tests/synth/hub/test_from_object_storage.py
 
 $(VLLM)/.ready:
 	rm -rf $(VLLM)

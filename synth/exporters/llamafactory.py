@@ -12,6 +12,7 @@ import pyarrow as pa
 from schemas.canonical import canonical_json
 from schemas.messages import ENVIRONMENT_NAME
 from schemas.model import Message
+from synth.exporters.facts import AGENTS, SPEAKERS
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow
@@ -22,6 +23,8 @@ BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
 _CALL, _END_CALL = "<tool_call>", "</tool_call>"
 _THINK, _END_THINK = "<think>", "</think>"
 _ROLES = {"user": "human", "tool": "observation"}
+_NUMBER = "{{idx}}"
+"""It puts the number of the turn in its place, in what users say."""
 NAME = "synth"
 """Of the data set in `dataset_info.json`."""
 SAID = pa.struct([("from", pa.string()), ("value", pa.string())])
@@ -63,6 +66,8 @@ def alternating(messages: Sequence[Message]) -> tuple[str, list[dict[str, str]]]
             conversations.append(answer(said[0]))
         else:
             between = BETWEEN_RESULTS if role == "tool" else "\n\n"
+            if role == "user" and any(_NUMBER in message["content"] for message in said):
+                raise UnsayableError("replaced_by_a_number")
             conversations.append({"from": _ROLES[role], "value": between.join(message["content"] for message in said)})
     for at, one in enumerate(conversations):
         if (one["from"] in ("gpt", "function_call")) is not (at % 2 == 1):
@@ -80,9 +85,10 @@ def answer(message: Message) -> dict[str, str]:
     if any(isinstance(call["arguments"], str) for call in calls):
         raise UnsayableError("broken_arguments")
     written = plain_text(calls[0] if len(calls) == 1 else calls)
-    if any(mark in written for mark in (_CALL, _END_CALL, _THINK, _END_THINK)) or any(mark in content for mark in (_CALL, _THINK)):
+    said = (written, content, message.get("reasoning_content") or "")
+    if any(mark in text for mark in (_CALL, _END_CALL, _THINK, _END_THINK) for text in said):
         raise UnsayableError("marks_of_calls_in_the_text")
-    return {"from": "function_call", "value": f"{thought}{content}{_CALL}{written}{_END_CALL}" if content else thought + written}
+    return {"from": "function_call", "value": f"{thought}{content}\n{_CALL}{written}{_END_CALL}" if content else thought + written}
 
 
 def tools_text(tools: Sequence[Any]) -> str:
@@ -106,6 +112,10 @@ def lost(messages: Sequence[Message]) -> tuple[str, ...]:
         found.append("messages of users in a row are joined by an empty line")
     if any(message.get("name") == ENVIRONMENT_NAME for message in messages):
         found.append("what the world itself says stands as the user's")
+    if any(message.get("name") and message["role"] == "assistant" for message in messages):
+        found.append(AGENTS)
+    if any(message.get("name") not in (None, ENVIRONMENT_NAME) and message["role"] == "user" for message in messages):
+        found.append(SPEAKERS)
     return tuple(found)
 
 
@@ -129,7 +139,8 @@ dataset: {NAME}
 cutoff_len: 32768      # the default, 2048 tokens, cuts long trajectories without a word
 {also}```
 
-Its chat templates are its own: compare what they render with what the model was served.
+Its chat templates are its own: compare what they render with what the model was served. `template: qwen3` writes an empty thinking block,
+which carries loss, before every turn without a thought; `qwen3_nothink` writes none.
 """
 
 

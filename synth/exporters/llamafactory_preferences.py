@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from schemas.trajectory import Trajectory
 from synth.exporters.dpo import PreferenceRow
+from synth.exporters.facts import EVIDENCE
 from synth.exporters.kind import Form
 from synth.exporters.kto import DesirabilityRow
 from synth.exporters.llamafactory import LINEAGE, SAID, alternating, answer, dataset_info, lost, tools_text, training
@@ -55,13 +56,13 @@ def _prompt(messages: list[dict[str, Any]], trajectory: Trajectory) -> dict[str,
 _COLUMNS = {"system": "system", "tools": "tools"}
 DPO = Form(
     name="llamafactory", arguments="dict", schema=dpo_schema, record=dpo_record, layout="one_shard",
-    unsaid=lambda row: lost([*row.prompt, row.chosen, row.rejected]),
+    unsaid=lambda row: (EVIDENCE, *lost([*row.prompt, row.chosen, row.rejected])),
     beside=dataset_info({**_COLUMNS, "chosen": "chosen", "rejected": "rejected"}, ranking=True),
     training=lambda folder: training(folder, "dpo"),
 )  # fmt: skip
 KTO = Form(
     name="llamafactory", arguments="dict", schema=kto_schema, record=kto_record, layout="one_shard",
-    unsaid=lambda row: lost([*row.prompt, row.completion]),
+    unsaid=lambda row: ("what a label stands on, but for q and n", *lost([*row.prompt, row.completion])),
     beside=dataset_info({**_COLUMNS, "kto_tag": "kto_tag"}),
     training=lambda folder: training(folder, "kto"),
 )  # fmt: skip

@@ -46,12 +46,12 @@ def reader(shards: tuple[str, ...]) -> dict[str, bytes]:
 def training(folder: str) -> str:
     """How verl is told of it."""
     return f"""```
-python -m verl.trainer.sft_trainer data.train_files={folder}/train-*.parquet \\
+python -m verl.trainer.sft_trainer data.train_files="[$(ls {folder}/train-*.parquet | paste -sd,)]" \\
     data.custom_cls.path={folder}/{READER} data.custom_cls.name=SynthSFTDataset data.max_length=32768 data.pad_mode=no_padding ...
 ```
 
-verl renders each message by itself: a template that looks at other messages (Qwen 3 and its thoughts) gives another text than the model
-was served, and verl stops at the difference unless told otherwise.
+`{READER}` renders a conversation whole, as the chat template does, and finds the turns with loss in it. Where a template renders what
+stands before a turn otherwise once the turn is there, it stops and says so: such students need `unroll: per_turn`.
 """
 
 

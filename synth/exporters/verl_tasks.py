@@ -4,9 +4,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from schemas.canonical import digest
+from synth.exporters.facts import SPEAKERS
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.rl import RlRow
+
+LOOPS = "synth_agent_loop.yaml"
+_LOOP = b"- name: synth_world\n  _target_: synth.rl.verl.WorldAgentLoop\n"
 
 
 def rl_schema() -> pa.Schema:
@@ -27,7 +32,10 @@ def rl_schema() -> pa.Schema:
 
 
 def rl_record(row: RlRow) -> dict[str, Any]:
-    """One task; `reward_model.ground_truth` is the whole of it as JSON text, for a reward function that resets and checks the world."""
+    """One task; `reward_model.ground_truth` is the whole of it as JSON text, with which the agent loop sets the world up and checks it.
+
+    verl counts the rollouts of a prompt by `extra_info.index`, so it tells tasks apart.
+    """
     if any(set(message) - {"role", "content", "name"} for message in row.prompt):
         raise UnsayableError("calls_in_the_prompt")
     task = row.task
@@ -38,7 +46,7 @@ def rl_record(row: RlRow) -> dict[str, Any]:
         "reward_model": {"style": "rule", "ground_truth": plain_text(task)},
         "extra_info": {
             "split": task.split or "train",
-            "index": 0,
+            "index": int(digest(task.task_id.encode())[:8], 16),
             "task_id": task.task_id,
             "tool_schemas": plain_text(row.tools),
             "trials": row.trials,
@@ -48,20 +56,31 @@ def rl_record(row: RlRow) -> dict[str, Any]:
     }
 
 
-def unsaid(row: RlRow) -> tuple[str, ...]:
-    """verl takes tools from its own configuration."""
-    return ("tools are named in verl's own tool configuration, the schemas stand in extra_info only",) if row.tools else ()
+def loops(shards: tuple[str, ...]) -> dict[str, bytes]:
+    """The agent loops that verl may call by name."""
+    return {LOOPS: _LOOP}
 
 
 def rl_training(folder: str) -> str:
-    """How verl is told of it."""
+    """How verl is told of it; the page on training has the rest."""
     return f"""```
-python -m verl.trainer.main_ppo data.train_files={folder}/train-*.parquet data.return_raw_chat=True ...
+python -m verl.trainer.main_ppo data.train_files="[$(ls {folder}/train-*.parquet | paste -sd,)]" \\
+    data.max_prompt_length=8192 data.max_response_length=24576 \\
+    actor_rollout_ref.rollout.agent.agent_loop_config_path={folder}/{LOOPS} \\
+    actor_rollout_ref.rollout.agent.default_agent_loop=synth_world \\
+    actor_rollout_ref.rollout.multi_turn.enable=True actor_rollout_ref.rollout.multi_turn.format=hermes \\
+    actor_rollout_ref.rollout.multi_turn.max_parallel_calls=16 ...
 ```
 
-A reward function reads `reward_model.ground_truth`: `msgspec.json.decode(text, type=schemas.task.Task)` is the task that the environment
-named in `data_source` is reset with, and checks. An agent may be shown `prompt` only.
+`{LOOPS}` names `synth.rl.verl.WorldAgentLoop`, so synth must be importable where verl runs: it shows the world's tools, plays the row's
+task, and gives the world's own check as the reward. verl's defaults would cut the beginning off prompts of more than 512 tokens and play
+the first of several calls alone. An agent may be shown `prompt` and the tools only.
 """
 
 
-RL = Form(name="verl", schema=rl_schema, record=rl_record, training=rl_training, unsaid=unsaid)
+def unsaid(row: RlRow) -> tuple[str, ...]:
+    """What is lost of a row: messages have a role and a content."""
+    return (SPEAKERS,) if any(message.get("name") for message in row.prompt) else ()
+
+
+RL = Form(name="verl", schema=rl_schema, record=rl_record, training=rl_training, beside=loops, unsaid=unsaid)
