@@ -22,6 +22,7 @@ BENCHMARKS = (
     "openai_client",
     "import_rate",
     "export_rate",
+    "label_exports",
     "injected_failures",
     "pairs",
     "reverse_tasks",

@@ -21,7 +21,7 @@ import_into(sys.argv[2], [Path(sys.argv[1])], "auto", progress_for(quiet=True))
 """
 _EXPORT = """
 import resource, sys
-from time import perf_counter
+from time import perf_counter, process_time
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
@@ -29,17 +29,17 @@ from synth.ledger.ledger import Ledger
 began = perf_counter()
 settings = RowSettings(form=sys.argv[3], outcomes=("success", "failure"), allow_benchmark=True)
 report = export("sft", Ledger(sys.argv[1]), DatasetFolder(sys.argv[2]), settings)
-print(report.rows, perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(report.rows, perf_counter() - began, process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
-def exported(run: Path, out: Path, form: str, expected: int) -> tuple[float, float]:
-    """(seconds, peak memory in MB) of an export in a process of its own."""
+def exported(run: Path, out: Path, form: str, expected: int) -> tuple[float, float, float]:
+    """(seconds, CPU seconds, peak memory in MB) of an export in a process of its own."""
     done = subprocess.run([sys.executable, "-c", _EXPORT, str(run), str(out), form], check=True, capture_output=True, text=True)
-    rows, seconds, memory = done.stdout.split()
+    rows, seconds, cpu, memory = done.stdout.split()
     if int(rows) != expected:
         raise RuntimeError(f"{rows} of {expected} were written")
-    return float(seconds), float(memory) / 1024
+    return float(seconds), float(cpu), float(memory) / 1024
 
 
 def measure(few: int = 2_000, many: int = 20_000) -> Report:
@@ -49,14 +49,16 @@ def measure(few: int = 2_000, many: int = 20_000) -> Report:
         for count in (few, many):
             write(folder / "attempts.jsonl", count)
             subprocess.run([sys.executable, "-c", _IMPORT, str(folder / "attempts.jsonl"), str(folder / f"run{count}")], check=True)
-        _, small = exported(folder / f"run{few}", folder / "few", "trl", few)
-        seconds, large = exported(folder / f"run{many}", folder / "many", "trl", many)
-        other, _ = exported(folder / f"run{many}", folder / "axolotl", "axolotl", many)
+        _, _, small = exported(folder / f"run{few}", folder / "few", "trl", few)
+        seconds, cpu, large = exported(folder / f"run{many}", folder / "many", "trl", many)
+        other, cpu_other, _ = exported(folder / f"run{many}", folder / "axolotl", "axolotl", many)
     return Report(
         "Export",
         (
             Figure(f"{many:,} trajectories of {TURNS} turns as SFT rows for TRL", seconds, "s", Target("at most", 30)),
             Figure(f"{many:,} for Axolotl", other, "s", Target("at most", 30)),
+            Figure("CPU time of the former", cpu, "s"),
+            Figure("CPU time of the latter", cpu_other, "s"),
             Figure(f"peak memory for {many:,} over that for {few:,}", large / small, "times", Target("at most", 1.5)),
             Figure(f"peak memory for {many:,}", large, "MB"),
         ),

@@ -74,13 +74,16 @@ def _write(ledger: Any, kind: str, out: str, settings: Any, *, overwrite: bool) 
     from synth.exporters.spelling import as_flag
 
     folder = DatasetFolder(out, replace="edited" if overwrite else "nothing", say=as_flag)
-    report = exported(kind, ledger, folder, settings, as_flag)
     console = _console()
-    _print_funnel(console, report, kind, out)
+
+    def announce(report: Any) -> None:
+        _print_funnel(console, report, kind, out)
+        for note in report.notes if report.empty is None else ():
+            console.print(printable(note), markup=False, soft_wrap=True)
+
+    report = exported(kind, ledger, folder, settings, as_flag, announce)
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
-    for note in report.notes:
-        console.print(printable(note), markup=False, soft_wrap=True)
     console.print(f"{kind}  {out}", markup=False, soft_wrap=True)
 
 

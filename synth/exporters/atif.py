@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from schemas.model import Message
 from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
+from synth.exporters import facts
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow
@@ -11,6 +13,7 @@ from synth.exporters.sft_rows import SftRow
 VERSION = "ATIF-v1.7"
 OWN = "synth"
 """The one key in `extra`."""
+LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
 
 def trace_record(row: SftRow) -> dict[str, Any]:
@@ -27,6 +30,8 @@ def document(row: SftRow) -> dict[str, Any]:
     steps += [_heard(observation) for observation in trajectory.opening]
     for turn in trajectory.turns:
         steps += _steps(turn, row)
+    if steps and trajectory.system_prompt is None and steps[0]["source"] == "system":
+        steps[0]["source"] = "user"  # readers take a first step of the system for its prompt
     for number, step in enumerate(steps, start=1):
         step["step_id"] = number
     agent = {"name": OWN, "version": "0", "model_name": trajectory.model, "tool_definitions": list(trajectory.tools) or None}
@@ -51,9 +56,8 @@ def document(row: SftRow) -> dict[str, Any]:
 
 def _own(trajectory: Trajectory) -> dict[str, Any]:
     """What ATIF has no place for."""
-    names = ("task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "outcome", "termination", "reward")
-    own = {name: getattr(trajectory, name) for name in (*names, "authorship", "gold_informed", "benchmark", "split", "weights_id")}
-    return _known({**own, "check_result": trajectory.check_result, "sampling": trajectory.sampling or None})
+    own = {name: getattr(trajectory, name) for name in (*facts.LINEAGE, "reward", "weights_id") if name not in ("trajectory_id", "model")}
+    return facts.present({**own, "check_result": trajectory.check_result, "sampling": trajectory.sampling or None})
 
 
 def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
@@ -71,25 +75,30 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
                 raise UnsayableError("result_of_an_earlier_step")
             error = {"extra": {OWN: {"error": True}}} if observation.error else {}
             results.append({**_known({"source_call_id": observation.call_id}), "content": observation.content, **error})
-    mask = row.masked.get(turn.index)
     by_model = turn.sampled_by is SampledBy.POLICY and turn.usage is not None
-    own = _known({"mask": mask, "agent": turn.agent, "state_key": turn.state_key, "reward": turn.reward})
+    own = facts.present(
+        {
+            "mask": row.masked.get(turn.index),
+            "sampled_by": None if turn.sampled_by is SampledBy.POLICY else turn.sampled_by,
+            **{name: getattr(turn, name) for name in ("agent", "state_key", "reward", "injected")},
+        }
+    )
     step: dict[str, Any] = {
         "source": "agent",
         "message": turn.content or "",
-        "reasoning_content": turn.thought,
+        "reasoning_content": turn.thought if _with_thoughts(row) else None,
         "tool_calls": calls or None,
         "observation": {"results": results} if results else None,
-        "metrics": _metrics(turn) if by_model else None,
+        "metrics": _metrics(turn, by_model=by_model) or None,
         "llm_call_count": 1 if by_model else None,
         "extra": {OWN: own} if own else None,
     }
     return [_known(step), *(_heard(o) for o in turn.observations if o.source is not Source.TOOL)]
 
 
-def _metrics(turn: Turn) -> Message:
+def _metrics(turn: Turn, *, by_model: bool) -> Message:
     usage = turn.usage
-    known = {} if usage is None else {
+    known = {} if usage is None or not by_model else {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cached_tokens": usage.cached_tokens,
@@ -101,25 +110,30 @@ def _metrics(turn: Turn) -> Message:
 
 def _heard(observation: Observation) -> dict[str, Any]:
     """Users speak as users, the world as the system."""
-    return {"source": "user" if observation.source is Source.USER else "system", "message": observation.content}
+    by_user = observation.source is Source.USER
+    name = observation.name if by_user else observation.name or ENVIRONMENT_NAME
+    own = {} if name is None or (name == SYSTEM_NAME and not by_user) else {"extra": {OWN: {"name": name}}}
+    return {"source": "user" if by_user else "system", "message": observation.content, **own}
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _with_thoughts(row: SftRow) -> bool:
+    return any(message.get("reasoning_content") for message in row.messages)
+
+
+def told(row: SftRow) -> facts.Told:
+    """What a row tells, for a reader to be compared with: the whole trajectory."""
+    trajectory = row.trajectory
+    messages = to_messages(trajectory, thoughts=_with_thoughts(row))
+    return facts.Told(messages, list(trajectory.tools), row.masked, facts.known_of(trajectory))
+
+
 def unsaid(row: SftRow) -> tuple[str, ...]:
-    """What is lost of a row: where tools and others answer in turns, tools come first."""
-    mixed = any(
-        left.source is not Source.TOOL and right.source is Source.TOOL
-        for turn in row.trajectory.turns
-        for left, right in zip(turn.observations, turn.observations[1:], strict=False)
-    )
-    spelled = any(call.arguments != plain_text(call.parsed()) for turn in row.trajectory.turns for call in turn.tool_calls)
-    return (
-        *(("the order of what others said before a tool answered",) if mixed else ()),
-        *(("the exact text of arguments (white space, order of escapes)",) if spelled else ()),
-    )
+    """What is lost of a row; where tools and others answer in turns, tools come first."""
+    return facts.lost(told(row), LACKS)
 
 
 def training(folder: str) -> str:

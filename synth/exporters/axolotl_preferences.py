@@ -3,14 +3,17 @@
 The former passes no tools and drops calls, so rows with any are refused.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from synth.exporters.dpo import PreferenceRow
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.facts import EVIDENCE
+from synth.exporters.kind import Form, Steps, UnsayableError
 from synth.exporters.trl_preferences import PRM as TRL_STEPS
+from synth.exporters.trl_preferences import prm_steps
 
 _MESSAGE = pa.struct([("role", pa.string()), ("content", pa.string())])
 
@@ -35,8 +38,13 @@ def dpo_record(row: PreferenceRow) -> dict[str, Any]:
 
 def unsaid(row: PreferenceRow) -> tuple[str, ...]:
     """What is lost of a row."""
-    thinks = any(message.get("reasoning_content") for message in (*row.prompt, row.chosen, row.rejected))
-    return ("thoughts: the strategy passes role and content alone",) if thinks else ()
+    messages = (*row.prompt, row.chosen, row.rejected)
+    thinks, named = (any(message.get(key) for message in messages) for key in ("reasoning_content", "name"))
+    return (
+        EVIDENCE,
+        *(("thoughts: the strategy passes role and content alone",) if thinks else ()),
+        *(("names: the strategy passes role and content alone",) if named else ()),
+    )
 
 
 def training(folder: str) -> str:
@@ -70,4 +78,9 @@ datasets:
 """
 
 
-PRM = msgspec.structs.replace(TRL_STEPS, name="axolotl", training=step_training)
+def steps(row: Mapping[str, Any]) -> Steps:
+    """A loaded step: nothing is written between steps."""
+    return msgspec.structs.replace(prm_steps(row), separator="")
+
+
+PRM = msgspec.structs.replace(TRL_STEPS, name="axolotl", training=step_training, steps=steps)

@@ -82,8 +82,8 @@ class DatasetFolder:
             (self._aside / name).write_bytes(blob)
         self.files[name] = ShardFile(len(blob), digest(blob))
 
-    def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
-        """Puts everything in its place; the names of the files. The same rows again change nothing, not even an edited card."""
+    def refuse(self) -> tuple[Manifest | None, bool, bool]:
+        """(manifest that stands here, whether it is of the same rows, whether its card was edited). Raises `ConfigError`: it must stay."""
         before = read_manifest(self._storage)
         same = before is not None and before.files == self.files
         if before is not None and not same and self._replace == "nothing":
@@ -91,6 +91,11 @@ class DatasetFolder:
         edited = self._edited()
         if edited and not same and self._replace != "edited":
             raise ConfigError(f"{self._url}/{CARD}: edited by hand; rename it first, or have it written anew with {self._say('overwrite')}")
+        return before, same, edited
+
+    def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
+        """Puts everything in its place; the names of the files. The same rows again change nothing, not even an edited card."""
+        before, same, edited = self.refuse()
         key = {} if self._stage_key is None else {"stage_key": self._stage_key}
         manifest = msgspec.json.encode({"written_by": _WRITTEN_BY, **key, **described, "files": self.files})
         with writing(self._url):

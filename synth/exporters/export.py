@@ -10,7 +10,7 @@ from schemas.errors import ConfigError
 from synth.exporters.card import card
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.kind import Form, Kind, UnsayableError
-from synth.exporters.notes import notes, why_empty
+from synth.exporters.notes import losses, notes, why_empty
 from synth.exporters.registry import form_of, forms_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
@@ -24,7 +24,8 @@ class ExportReport(msgspec.Struct, frozen=True):
     """What was written, and what was not: `filtered` by filter and reason, `left_out` by the export's own reasons.
 
     `masked` counts turns without loss by reason, `unsaid` rows by what the form has no place for; `loss` is the size of what carries loss,
-    in `loss_unit`; `empty` says why there are no rows, and so no data set.
+    in `loss_unit`; `losses` are those of the notes that name what the form has no place for; `empty` says why there are no rows, and so
+    no data set.
     """
 
     rows: int
@@ -38,41 +39,61 @@ class ExportReport(msgspec.Struct, frozen=True):
     unsaid: Counter[str] = msgspec.field(default_factory=Counter)
     loss: int = 0
     loss_unit: str = "characters"
+    losses: tuple[str, ...] = ()
     empty: str | None = None
 
 
-def export(kind: str, ledger: Ledger, folder: DatasetFolder, settings: RowSettings, say: Spelling = as_key) -> ExportReport:
+Announce = Callable[[ExportReport], None]
+"""Told what an export comes to before any of it stands in the folder: `written` is empty still."""
+
+
+def _silent(report: ExportReport) -> None:
+    pass
+
+
+def export(
+    kind: str, ledger: Ledger, folder: DatasetFolder, settings: RowSettings, say: Spelling = as_key, announce: Announce = _silent
+) -> ExportReport:
     """A data set of a kind from a ledger. Raises `ConfigError` for an unknown kind or form."""
     found = kind_of(kind)
-    return write(found, lambda tally: found.rows(ledger, tally), folder, settings, say)
+    return write(found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce)
 
 
-def write(kind: Kind, rows: Rows, folder: DatasetFolder, settings: RowSettings, say: Spelling = as_key) -> ExportReport:
+def write(
+    kind: Kind, rows: Rows, folder: DatasetFolder, settings: RowSettings, say: Spelling = as_key, announce: Announce = _silent
+) -> ExportReport:
     """Writes the rows to a folder that the form's consumer reads; memory is bounded by the shard.
 
     Without a single row nothing is written, and what stands in the folder stays. Raises `ConfigError` for an unknown form, and for what
     the folder must not replace.
     """
     tally = tally_for(kind, rows, settings, say)
-    return write_records(tally, records(rows(tally), tally.form, tally), folder)
+    return write_records(tally, records(rows(tally), tally.form, tally), folder, announce)
 
 
-def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: DatasetFolder) -> ExportReport:
-    """Writes records as they come, and then, with what the tally has counted by then, card and manifest."""
+def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: DatasetFolder, announce: Announce = _silent) -> ExportReport:
+    """Writes records aside as they come; then says what they come to, and what the form lost of them; then puts all in its place."""
     kind, form, settings = tally.kind, tally.form, tally.settings
-    names: tuple[str, ...] = ()
     with folder:
         folder.write(written, form, settings.rows_per_shard)
+        for name, made in tally.beside.items() if tally.rows else ():
+            if blob := made():
+                folder.add(name, blob)
         if tally.rows:
-            for name, made in tally.beside.items():
-                if blob := made():
-                    folder.add(name, blob)
+            folder.refuse()
+        report = _report(tally)
+        announce(report)
+        if tally.rows:
             described = {"kind": kind.name, "form": form.name, "settings": settings.model_dump(mode="json"), **tally.summary()}
-            names = folder.commit(card(tally, folder.files), described)
+            report = msgspec.structs.replace(report, written=folder.commit(card(tally, folder.files), described))
+    return report
+
+
+def _report(tally: Tally) -> ExportReport:
     counts = tally.counts
     return ExportReport(
         rows=tally.rows,
-        written=names,
+        written=(),
         left_out=tally.left_out,
         filtered=tally.filtered,
         notes=tuple(notes(tally)),
@@ -82,6 +103,7 @@ def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: Datas
         unsaid=tally.unsaid,
         loss=counts["loss_tokens"] or counts["loss_characters"],
         loss_unit="tokens" if counts["loss_tokens"] else "characters",
+        losses=tuple(losses(tally)),
         empty=None if tally.rows else why_empty(tally),
     )
 

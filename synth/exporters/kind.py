@@ -57,14 +57,38 @@ class Chat(msgspec.Struct, frozen=True):
     trained: tuple[int, ...]
 
 
+class Comparison(msgspec.Struct, frozen=True):
+    """A row as a preference trainer reads it: `sides` are the assistant messages that it weighs, each by itself after the prompt."""
+
+    prompt: list[dict[str, Any]]
+    sides: tuple[dict[str, Any], ...]
+    tools: list[dict[str, Any]]
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """A row as a step trainer reads it: texts, a label per step on the last token of the step and its separator.
+
+    The messages are what the texts were rendered from.
+    """
+
+    prompt: str
+    steps: tuple[str, ...]
+    labels: tuple[bool | None, ...]
+    separator: str
+    messages: list[dict[str, Any]]
+    step_messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+
+
 class Form(msgspec.Struct, frozen=True, kw_only=True):
     """How one consumer reads rows of a kind: arrow schema, row -> columns, whether its loader gives a JSON value back unchanged.
 
     `record` raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of a row is lost in it. `masks`: whether
-    it can say that a turn carries no loss. `per_turn`: the form of rows that hold one turn with loss each. `chat` reads a loaded row as
-    its consumer does, where the student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON lines
-    (`record` gives `{"line"}`), or each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names of the
-    shards. `training` gives the section of the card that says how to use it, for the folder or repository that the rows are read from.
+    it can say that a turn carries no loss. `per_turn`: the form of rows that hold one turn with loss each. `chat`, `comparison` and
+    `steps` read a loaded row as its consumer does, where the student's template renders it. `layout`: rows in parquet shards, in one
+    parquet file, in JSON lines (`record` gives `{"line"}`), or each in a file of its own (`{"name", "text"}`). `beside`: further files by
+    name, from the names of the shards. `training` gives the section of the card that says how to use it, for the folder or repository
+    that the rows are read from.
     """
 
     name: str
@@ -76,6 +100,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     masks: bool = False
     holds: Callable[[Any], bool] = lambda value: True
     chat: Callable[[Mapping[str, Any]], Chat] | None = None
+    comparison: Callable[[Mapping[str, Any]], Comparison] | None = None
+    steps: Callable[[Mapping[str, Any]], Steps] | None = None
     unsaid: Callable[[Any], tuple[str, ...]] = lambda row: ()
     layout: Literal["shards", "one_shard", "lines", "files"] = "shards"
     beside: Callable[[tuple[str, ...]], Mapping[str, bytes]] = lambda shards: {}

@@ -23,6 +23,14 @@ _REMEDY = {
     ),
 }
 """For reasons of the export's own: the setting that takes such rows in, and what to say of it."""
+_MEANING = {
+    "pivot_without_evidence": "no test says that what the retry did there is better: the stage `critical_step` tests acts",
+    "injection_likelihood_unknown": "no student has weighed both turns: the filter `rank_surprisal` does, after the stage that injects",
+    "no_positive_at_such_a_state": "there is no desirable turn to set beside them at such a state",
+    "undecided_step": "no test decided them, and a trainer would read a missing label as a bad step",
+    "no_check": "nothing can tell whether such a task is solved",
+}
+"""For other reasons whose names do not say what could be done: what they mean."""
 
 
 def notes(tally: Tally) -> list[str]:
@@ -76,8 +84,10 @@ def _remarks(tally: Tally) -> Iterator[str]:
     for reason in _REMEDY:
         if count := sum(n for left, n in tally.left_out.items() if left.partition(":")[0] == reason):
             yield f"Left out: {count} as {named(tally, reason)}."
-    for what, count in sorted(tally.unsaid.items()):
-        yield f"{tally.form.name} cannot say everything: {what} ({count} of {tally.rows} rows)."
+    for left, count in sorted(tally.left_out.items()):
+        if left.rpartition(":")[2] in _MEANING:
+            yield f"Left out: {count} as {named(tally, left)}."
+    yield from losses(tally)
     if counts["with_masks"] and not tally.form.masks:
         yield (
             f"WARNING: {counts['with_masks']} rows have assistant messages without loss (masked_turns); a trainer that trains on every "
@@ -100,6 +110,15 @@ def _remarks(tally: Tally) -> Iterator[str]:
         yield f"{counts['never_tried']} tasks were never tried: their prompt is the goal alone, and no tools were recorded."
 
 
+def losses(tally: Tally) -> list[str]:
+    """What the form has no place for, one line for all that is lost of the same number of rows."""
+    by_count: dict[int, list[str]] = {}
+    for what, count in sorted(tally.unsaid.items()):
+        by_count.setdefault(count, []).append(what)
+    found = sorted(by_count.items(), reverse=True)
+    return [f"{tally.form.name} cannot say, of {count} of {tally.rows} rows: {'; '.join(names)}." for count, names in found]
+
+
 def why_empty(tally: Tally) -> str:
     """Why there are no rows, in one line: the most common reason of what passed the filters, and the setting that changes it."""
     reasons = tally.left_out or tally.filtered
@@ -115,6 +134,7 @@ def named(tally: Tally, reason: str) -> str:
     """A reason of the export's own, with its remedy where it has one."""
     kind = reason.partition(":")[0]
     if kind not in _REMEDY:
-        return reason
+        meaning = _MEANING.get(reason.rpartition(":")[2])
+        return reason if meaning is None else f"{reason}; {meaning}"
     setting, remedy = _REMEDY[kind]
     return f"{reason}; {remedy.format(tally.say(setting))}"

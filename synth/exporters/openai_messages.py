@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.model import Message
+from synth.exporters import facts
 from synth.exporters.axolotl import objects
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Chat, Form, UnsayableError
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.sft_rows import SftRow, said_after
 from synth.exporters.unroll import assistant_places
 
 _KEYS = {
@@ -16,10 +18,15 @@ _KEYS = {
     "tool": ("role", "content", "tool_call_id"),
 }
 
+LACKS = (
+    *(facts.THOUGHTS, facts.TOOL_NAMES, facts.REASONS, facts.BEHIND, facts.ORIGIN, facts.REWARD, facts.CHECK, facts.TURN_VALUES),
+    *(facts.TOKENS, facts.USAGE, facts.AUTHORS, facts.ERRORS, facts.HIDDEN, facts.RAW),
+)
+
 
 def sft_record(row: SftRow) -> dict[str, Any]:
     """One line; `weight` 0 on an assistant message that carries no loss."""
-    messages = row.messages[: assistant_places(row.messages)[max(row.trained)] + 1]
+    messages = _up_to_the_last_loss(row)
     written, turn = [], -1
     for message in messages:
         turn += message["role"] == "assistant"
@@ -49,14 +56,21 @@ def chat(row: Mapping[str, Any]) -> Chat:
     return Chat(messages, row.get("tools", []), tuple(at for at, weight in enumerate(trained) if weight))
 
 
+def told(row: SftRow) -> facts.Told:
+    """What a row tells, for a reader to be compared with; of a row of one turn, what stands behind it is in other rows."""
+    messages = _up_to_the_last_loss(row)
+    masked = {turn: reason if row.turn is None else "" for turn, reason in row.masked.items() if turn <= max(row.trained)}
+    behind = len(row.messages) - len(messages) + said_after(row.trajectory) if row.turn is None else 0
+    return facts.Told(messages, list(row.trajectory.tools), masked, facts.known_of(row.trajectory), behind)
+
+
 def unsaid(row: SftRow) -> tuple[str, ...]:
     """What is lost of a row."""
-    found = ["where a row comes from (trajectory, task, policy, outcome)"]
-    if any(message.get("reasoning_content") for message in row.messages):
-        found.append("thoughts")
-    if any(message["role"] == "tool" and message.get("name") for message in row.messages):
-        found.append("names of tools beside their answers")
-    return tuple(found)
+    return facts.lost(told(row), LACKS)
+
+
+def _up_to_the_last_loss(row: SftRow) -> list[Message]:
+    return row.messages[: assistant_places(row.messages)[max(row.trained)] + 1]
 
 
 def training(folder: str) -> str:

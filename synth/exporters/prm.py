@@ -58,9 +58,9 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
 def _renderer(tally: Tally) -> Render:
     if tally.settings.student is None:
         return transcript
-    from synth.exporters.proof.template import student_template
+    from synth.exporters.proof.template import served_template
 
-    template = student_template(tally.settings.student)
+    template = served_template(tally.settings.student)
     return lambda messages, tools: template.text(messages, tools, generation_prompt=messages[-1]["role"] != "assistant")
 
 

@@ -14,11 +14,12 @@ from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.redactions import tasks_without_findings, without_findings
-from synth.run.select_rl import rl_tasks
+from synth.run.select_rl import CHUNK, rl_tasks
 from synth.selection.rl_tasks import RlTask
 from synth.selection.taken_in import TakenIn
 
-_TASKS = 2000  # held in memory at once
+Shown = tuple[list[Message], tuple[ToolSchema, ...]]
+"""Prompt and tools, as a policy was shown them."""
 
 
 class RlRow(msgspec.Struct, frozen=True):
@@ -40,9 +41,9 @@ def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
     """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks are honoured."""
     settings = tally.settings
     standings = [one for one, _ in rl_tasks(ledger, TakenIn(True, settings.allow_benchmark, settings.allow_held_out))]
-    for at in range(0, len(standings), _TASKS):
-        of_chunk = {one.task_id: one for one in standings[at : at + _TASKS]}
-        verdicts, shown_by = _verdicts(ledger, [*of_chunk]), _trials(ledger, [*of_chunk])
+    for at in range(0, len(standings), CHUNK):
+        of_chunk = {one.task_id: one for one in standings[at : at + CHUNK]}
+        verdicts, shown_by = _verdicts(ledger, [*of_chunk]), _shown(ledger, [*of_chunk])
         tasks = tasks_without_findings(ledger, ledger.tasks(set(of_chunk)))
         for identity, standing in of_chunk.items():
             task = tasks[identity]
@@ -56,9 +57,8 @@ def _refusal(task: Task, tally: Tally) -> str | None:
     return "no_check" if unfit is None and task.check is None else unfit
 
 
-def _row(task: Task, standing: RlTask, trial: Trajectory | None) -> RlRow:
-    prompt = [{"role": "user", "content": task.goal}] if trial is None else _shown_first(trial)
-    tools = () if trial is None else trial.tools
+def _row(task: Task, standing: RlTask, shown: Shown | None) -> RlRow:
+    prompt, tools = ([{"role": "user", "content": task.goal}], ()) if shown is None else shown
     return RlRow(task, prompt, tools, standing.trials, standing.successes, standing.solvable)
 
 
@@ -83,15 +83,16 @@ def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]
     return found
 
 
-def _trials(ledger: Ledger, tasks: list[str]) -> dict[str, Trajectory]:
-    """One valid base trial of each task that has one."""
+def _shown(ledger: Ledger, tasks: list[str]) -> dict[str, Shown]:
+    """What one valid base trial of each task that has one was shown."""
     sql = (
         "SELECT task_id, min(trajectory_id) FROM trajectories WHERE task_id IN (SELECT unnest(?)) AND outcome <> 'invalid' "
         "AND parent_id IS NULL GROUP BY task_id"
     )
     with connect(ledger) as connection:
         wanted = dict(connection.execute(sql, [tasks]).fetchall())
-    return {trajectory.task_id: trajectory for trajectory in without_findings(ledger, ledger.trajectories(set(wanted.values())))}
+    trials = without_findings(ledger, ledger.trajectories(set(wanted.values())))
+    return {trial.task_id: (_shown_first(trial), trial.tools) for trial in trials}
 
 
 def _counts(row: RlRow, tally: Tally) -> Mapping[str, int]:

@@ -2,11 +2,16 @@
 
 from typing import Any
 
+from synth.exporters import facts
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Form
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.sft_rows import SftRow, said_after
 
 HARNESS = "synth"
+LACKS = (
+    *(facts.SCHEMAS, facts.MASKS, facts.REASONS, facts.SPEAKERS, facts.AGENTS, facts.TOOL_NAMES, facts.BEHIND, facts.CHECK),
+    *(facts.TURN_VALUES, facts.TOKENS, facts.USAGE, facts.AUTHORS, facts.ERRORS, facts.HIDDEN, facts.RAW),
+)
 
 
 def trace_record(row: SftRow) -> dict[str, Any]:
@@ -17,23 +22,10 @@ def trace_record(row: SftRow) -> dict[str, Any]:
 def lines(row: SftRow) -> list[dict[str, Any]]:
     """The header, with lineage as further keys, then the messages; arguments stay the JSON text that was received."""
     trajectory = row.trajectory
-    names = (
-        "task_id",
-        "env",
-        "trial",
-        "synthesizer",
-        "parent_id",
-        "policy",
-        "model",
-        "outcome",
-        "reward",
-        "authorship",
-        "benchmark",
-        "split",
-    )
-    lineage = {name: getattr(trajectory, name) for name in names}
+    lineage = facts.present({name: getattr(trajectory, name) for name in (*facts.LINEAGE, "reward")})
+    del lineage["trajectory_id"]
     header = {"type": "session", "harness": HARNESS, "id": trajectory.trajectory_id, "name": f"{trajectory.env} {trajectory.task_id[:8]}"}
-    found: list[dict[str, Any]] = [{**header, **{name: value for name, value in lineage.items() if value is not None}}]
+    found: list[dict[str, Any]] = [header | lineage]
     for message in row.messages:
         written: dict[str, Any] = {"role": message["role"], "content": said(message)["content"]}
         if message.get("reasoning_content"):
@@ -48,13 +40,15 @@ def lines(row: SftRow) -> list[dict[str, Any]]:
     return found
 
 
+def told(row: SftRow) -> facts.Told:
+    """What a row tells, for a reader to be compared with."""
+    known = facts.known_of(row.trajectory)
+    return facts.Told(row.messages, list(row.trajectory.tools), row.masked, known, said_after(row.trajectory))
+
+
 def unsaid(row: SftRow) -> tuple[str, ...]:
     """What is lost of a row."""
-    return (
-        *(("tool schemas",) if row.trajectory.tools else ()),
-        *(("which turns carry no loss",) if row.masked else ()),
-        *(("names of speakers and tools",) if any("name" in message for message in row.messages) else ()),
-    )
+    return facts.lost(told(row), LACKS)
 
 
 def training(folder: str) -> str:

@@ -51,7 +51,7 @@ def sft_row(
     turns = trajectory.turns
     masked = {i: reason for i, turn in enumerate(turns) if (reason := mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i))}
     messages = to_messages(trajectory, thoughts=thoughts)
-    del messages[len(messages) - _said_after(trajectory) :]
+    del messages[len(messages) - said_after(trajectory) :]
     if (arguments or form.arguments) == "dict":
         answers = [message for message in messages if message["role"] == "assistant"]
         for index, (turn, message) in enumerate(zip(turns, answers, strict=True)):
@@ -95,7 +95,7 @@ def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | 
     return None
 
 
-def _said_after(trajectory: Trajectory) -> int:
+def said_after(trajectory: Trajectory) -> int:
     """How many observations at the very end are a user's."""
     count = 0
     for observation in reversed(trajectory.turns[-1].observations if trajectory.turns else ()):

@@ -1,5 +1,6 @@
 """Preferences, desirability and step values as TRL reads them: the prompt is always given, a side is one assistant message."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -7,7 +8,7 @@ import pyarrow as pa
 from schemas.pairs import PreferencePair
 from synth.exporters.dpo import PreferenceRow
 from synth.exporters.json_columns import holds_exactly, said, text
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.kind import Comparison, Form, Steps, UnsayableError
 from synth.exporters.kto import DesirabilityRow
 from synth.exporters.prm import StepValueRow
 
@@ -155,6 +156,29 @@ def prm_record(row: StepValueRow) -> dict[str, Any]:
     }
 
 
+def dpo_comparison(row: Mapping[str, Any]) -> Comparison:
+    """A loaded pair: each side is one message."""
+    return Comparison(row["prompt"], (*row["chosen"], *row["rejected"]), row["tools"])
+
+
+def kto_comparison(row: Mapping[str, Any]) -> Comparison:
+    """A loaded labelled turn."""
+    return Comparison(row["prompt"], tuple(row["completion"]), row["tools"])
+
+
+def prm_steps(row: Mapping[str, Any]) -> Steps:
+    """A loaded step, as the loop of the page on training and TRL's PRM trainer before 1.16 read it: a line break after each step."""
+    return Steps(
+        prompt=row["prompt"],
+        steps=tuple(row["completions"]),
+        labels=tuple(row["labels"]),
+        separator="\n",
+        messages=row["prompt_messages"],
+        step_messages=row["step_messages"],
+        tools=row["tools"],
+    )
+
+
 def _tools(row: PreferenceRow | DesirabilityRow | StepValueRow) -> list[str]:
     if not all(holds_exactly(tool) for tool in row.trajectory.tools):
         raise UnsayableError("inexact_tool_schemas")
@@ -187,10 +211,10 @@ has no trainer for it any more. Load it with `datasets.load_dataset("{folder}", 
 
 DPO = Form(
     name="trl", arguments="dict", schema=dpo_schema, record=dpo_record, holds=holds_exactly,
-    training=lambda folder: _training(folder, "DPOTrainer", "DPOConfig"),
+    training=lambda folder: _training(folder, "DPOTrainer", "DPOConfig"), comparison=dpo_comparison,
 )  # fmt: skip
 KTO = Form(
     name="trl", arguments="dict", schema=kto_schema, record=kto_record, holds=holds_exactly,
-    training=lambda folder: _training(folder, "KTOTrainer", "KTOConfig"),
+    training=lambda folder: _training(folder, "KTOTrainer", "KTOConfig"), comparison=kto_comparison,
 )  # fmt: skip
-PRM = Form(name="trl", arguments="dict", schema=prm_schema, record=prm_record, holds=holds_exactly, training=prm_training)
+PRM = Form(name="trl", arguments="dict", schema=prm_schema, record=prm_record, holds=holds_exactly, training=prm_training, steps=prm_steps)

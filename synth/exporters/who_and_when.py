@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from schemas.messages import ENVIRONMENT_NAME
+from schemas.messages import to_messages
 from schemas.trajectory import Observation, Source, Trajectory, Turn
+from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
 from synth.exporters.json_columns import plain_text, text
 from synth.exporters.kind import Form
@@ -14,6 +15,12 @@ from synth.exporters.kind import Form
 TERMINAL = "Computer_terminal"
 """The format's name for what is no agent."""
 _LINEAGE = ("trajectory_id", "task_id", "synthesizer", "policy", "model", "authorship", "benchmark", "split")
+
+WORLD = "a fault of the world: nobody is the mistaken agent, for whom readers of Who&When ask"
+LACKS = (
+    *(facts.SYSTEM, facts.SCHEMAS, facts.THOUGHTS, facts.CALLS, facts.SPEAKERS, facts.MIDWAY, facts.REWARD, facts.CHECK),
+    *(facts.TURN_VALUES, facts.TOKENS, facts.USAGE, facts.AUTHORS, facts.ERRORS, facts.HIDDEN, facts.RAW),
+)
 
 
 def attribution_schema() -> pa.Schema:
@@ -66,10 +73,9 @@ def _history(trajectory: Trajectory) -> tuple[list[dict[str, Any]], list[int]]:
 
 
 def _heard(observation: Observation) -> dict[str, Any]:
-    if observation.source is Source.USER:
-        return {"content": observation.content, "role": "user"}
-    name = TERMINAL if observation.source is Source.TOOL or observation.name in (None, ENVIRONMENT_NAME) else observation.name
-    return {"content": observation.content, "role": "user", "name": name}
+    """A name that is not the terminal's would be read as an agent's."""
+    by_user = {"content": observation.content, "role": "user"}
+    return by_user if observation.source is Source.USER else by_user | {"name": TERMINAL}
 
 
 def _said(turn: Turn) -> str:
@@ -120,6 +126,17 @@ def _act(turn: dict[str, Any]) -> str:
     return "; ".join([*([turn["content"]] if turn.get("content") else []), *calls])
 
 
+def told(row: AttributionRow) -> facts.Told:
+    """What a row tells."""
+    trajectory = row.trajectory
+    return facts.Told(to_messages(trajectory), list(trajectory.tools), {}, facts.known_of(trajectory))
+
+
+def unsaid(row: AttributionRow) -> tuple[str, ...]:
+    """What is lost of a row: calls and answers are text, there is no tool role."""
+    return (*facts.lost(told(row), LACKS), *(() if row.cause.by_agent else (WORLD,)))
+
+
 def attribution_training(folder: str) -> str:
     """How it is read."""
     return f"""```python
@@ -131,4 +148,4 @@ confirmed = rows.filter(lambda row: row["label_status"] == "confirmed" and row["
 """
 
 
-ATTRIBUTION = Form(name="who_and_when", schema=attribution_schema, record=attribution_record, training=attribution_training)
+ATTRIBUTION = Form(name="who_and_when", schema=attribution_schema, record=attribution_record, training=attribution_training, unsaid=unsaid)

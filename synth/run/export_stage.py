@@ -82,7 +82,13 @@ class ExportStage:
         url = run.ledger.storage.path(folder)
         target = DatasetFolder(url, replace="edited" if self.config.overwrite else "written", stage_key=stage_key)
         kind = self.config.folders()[folder]
-        run.exports[folder] = summary(export(kind, run.ledger, target, self.config.rows()), kind, folder)
+
+        def announce(report: ExportReport) -> None:
+            for line in report.losses:
+                run.progress.say(f"{self.name} {kind}: {line}")
+
+        report = export(kind, run.ledger, target, self.config.rows(), announce=announce)
+        run.exports[folder] = summary(report, kind, folder)
         run.progress.step(1)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:

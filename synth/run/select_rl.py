@@ -1,6 +1,6 @@
 """What the selection of RL tasks stands on, read from the ledger: trials and successes by task, what proves a task solvable, its graph."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from schemas.task import Task
 from synth.ledger.ledger import Ledger
@@ -9,6 +9,8 @@ from synth.selection.rl_tasks import RlTask
 from synth.selection.taken_in import TakenIn
 from synth.topology.graph import BASE
 
+CHUNK = 2000
+"""Tasks in memory at once."""
 _SUCCESSES = "count(*) FILTER (outcome = 'success')"
 _PLAYED_BY = "policy, model, role, weights_id, sampling"
 _TRIALS = f"""
@@ -26,14 +28,14 @@ WHERE e.metric = 'error_branch_ratio' AND h.metric = 'strategic_heterogeneity' G
 
 
 def rl_tasks(ledger: Ledger, taken_in: TakenIn) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
-    """The current flow's tasks in the order of their ids, each with what the composition is told by."""
+    """The current flow's tasks in the order of their ids, each with what the composition is told by; some in memory at once."""
     with connect(ledger) as connection:
-        every = {identity for (identity,) in connection.execute("SELECT task_id FROM tasks").fetchall()}
+        every = sorted(identity for (identity,) in connection.execute("SELECT DISTINCT task_id FROM tasks").fetchall())
         trials = {task: (n, solved) for task, n, solved in connection.execute(_TRIALS).fetchall()}
         solved = {task for (task,) in connection.execute("SELECT DISTINCT task_id FROM trajectories WHERE outcome = 'success'").fetchall()}
         branching = dict(connection.execute(_BRANCHING).fetchall())
     found: list[tuple[RlTask, Mapping[str, Hashable]]] = []
-    for identity, task in sorted(ledger.tasks(every).items()):
+    for identity, task in _tasks(ledger, every):
         n, successes = trials.get(identity, (0, 0))
         one = RlTask(
             task_id=identity,
@@ -46,6 +48,11 @@ def rl_tasks(ledger: Ledger, taken_in: TakenIn) -> list[tuple[RlTask, Mapping[st
         refuses = None if task.check is None else bool(task.check.refusals)
         found.append((one, {"env": task.env, "origin": task.origin.value, "refusal": refuses}))
     return found
+
+
+def _tasks(ledger: Ledger, identities: Sequence[str]) -> Iterator[tuple[str, Task]]:
+    for at in range(0, len(identities), CHUNK):
+        yield from sorted(ledger.tasks(identities[at : at + CHUNK]).items())
 
 
 def _solved_from_its_goal(task: Task) -> bool:

@@ -1,7 +1,7 @@
 """`--check`: a data set written where nobody sees it, read back with its consumer's loader, rendered and compared; then thrown away."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +9,19 @@ import msgspec
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, records, tally_for, write_records
-from synth.exporters.kind import Form
 from synth.exporters.proof.consumers import consumer_findings
 from synth.exporters.proof.findings import Findings
 from synth.exporters.proof.loading import Written, loaded, loading_findings
-from synth.exporters.proof.rendering import rendering_findings
+from synth.exporters.proof.reading import READERS, reading_findings
+from synth.exporters.proof.rendering import look_at, rendering_findings, transcript_findings
 from synth.exporters.registry import kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
+
+RENDERED = ("sft", "memory", "dpo", "kto", "prm")
+"""Kinds whose rows trainers render with a chat template."""
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -48,18 +51,26 @@ def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_k
         report = write_records(tally, written.watched(made), DatasetFolder(folder))
         findings = Findings()
         if report.rows:
-            _check(folder, Path(place) / "cache", tally, written, findings)
+            again = Tally(found, settings, tally.form, say, per_turn=tally.per_turn)
+            _check(folder, Path(place) / "cache", tally, written, lambda: found.rows(ledger, again), findings)
     return Proof(report, findings)
 
 
-def _check(folder: Path, cache: Path, tally: Tally, written: Written, findings: Findings) -> None:
-    form: Form = tally.form
+def _check(folder: Path, cache: Path, tally: Tally, written: Written, rows: Callable[[], Iterable[Any]], findings: Findings) -> None:
+    form, student = tally.form, tally.settings.student
+
+    def read() -> Iterator[dict[str, Any]]:
+        return loaded(folder, cache, form)
+
     loading_findings(folder, cache, written, findings)
-    consumer_findings(tally, lambda: loaded(folder, cache, form), findings)
-    if form.chat is None:
-        if tally.kind.name in ("sft", "memory") and form.layout != "files":
-            findings.unproven.append(f"{form.name} renders with templates of its own: the student's template and the mask")
-        return
-    chats: Any = lambda: map(form.chat, loaded(folder, cache, form))  # noqa: E731
-    by_turn = form.masks or tally.per_turn
-    rendering_findings(chats, tally.settings.student, findings, by_turn=by_turn, per_turn=tally.per_turn)
+    consumer_findings(folder, tally, read, findings)
+    if form.name in READERS and tally.kind.name != "memory":
+        reading_findings(folder, read, form, rows(), findings)
+    look = look_at(form, per_turn=tally.per_turn)
+    if look is None:
+        if tally.kind.name in RENDERED and form.layout != "files":
+            findings.unproven.append(f"{form.name} renders with templates of its own: the student's template and what carries loss")
+    elif form.steps is not None and student is None:
+        transcript_findings(read, form, findings)
+    else:
+        rendering_findings(read, look, student, findings)

@@ -2,26 +2,30 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from synth.exporters.kind import Form
 from synth.exporters.proof.findings import Findings
+from synth.exporters.row_files import FOLDER
 from synth.exporters.tally import Tally
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
-_PACKAGES = {"trl": "trl", "llamafactory": "llamafactory", "axolotl": "axolotl", "verl": "verl"}
+_PACKAGES = {"trl": "trl", "llamafactory": "llamafactory", "axolotl": "axolotl", "verl": "verl", "atif": "atif"}
 
 
-def consumer_findings(tally: Tally, rows: Rows, findings: Findings) -> None:
-    """TRL: its own test of conversations; LLaMA-Factory: its converter; the others are named as not proven."""
+def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings) -> None:
+    """TRL: its own test of conversations; LLaMA-Factory: its converter; ATIF: the models of the package `atif`; others: not proven."""
     name = tally.form.name
     package = _PACKAGES.get(name)
     if package is None:
         return
     if find_spec(package) is None:
-        findings.unproven.append(f"{name} is not installed here: its own loader was not asked")
+        findings.unproven.append(f"{name} is not installed here (pip install {package}): its own code was not asked")
     elif name == "trl":
         _trl(tally, rows, findings)
+    elif name == "atif":
+        _atif(folder, findings)
     elif name == "llamafactory":
         _llamafactory(tally.form, rows, findings)
     else:
@@ -65,3 +69,23 @@ def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
         findings.failed.append(f"LLaMA-Factory leaves {dropped} of {count} rows out")
     else:
         findings.proven.append(f"LLaMA-Factory's converter takes all {count} rows")
+
+
+def _atif(folder: Path, findings: Findings) -> None:
+    from importlib import import_module
+
+    from pydantic import ValidationError
+
+    document: Any = import_module("atif").Trajectory
+    count, refused, first = 0, 0, ""
+    for path in sorted((folder / FOLDER).iterdir()):
+        count += 1
+        try:
+            document.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            refused += 1
+            first = first or " ".join(str(error).split())[:160]
+    if refused:
+        findings.failed.append(f"the package atif refuses {refused} of {count} documents: {first}")
+    else:
+        findings.proven.append(f"the package atif takes all {count} documents")

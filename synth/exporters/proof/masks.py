@@ -28,7 +28,7 @@ def mask_problems(chat: Chat, template: Template, *, by_turn: bool) -> Iterator[
     if not any(end > start for start, end in lit):
         yield "no token carries loss"
     for turn, (start, end) in spans.items():
-        yield from _lost(answers[turn], text[start:end])
+        yield from lost(answers[turn], text[start:end])
     dark = _outside(text, lit)
     for message in chat.messages:
         if message["role"] != "assistant" and not stands_in(message["content"].strip(), dark):
@@ -58,7 +58,7 @@ def _after_their_prefixes(chat: Chat, template: Template) -> Spans | str:
     return text, spans
 
 
-def _lost(message: dict[str, Any], written: str) -> Iterator[str]:
+def lost(message: dict[str, Any], written: str) -> Iterator[str]:
     """What of an assistant's message its rendering lacks."""
     if "None" in written and "None" not in json.dumps(message):
         yield "an empty value is rendered as the word None"

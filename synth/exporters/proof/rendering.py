@@ -3,25 +3,70 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
+from typing import Any
 
-from synth.exporters.kind import Chat
+import msgspec
+
+from synth.exporters.kind import Form
 from synth.exporters.proof.findings import Findings
 from synth.exporters.proof.masks import mask_problems
+from synth.exporters.proof.preferences import side_problems
+from synth.exporters.proof.steps import step_problems, text_problems
 from synth.exporters.proof.template import FAMILIES, Template, served_template, student_template
 
-Chats = Callable[[], Iterable[Chat]]
+Rows = Callable[[], Iterable[Any]]
 
 
-def rendering_findings(chats: Chats, student: str | None, findings: Findings, *, by_turn: bool, per_turn: bool = False) -> None:
-    """A template of the student's own fails the proof where it is wrong; those of TRL are told of, one by one.
+class Look(msgspec.Struct, frozen=True):
+    """How a kind of rows is looked at: what is wrong with one under a template, what is proven where nothing is, by which template.
 
-    Rows of one turn (`per_turn`) need no marks, and are rendered as the student is served.
+    `marks`: whether what carries loss is found by the template's generation tags; `by`: the form, and so whose trainer renders it.
     """
+
+    problems: Callable[[Any, Template], Iterable[str]]
+    proven: str
+    template: Callable[[str], Template]
+    marks: bool = False
+    by: str = "trl"
+
+
+def look_at(form: Form, *, per_turn: bool) -> Look | None:
+    """How rows of a form are looked at, None for a form whose consumer renders them with templates of its own.
+
+    Rows of one turn and preferences need no marks, and are rendered as the student is served.
+    """
+    if (chat := form.chat) is not None:
+        by_turn = form.masks or per_turn
+        return Look(
+            lambda row, template: mask_problems(chat(row), template, by_turn=by_turn),
+            "loss is on what the trained turns wrote alone",
+            served_template if per_turn else student_template,
+            marks=not per_turn,
+            by=form.name,
+        )
+    if (comparison := form.comparison) is not None:
+        return Look(
+            lambda row, template: side_problems(comparison(row), template),
+            "no prompt carries loss, and all of each side does; no side is empty, no two alike",
+            served_template,
+        )
+    if (steps := form.steps) is not None:
+        return Look(
+            lambda row, template: step_problems(steps(row), template),
+            "their texts are the template's, and each step has a label on its last token",
+            served_template,
+        )
+    return None
+
+
+def rendering_findings(rows: Rows, look: Look, student: str | None, findings: Findings) -> None:
+    """A template of the student's own fails the proof where it is wrong; those of TRL are told of, one by one."""
     if student is not None:
-        template = served_template(student) if per_turn else student_template(student)
-        findings.unproven += [f"{student}: {note}" for note in template.notes]
-        if template.marked or per_turn:
-            _look(chats, template, findings, findings.failed, by_turn=by_turn)
+        template = look.template(student)
+        own = "" if look.by == "trl" else f"; {look.by} renders with the student's own, which was not looked at"
+        findings.unproven += [f"{student}: {note}{own}" for note in template.notes]
+        if template.marked or not look.marks:
+            _look(rows, template, look, findings, findings.failed)
         else:
             findings.unproven.append(f"{student}: its template marks nothing as the assistant's: the mask was not checked")
         return
@@ -30,25 +75,41 @@ def rendering_findings(chats: Chats, student: str | None, findings: Findings, *,
             "rendering and masks: no --student was given, and TRL, whose templates stand in, is not installed (.[train])"
         )
         return
-    findings.unproven.append("the student's own template: no --student was given; the training templates of TRL stand in")
+    findings.unproven.append("the student's own template: no --student was given; the templates of TRL stand in")
     for family in FAMILIES:
-        _look(chats, (served_template if per_turn else student_template)(f"trl:{family}"), findings, findings.unproven, by_turn=by_turn)
+        _look(rows, look.template(f"trl:{family}"), look, findings, findings.unproven)
 
 
-def _look(chats: Chats, template: Template, findings: Findings, wrong: list[str], *, by_turn: bool) -> None:
+def transcript_findings(rows: Rows, form: Form, findings: Findings) -> None:
+    """Steps as plain transcripts, which no template renders: that texts and labels are there, and hold what the messages say."""
+    read: Any = form.steps
+    proven = "each step has a label, and says what its message does"
+    _conclude(rows, lambda row: text_problems(read(row)), "plain transcripts", findings, findings.failed, proven)
+    findings.unproven.append("tokens of prompts and steps: no --student was given, so the texts are plain transcripts of no template")
+
+
+def _look(rows: Rows, template: Template, look: Look, findings: Findings, wrong: list[str]) -> None:
+    how = "token by token" if template.tokenizer is not None else "character by character (a template without its tokenizer)"
+    if not (look.marks or template.marked):
+        how += "; the template has no {% generation %} tags, and these rows need none"
+    _conclude(rows, lambda row: look.problems(row, template), template.name, findings, wrong, f"{look.proven}, {how}")
+
+
+def _conclude(
+    rows: Rows, problems_of: Callable[[Any], Iterable[str]], name: str, findings: Findings, wrong: list[str], proven: str
+) -> None:
     from jinja2.exceptions import TemplateError
 
     problems: Counter[str] = Counter()
-    rows = 0
-    for chat in chats():
-        rows += 1
+    count = 0
+    for row in rows():
+        count += 1
         try:
-            problems.update(set(mask_problems(chat, template, by_turn=by_turn)))
+            problems.update(set(problems_of(row)))
         except (TemplateError, TypeError) as error:
             problems[f"cannot be rendered ({' '.join(str(error).split())[:80]})"] += 1
-    how = "token by token" if template.tokenizer is not None else "character by character (a template without its tokenizer)"
     if problems:
-        found = "; ".join(f"{problem} ({count} of {rows} rows)" for problem, count in sorted(problems.items()))
-        wrong.append(f"{template.name}: {found}")
+        found = "; ".join(f"{problem} ({rows_} of {count} rows)" for problem, rows_ in sorted(problems.items()))
+        wrong.append(f"{name}: {found}")
     else:
-        findings.proven.append(f"{template.name}: all {rows} rows render, and loss is on what the trained turns wrote alone, {how}")
+        findings.proven.append(f"{name}: all {count} rows render, and {proven}")

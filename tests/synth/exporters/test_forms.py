@@ -46,7 +46,7 @@ def test_llamafactory_joins_the_answers_of_parallel_calls_as_it_does_itself_and_
     found = row(llamafactory.SFT, PARALLEL, Turn(index=1, content="Done."))
     said = llamafactory.sft_record(found)["conversations"]
     calls = '[{"name":"find","arguments":{"q":1}},{"name":"find","arguments":{"q":2}}]'
-    assert said[1]["value"] == f"<think>\ntwo\n</think>\n\nBoth at once.<tool_call>{calls}</tool_call>"
+    assert said[1]["value"] == f"<think>\ntwo\n</think>\n\nBoth at once.\n<tool_call>{calls}</tool_call>"
     assert said[2] == {"from": "observation", "value": "one\n</tool_response>\n<tool_response>\ntwo"}
     assert any("text beside calls" in name for name in llamafactory.unsaid(found))
 
@@ -61,6 +61,11 @@ def test_llamafactory_joins_the_answers_of_parallel_calls_as_it_does_itself_and_
          "no_alternation"),
         ((Turn(index=0, tool_calls=(call('{"q": "</tool_call>"}'),), observations=(result(),)), Turn(index=1, content="b")),
          "marks_of_calls_in_the_text"),
+        ((Turn(index=0, thought="<tool_call>x</tool_call>?", tool_calls=(call("{}"),), observations=(result(),)),
+          Turn(index=1, content="b")),
+         "marks_of_calls_in_the_text"),
+        ((Turn(index=0, content="a", observations=(Observation("Why {{idx}}?", Source.USER),)), Turn(index=1, content="b")),
+         "replaced_by_a_number"),
     ],
 )  # fmt: skip
 def test_llamafactory_is_given_no_row_that_its_loader_would_drop_or_misread(turns: tuple[Turn, ...], reason: str) -> None:
@@ -111,7 +116,7 @@ def test_an_atif_document_numbers_its_steps_and_keeps_what_has_no_place_under_on
     assert [(s["step_id"], s["source"]) for s in document["steps"]] == [(1, "system"), (2, "user"), (3, "agent"), (4, "agent")]
     answered = document["steps"][2]["observation"]["results"]
     assert answered == [{"source_call_id": "a", "content": "one"}, {"source_call_id": "b", "content": "two"}]
-    assert document["steps"][3]["extra"] == {"synth": {"mask": "canned_greeting"}}
+    assert document["steps"][3]["extra"] == {"synth": {"mask": "canned_greeting", "sampled_by": "canned"}}
     assert document["extra"]["synth"]["outcome"] == "success"
     assert set(document["extra"]) == {"synth"}
 

@@ -1,0 +1,77 @@
+"""Interchange: what was written is read again, and compared with what it was written from, fact by fact.
+
+A difference that the form does not name among what it cannot say fails the proof.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synth.exporters import atif, openai_messages, session_traces, who_and_when
+from synth.exporters.facts import Told, differing
+from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.readers import NotReadError, read_atif, read_chat, read_failure, read_session, told_of_failure
+from synth.exporters.row_files import FOLDER
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """What a row tells, and what is read of the JSON value that was written for it; `by` says who reads.
+
+    `lacks`: what a form has no place for, and a reader may make up (the spelling of arguments); where a row has any of it, `Form.unsaid`
+    names it. `refuses`: the loss for which a row is taken by no reader.
+    """
+
+    told: Callable[[Any], Told]
+    read: Callable[[Any], Told]
+    lacks: tuple[str, ...]
+    by: str = "our importer reads"
+    refuses: str | None = None
+
+
+READERS: Mapping[str, Reader] = {
+    "atif": Reader(atif.told, read_atif, atif.LACKS),
+    "sts": Reader(session_traces.told, read_session, session_traces.LACKS, "read by their keys"),
+    "openai": Reader(openai_messages.told, read_chat, openai_messages.LACKS),
+    "who_and_when": Reader(told_of_failure, read_failure, who_and_when.LACKS, refuses=who_and_when.WORLD),
+}
+
+
+def reading_findings(folder: Path, loaded: Callable[[], Iterator[Any]], form: Form, rows: Iterable[Any], findings: Findings) -> None:
+    """Compares what each row tells with what a reader gets; all but what the form says that it loses must be the same."""
+    reader, problems, unread = READERS[form.name], Counter[str](), 0
+    count = 0
+    for row, value in _written(folder, loaded, form, rows):
+        count += 1
+        named = set(form.unsaid(row))
+        try:
+            found = set(differing(reader.told(row), reader.read(value))) - named - {*reader.lacks}
+        except NotReadError as error:
+            found = set() if reader.refuses in named else {f"not read: {error}"}
+            unread += not found
+        problems.update(found)
+    if problems:
+        what = "; ".join(f"{name} ({rows_} of {count} rows)" for name, rows_ in sorted(problems.items()))
+        findings.failed.append(f"{form.name} read again: otherwise than written, and not named as lost: {what}")
+        return
+    rest = f", but for {unread} that no reader takes, which is named" if unread else ""
+    findings.proven.append(f"{form.name}: {reader.by} all {count} rows as they were written, but for what is named as lost{rest}")
+
+
+def _written(folder: Path, loaded: Callable[[], Iterator[Any]], form: Form, rows: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Each row that the form has a place for, with the JSON value that stands there for it."""
+    values = loaded() if form.layout != "files" else iter(())
+    for row in rows:
+        try:
+            record = form.record(row)
+        except UnsayableError:
+            continue
+        if form.layout != "files":
+            yield row, next(values)
+            continue
+        text = (folder / FOLDER / record["name"]).read_text(encoding="utf-8")
+        yield row, [json.loads(line) for line in text.split("\n") if line] if record["name"].endswith(".jsonl") else json.loads(text)
