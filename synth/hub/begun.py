@@ -19,12 +19,17 @@ class Begun(msgspec.Struct, frozen=True):
 
 
 def note(ledger: Ledger, begun: Begun) -> None:
-    """Written before anything is sent."""
+    """Written before anything is sent. Raises `ConfigError` where it cannot be."""
     path = _path(ledger, begun.wanted.repo)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".partial")
-    aside.write_bytes(msgspec.json.encode(begun))
-    aside.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_suffix(".partial")
+        aside.write_bytes(msgspec.json.encode(begun))
+        aside.replace(path)
+    except OSError as error:
+        raise ConfigError(
+            f"{path.parent}: cannot be written: {error.strerror}; nothing was sent; free some room, or set SYNTH_STATE_DIR"
+        ) from error
 
 
 def noted(ledger: Ledger, repo: str) -> Begun:

@@ -9,6 +9,7 @@ import yaml
 from synth.exporters.card import size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections
+from synth.hub.card_worlds import licences, worlds
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -17,7 +18,10 @@ from synth.run.funnel import counted
 
 
 class Described(msgspec.Struct, frozen=True):
-    """What a card is written from. `facts` by configuration; `paths` of its shards in the repository; `traces` how many are shown."""
+    """What a card is written from. `facts` by configuration; `paths` of its shards in the repository; `traces` how many are shown.
+
+    `skills`: (path in the repository, lines) of the skill texts beside a configuration.
+    """
 
     ledger: Ledger
     repo: str
@@ -28,6 +32,7 @@ class Described(msgspec.Struct, frozen=True):
     searched: Searched
     traces: int
     version: str
+    skills: Mapping[str, tuple[str, int]] = {}
 
 
 def card(one: Described) -> str:
@@ -47,17 +52,14 @@ def card(one: Described) -> str:
                 ("Funnel and faults", sections.funnel_and_faults(one.ledger)),
                 ("False discoveries", sections.false_discoveries(one.ledger)),
                 ("Who wrote the rows", sections.authors(one.ledger)),
-                ("Worlds", sections.worlds(one.ledger)),
+                ("Worlds", worlds(one.ledger)),
                 ("Cost per kept row, by method", sections.cost_by_method(one.ledger, one.facts)),
                 ("Methods", sections.methods(one.ledger)),
                 ("Secrets and personal data", _secrets(one.searched)),
                 ("What is left out, and what to know of each configuration", _remarks(one)),
                 ("Training", _training(one)),
                 ("Limits", sections.limits(one.ledger, one.facts)),
-                (
-                    "Licence",
-                    f"`{one.licence}`, as whoever published the dataset said; synth chose none, and checked no terms of models or worlds.",
-                ),
+                ("Licence", licences(one.ledger, one.licence)),
             )
         ),
     ]
@@ -119,8 +121,8 @@ def _metadata(one: Described, name: str) -> str:
 
 def _what(one: Described, name: str) -> str:
     flow = one.ledger.state.flow or {}
-    worlds = ", ".join(f"`{world}`" for world in sections.world_names(one.ledger)) or "no world"
-    made = f"flow `{name}`, seed {flow['seed']}" if "seed" in flow else "imported"
+    names = ", ".join(f"`{world}`" for world in sections.world_names(one.ledger)) or "no world"
+    made = f"flow `{name}`, seed {flow['seed']}" if "seed" in flow else "no flow"
     traces = (
         f" `traces/` holds {one.traces} of the trajectories behind them as session traces, for the viewer: a sample for looking at, in no "
         "configuration."
@@ -128,9 +130,16 @@ def _what(one: Described, name: str) -> str:
         else ""
     )
     return (
-        f"Trajectories of agents that act with tools in {worlds}, collected, tested and exported by synth {one.version} ({made}, run "
+        f"Trajectories of agents that act with tools in {names}, {_got(one.ledger)} and exported by synth {one.version} ({made}, run "
         f"`{one.ledger.state.run_id}`). Every number below is counted in the run's ledger or in the rows.{traces}"
     )
+
+
+def _got(ledger: Ledger) -> str:
+    counts = dict(sections.asked(ledger, "SELECT stage = 'import', count(*) FROM trajectories GROUP BY ALL"))
+    if set(counts) == {True, False}:
+        return f"collected and tested ({counts[False]:,}) or recorded elsewhere and imported ({counts[True]:,})"
+    return "recorded elsewhere, imported" if True in counts else "collected, tested"
 
 
 def _configurations(one: Described) -> str:
@@ -150,15 +159,26 @@ def _configurations(one: Described) -> str:
         )
     table = sections.table(("configuration", "kind", "rows", "turns with loss", "size of what carries loss", "form"), rows)
     kinds = {config.kind: kind_of(config.kind) for config in one.configs}
-    return table + "\n\n" + "\n\n".join(f"**{name}**: {kind.one_row}" for name, kind in kinds.items())
+    told = [f"**{name}**: {kind.one_row}" for name, kind in kinds.items()]
+    told += [
+        f"`{path}`: skill texts that a model distilled from the chains that {lines:,} trajectories of `{name}` end, JSON lines of "
+        "`trajectory_id`, `task_id`, `skill`, `pdi_index`; part of no row, and in no configuration."
+        for name, (path, lines) in one.skills.items()
+    ]
+    return table + "\n\n" + "\n\n".join(told)
 
 
 def _load(one: Described) -> str:
-    lines = [
-        f'{config.name.replace("-", "_").replace(".", "_")} = load_dataset("{one.repo}", "{config.name}", split="train")'
-        for config in one.configs
+    lines = [f'{_variable(config.name)} = load_dataset("{one.repo}", "{config.name}", split="train")' for config in one.configs]
+    lines += [
+        f'{_variable(name)}_skills = load_dataset("json", data_files="hf://datasets/{one.repo}/{path}", split="train")'
+        for name, (path, _) in one.skills.items()
     ]
     return "```python\nfrom datasets import load_dataset  # datasets>=4.7\n\n" + "\n".join(lines) + "\n```"
+
+
+def _variable(name: str) -> str:
+    return name.replace("-", "_").replace(".", "_")
 
 
 def _secrets(searched: Searched) -> str:

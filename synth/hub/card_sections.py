@@ -25,22 +25,24 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def _asked(ledger: Ledger, sql: str) -> list[tuple[Any, ...]]:
+def asked(ledger: Ledger, sql: str) -> list[tuple[Any, ...]]:
+    """Rows of the ledger's views."""
     with connect(ledger) as connection:
         return list(connection.execute(sql).fetchall())
 
 
 def world_names(ledger: Ledger) -> list[str]:
     """Worlds of the valid trajectories, else of the tasks."""
-    found = _asked(ledger, "SELECT DISTINCT env FROM trajectories WHERE fault IS NULL ORDER BY env")
-    return [env for (env,) in found or _asked(ledger, "SELECT DISTINCT env FROM tasks ORDER BY env") if env]
+    found = asked(ledger, "SELECT DISTINCT env FROM trajectories WHERE fault IS NULL ORDER BY env")
+    return [env for (env,) in found or asked(ledger, "SELECT DISTINCT env FROM tasks ORDER BY env") if env]
 
 
 def verified(ledger: Ledger, configs: Sequence[Config]) -> str:
     """What stands behind the labels: the environment's check, what the filters did, what was only said by a source."""
-    sql = """SELECT stage = 'import', check_result IS NOT NULL, count(*) FROM trajectories WHERE fault IS NULL GROUP BY ALL ORDER BY ALL"""
+    sql = """SELECT stage = 'import', stage <> 'import' AND check_result IS NOT NULL, count(*) FROM trajectories WHERE fault IS NULL
+      GROUP BY ALL ORDER BY ALL"""
     lines = []
-    for imported, checked, count in _asked(ledger, sql):
+    for imported, checked, count in asked(ledger, sql):
         if imported:
             lines.append(f"{count:,} trajectories were imported: their outcome is what their source says; nothing was executed here for it")
         elif checked:
@@ -49,7 +51,7 @@ def verified(ledger: Ledger, configs: Sequence[Config]) -> str:
             lines.append(f"{count:,} trajectories have no verdict of a check")
     parts = """SELECT DISTINCT env, json_extract_string(check_result, '$.parts[*].name') FROM trajectories
       WHERE fault IS NULL AND check_result IS NOT NULL ORDER BY ALL"""
-    lines += [f"the check of `{env}` has the parts {', '.join(names)}" for env, names in _asked(ledger, parts) if names]
+    lines += [f"the check of `{env}` has the parts {', '.join(names)}" for env, names in asked(ledger, parts) if names]
     filters = [entry for report in reports(ledger).values() if report["kind"] == "filter" for entry in report["filters"]]
     lines.append(
         "filters, over the run's valid trajectories: " + ", ".join(f"`{one['name']}`" for one in filters)
@@ -90,8 +92,8 @@ def funnel_and_faults(ledger: Ledger) -> str:
         ("trajectories", "attempts of this flow"),
         ("trajectories_all", "attempts in the run directory (evidence, other flows)"),
     ):
-        faults = _asked(ledger, f"SELECT fault, count(*) FROM {view} WHERE fault IS NOT NULL GROUP BY fault ORDER BY 2 DESC, 1")
-        ((total,),) = _asked(ledger, f"SELECT count(*) FROM {view}")
+        faults = asked(ledger, f"SELECT fault, count(*) FROM {view} WHERE fault IS NOT NULL GROUP BY fault ORDER BY 2 DESC, 1")
+        ((total,),) = asked(ledger, f"SELECT count(*) FROM {view}")
         named = f" ({', '.join(f'{count:,} {fault}' for fault, count in faults)})" if faults else ""
         said.append(f"{sum(count for _, count in faults):,} of {total:,} {what}{named}")
     faulty = f"Ended in faults of the machinery: {'; '.join(said)}. Such attempts carry no label and are in no row."
@@ -131,35 +133,21 @@ def authors(ledger: Ledger) -> str:
             sampling if sampling not in (None, "{}") else "-",
             f"{n:,}",
         )
-        for role, policy, model, weights, authorship, sampling, n in _asked(ledger, sql)
+        for role, policy, model, weights, authorship, sampling, n in asked(ledger, sql)
     ]
     found = table(("role", "policy", "model", "revision", "written by", "sampling", "trajectories"), rows)
-    asked = _asked(ledger, "SELECT role, model, weights_id, purpose, count(*) FROM replies GROUP BY ALL ORDER BY ALL")
+    replies = asked(ledger, "SELECT role, model, weights_id, purpose, count(*) FROM replies GROUP BY ALL ORDER BY ALL")
     users = """SELECT 'user', user_model, NULL, 'plays the user', sum(user_calls) FROM trajectories WHERE user_calls > 0
       GROUP BY ALL ORDER BY ALL"""
-    asked += _asked(ledger, users)
-    if asked:
-        others = [(role, model or "-", _revision(model, weights), purpose or "-", f"{n:,}") for role, model, weights, purpose, n in asked]
+    replies += asked(ledger, users)
+    if replies:
+        others = [(role, model or "-", _revision(model, weights), purpose or "-", f"{n:,}") for role, model, weights, purpose, n in replies]
         found += "\n\n" + table(("role beside the episodes", "model", "revision", "for", "replies"), others)
     return found
 
 
 def _revision(model: str | None, weights: str | None) -> str:
     return weights or ("not told" if model else "-")
-
-
-def worlds(ledger: Ledger) -> str:
-    """Each world with the versions that the ledger recorded."""
-    sql = """SELECT env, json_extract_string(check_result, '$.version'), count(*) FROM trajectories WHERE fault IS NULL
-      GROUP BY ALL ORDER BY ALL"""
-    tasks = dict(_asked(ledger, "SELECT env, count(*) FROM tasks GROUP BY env"))
-    recorded = sorted({str(line.settings["world"]) for line in ledger.state.stages.values() if isinstance(line.settings.get("world"), str)})
-    own = (ledger.state.flow or {}).get("env") or {}
-    rows = []
-    for env, check, count in _asked(ledger, sql):
-        version = ", ".join(recorded) if recorded and env == own.get("name") else "not recorded"
-        rows.append((env, version, check or "not recorded", f"{tasks.get(env, 0):,}", f"{count:,}"))
-    return table(("world", "version", "version of its check", "tasks", "trajectories"), rows)
 
 
 def cost_by_method(ledger: Ledger, facts: Mapping[str, RowFacts]) -> str:
@@ -220,7 +208,7 @@ def _stage_names(ledger: Ledger) -> Iterator[str]:
 
 def limits(ledger: Ledger, facts: Mapping[str, RowFacts]) -> str:
     """What the dataset does not show."""
-    ((tasks, worlds_),) = _asked(ledger, "SELECT count(DISTINCT task_id), count(DISTINCT env) FROM trajectories WHERE fault IS NULL")
+    ((tasks, worlds_),) = asked(ledger, "SELECT count(DISTINCT task_id), count(DISTINCT env) FROM trajectories WHERE fault IS NULL")
     lines = [
         f"{tasks:,} tasks in {worlds_} world{'s' if worlds_ != 1 else ''}: what is learnt may not carry over to others",
         "a check says that the goal was reached, not that every step on the way was justified",

@@ -60,6 +60,14 @@ class Remote(msgspec.Struct, frozen=True):
         return found[1] == file.sha256 if found[1] is not None else found[2] == file.blob_id
 
 
+class _Message(msgspec.Struct, frozen=True):
+    message: str
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    errors: tuple[_Message, ...]
+
+
 class Hub:
     """One account on one Hub: that of HF_ENDPOINT, else the public one. `say` is told what is waited for."""
 
@@ -89,7 +97,9 @@ class Hub:
         try:
             self._tried("validate-yaml", lambda: DatasetCard(card, ignore_metadata_errors=True).validate("dataset"))
         except ValueError as error:
-            raise ConfigError(f"the Hub refuses the card's metadata: {self.clean(error)}; is --license one of its names?") from error
+            raise ConfigError(
+                f"the Hub refuses the card's metadata: {self.clean(_messages(error))}; is --license one of its names?"
+            ) from error
 
     def look(self, repo: str) -> Remote | None:
         """The repository, None where there is none that this account sees."""
@@ -197,6 +207,15 @@ class Hub:
     def clean(self, text: object) -> str:
         """On one line, without the token."""
         return " ".join(str(text).replace(self._token, "[token]").split())[:400]
+
+
+def _messages(error: ValueError) -> str:
+    """What the Hub says of a card, which it says in JSON."""
+    try:
+        said = msgspec.json.decode(str(error), type=_Refusal)
+    except msgspec.DecodeError:
+        return str(error)
+    return "; ".join(one.message for one in said.errors)
 
 
 def _cause(error: Exception) -> Exception:

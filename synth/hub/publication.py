@@ -55,17 +55,18 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """Everything that goes out; `rows` by configuration."""
+    """Everything that goes out; `rows` by configuration; `skills` are files of texts beside the shards, in no configuration."""
 
     shards: tuple[File, ...]
     traces: tuple[File, ...]
     card: File
     rows: Mapping[str, int]
     licence: str
+    skills: tuple[File, ...] = ()
 
     @property
     def data(self) -> tuple[File, ...]:
-        return (*self.shards, *self.traces)
+        return (*self.shards, *self.skills, *self.traces)
 
     @property
     def digest(self) -> str:

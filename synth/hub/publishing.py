@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from schemas.errors import ConfigError
+from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
 from synth.hub.outgoing import Outgoing, searched
 from synth.hub.publication import CARD, File, Publication
@@ -53,9 +54,13 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
     for path, blob in shown.items():
         outgoing.search(path, blob.decode())
     shards = {c.name: [File(f"{c.name}/{file}", path) for file, path in c.files.items()] for c in datasets.configs}
+    skills = {c.name: File(f"{c.name}/{SKILLS}", c.skills.read_bytes()) for c in datasets.configs if c.skills is not None}
+    for file in skills.values():
+        outgoing.search(file.path, _text(file))
     described = Described(
         ledger=ledger, repo=wanted.repo, licence=wanted.licence, configs=datasets.configs, facts=facts,
         paths={name: [file.path for file in files] for name, files in shards.items()}, searched=by, traces=len(shown),
+        skills={name: (file.path, len(_text(file).splitlines())) for name, file in skills.items()},
         version=version("synth-trajectories"),
     )  # fmt: skip
     text = card(described)
@@ -67,9 +72,15 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
         card=File(CARD, text.encode()),
         rows={name: one.rows for name, one in facts.items()},
         licence=wanted.licence,
+        skills=tuple(skills.values()),
     )
     sent = {name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema) for name, one in facts.items()}
     return Prepared(publication, sent, datasets.left_out)
+
+
+def _text(file: File) -> str:
+    assert isinstance(file.content, bytes)
+    return file.content.decode()
 
 
 def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
@@ -96,10 +107,11 @@ def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> N
         say(f"{name:<11} {rows:,} rows in {len(files)} files, {sum(file.size for file in files):,} bytes")
         for file in files:
             say(f"  {file.path}  {file.size:,} bytes")
+    for file in publication.skills:
+        say(f"skills      {file.path}  {file.size:,} bytes")
     say(f"traces      {len(publication.traces)} files, {sum(file.size for file in publication.traces):,} bytes")
     say(f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:")
-    assert isinstance(publication.card.content, bytes)
-    body = publication.card.content.decode().split("\n---\n", 1)[1]
+    body = _text(publication.card).split("\n---\n", 1)[1]
     for line in [line for line in body.splitlines() if line and not line.startswith("|")][:SHOWN_LINES]:
         say(f"  | {line[:SHOWN_WIDE]}{' ...' if len(line) > SHOWN_WIDE else ''}")
     for line in prepared.left_out:

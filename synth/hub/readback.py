@@ -1,7 +1,9 @@
 """What was published, read again from the Hub as a user reads it, and compared with what was sent."""
 
+import errno
 from collections.abc import Iterator, Mapping
-from tempfile import TemporaryDirectory
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import msgspec
@@ -28,7 +30,7 @@ def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str, 
 
     datasets.disable_progress_bars()
     datasets.utils.logging.set_verbosity_error()
-    with TemporaryDirectory(prefix="synth-readback-") as cache:
+    with TemporaryDirectory(prefix="synth-readback-") as cache, _downloaded_to(cache):
         given: dict[str, Any] = {"revision": revision, "token": token}
         names = set(get_dataset_config_names(repo, **given))
         for name in sorted(names ^ set(sent)):
@@ -52,11 +54,28 @@ def require_equal(repo: str, revision: str, sent: Mapping[str, Sent], token: str
     try:
         found = list(differences(repo, revision, sent, token))
     except (OSError, ValueError, RuntimeError, pa.ArrowException, DatasetsError) as error:  # what datasets raises for what it cannot load
+        if errno.ENOSPC in (getattr(one, "errno", None) for one in (error, error.__cause__, error.__context__)):
+            raise SynthError(
+                f"{repo}: was sent, but {gettempdir()} has no room to read it back in: free some, or name another folder with TMPDIR, and "
+                "run the same command again (it sends nothing twice)"
+            ) from error
         told = f"{error} {error.__cause__ or ''}"
         said = " ".join(told.replace(token, "[token]").split())[:600]
         raise SynthError(f"{repo}: was sent, but cannot be read back: {type(error).__name__}: {said}") from error
     if found:
         raise SynthError(f"{repo}: what the Hub gives back is not what was sent: {'; '.join(found)}")
+
+
+@contextmanager
+def _downloaded_to(folder: str) -> Iterator[None]:
+    """huggingface_hub keeps what it downloads; `load_dataset` cannot tell it to do so elsewhere than in the user's cache."""
+    from huggingface_hub import constants
+
+    before, constants.HF_HUB_CACHE = constants.HF_HUB_CACHE, folder
+    try:
+        yield
+    finally:
+        constants.HF_HUB_CACHE = before
 
 
 def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:

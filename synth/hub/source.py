@@ -19,7 +19,8 @@ from synth.report.funnel_section import reports
 class Config(msgspec.Struct, frozen=True):
     """One configuration of the dataset on the Hub: a folder under RUN/datasets.
 
-    `files`: its parquet shards by name, with where each lies on this machine; `report` and `settings` are the export's.
+    `files`: its parquet shards by name, with where each lies on this machine; `skills`: where the skill texts beside them do, if there are
+    any; `report` and `settings` are the export's.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Config(msgspec.Struct, frozen=True):
     files: Mapping[str, Path]
     report: Mapping[str, Any]
     settings: Mapping[str, Any]
+    skills: Path | None = None
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -100,16 +102,23 @@ def _config(ledger: Ledger, name: str, stage_key: str, report: Mapping[str, Any]
         return None
     described = msgspec.json.decode(storage.read(MANIFEST), type=_Form)
     files = {file: _here(storage, file, manifest, aside / name) for file in shards}
-    return Config(name, report["kind"], described.form, files, report, described.settings)
+    skills = _here(storage, SKILLS, manifest, aside / name) if SKILLS in manifest.files else None
+    return Config(name, report["kind"], described.form, files, report, described.settings, skills)
 
 
 def _here(storage: Storage, file: str, manifest: Manifest, aside: Path) -> Path:
-    """A shard on this machine; its bytes are compared with their digest."""
+    """A file of a dataset on this machine; its bytes are compared with their digest."""
     if storage.local:
         return Path(storage.path(file))
     blob = storage.read(file)
     if digest(blob) != manifest.files[file].digest:
         raise ConfigError(f"{storage.path(file)}: damaged; run the flow again, which writes it anew, then publish")
-    aside.mkdir(parents=True, exist_ok=True)
-    (aside / file).write_bytes(blob)
+    try:
+        aside.mkdir(parents=True, exist_ok=True)
+        (aside / file).write_bytes(blob)
+    except OSError as error:
+        raise ConfigError(
+            f"{aside}: cannot be written: {error.strerror}; what lies on an object store is copied there first: free some room, or "
+            "name another folder with TMPDIR"
+        ) from error
     return aside / file

@@ -20,6 +20,7 @@ from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.tables import TABLES
 from synth.run.context import Run
 from synth.run.episodes_report import episodes_report
+from synth.run.played_in import played_in
 from synth.run.report_files import write_report_file
 from synth.run.seldom_collected import seldom_collected
 from synth.run.stall import stalls_named
@@ -107,7 +108,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     elif done is not None:
         return done
     ledger.refresh()
-    report: Mapping[str, Any] = plain(stage.report(run, ref.stage_key))
+    report: Mapping[str, Any] = plain({**stage.report(run, ref.stage_key), **played_in(run, ref, done)})
     if run.stopped is None:
         discard_finished(ledger.journal_folder, ref.stage_key)
         ledger.finish_stage(ref, report)

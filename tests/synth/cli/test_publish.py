@@ -153,7 +153,7 @@ def test_a_licence_is_never_invented_and_one_that_the_hub_does_not_know_creates_
 ) -> None:
     assert "name a licence: --license apache-2.0" in refused(publish(run_dir, "--repo", "set", "--yes", **environment))
     line = refused(publish(run_dir, "--repo", "set", "--license", "my-own", "--yes", **environment))
-    assert "the Hub refuses the card's metadata" in line
+    assert 'the Hub refuses the card\'s metadata: "license" must be one of [' in line
     assert hub.repos == {}
 
 

@@ -187,6 +187,23 @@ def test_until_the_last_part_of_another_publication_the_one_before_loads_as_it_w
     assert "sft/train-3-0.parquet" not in hub.repos[REPO].commits[-1]
 
 
+def test_a_server_that_dies_between_two_commits_is_one_line_and_what_it_had_is_not_sent_again(hub: Hub, tmp_path: Path) -> None:
+    wanted = publication(tmp_path, 3, 4, 5)
+    hub.mishaps = [Mishap(f"^{COMMIT}", skip=1, after=True, call=hub.close)]
+    with pytest.raises(SynthError, match=r"cannot be reached .*; nothing is lost: run the same command again") as stop:
+        pushed(hub, wanted, retries=1, bounds=ONE_FILE)
+    assert "\n" not in str(stop.value)
+    back = Hub()
+    try:
+        back.repos, back.blobs = hub.repos, hub.blobs
+        pushed(back, wanted, bounds=ONE_FILE)
+        assert loaded(back, tmp_path / "whole") == 12
+        sent = [request for one in (hub, back) for request in one.seen if request.startswith("PUT /blobs")]
+        assert len(sent) == len(set(sent)) == 3
+    finally:
+        back.close()
+
+
 def test_what_an_interrupted_publication_left_is_removed_by_the_next_one(hub: Hub, tmp_path: Path) -> None:
     hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
     with pytest.raises(SynthError, match="HTTP 500"):
