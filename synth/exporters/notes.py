@@ -120,11 +120,15 @@ def losses(tally: Tally) -> list[str]:
 
 
 def why_empty(tally: Tally) -> str:
-    """Why there are no rows, in one line: the most common reason of what passed the filters, and the setting that changes it."""
+    """Why there are no rows, in one line: the reason that decides, and the setting that changes it.
+
+    What the form itself has no place for decides, as no other setting brings it in; else the most common reason of what passed the filters.
+    """
     reasons = tally.left_out or tally.filtered
     if not reasons:
         return "no valid trajectory was collected" if tally.kind.name == "sft" else f"the ledger holds nothing for kind {tally.kind.name}"
-    reason, count = max(reasons.items(), key=lambda item: (item[1], item[0]))
+    unsayable = {reason: count for reason, count in reasons.items() if reason.partition(":")[0] == tally.form.name}
+    reason, count = max((unsayable or reasons).items(), key=lambda item: (item[1], item[0]))
     why = f"dropped by {reason}" if reason in tally.filtered else f"left out as {named(tally, reason)}"
     unit = "trajectories" if tally.kind.name == "sft" else "candidates"
     return f"{count} of {(tally.filtered + tally.left_out).total()} {unit} {why}"

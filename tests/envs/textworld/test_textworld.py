@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
 
 from envs.conformance.suite import conformance
-from envs.textworld import WORLD
+from envs.textworld import WORLD, games
 from envs.textworld.commands import DIRECTIONS, TOOLS
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, SynthError
 from tests.envs.textworld.installed import SMALL, calls, played, solve, tasks
 
 
@@ -25,6 +25,17 @@ def test_held_out_games_are_others_and_their_tasks_say_so() -> None:
     (train,), (held_out,) = tasks(1), tasks(1, split="held_out")
     assert (train.split, held_out.split) == (None, "held_out")
     assert train.script != held_out.script
+
+
+@pytest.mark.slow
+def test_no_key_of_ours_reaches_the_process_that_makes_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2")
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(
+        games, "_WORKER", "import os, sys; sys.exit(' '.join(f'{n}={v}' for n, v in os.environ.items() if 'hunter2' in v) or 'none')"
+    )
+    with pytest.raises(SynthError, match="could not be made: none;"):
+        tasks(1)
 
 
 def test_a_task_whose_game_has_changed_is_refused_in_one_line() -> None:

@@ -134,6 +134,13 @@ def test_an_export_without_rows_writes_nothing_and_says_the_most_common_reason_a
     assert export_sft([], DatasetFolder(tmp_path / "out")).empty == "no valid trajectory was collected"
 
 
+def test_what_the_form_has_no_place_for_is_named_before_what_a_setting_would_change(tmp_path: Path) -> None:
+    broken = (Turn(index=0, tool_calls=(call("{oops"),), observations=(result("no JSON"),)), Turn(index=1, content="Done."))
+    scripted = [(trajectory(str(i), authorship=Authorship.SCRIPTED), {}) for i in range(3)]
+    report = export_sft([*scripted, (trajectory("b", turns=broken), {})], DatasetFolder(tmp_path / "out"), RowSettings(form="atif"))
+    assert report.empty == "1 of 4 trajectories left out as atif:broken_arguments"
+
+
 def test_an_earlier_data_set_stays_where_there_are_no_rows_and_can_be_replaced_later(tmp_path: Path) -> None:
     export(tmp_path, trajectory("earlier"))
     export_sft([], DatasetFolder(tmp_path / "out", replace="written"))
