@@ -1,15 +1,16 @@
 """Where one ledger stands in the manifest: it reads on from there, line by line or by packs, and writes where the log ends."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 from synth.ledger import manifest, packs
 from synth.ledger.manifest import Line
 from synth.ledger.storage import Storage
 
-ALONE = 3
+ALONE = 2
 """Lines read one after the other before a pack is asked for: who has caught up asks for none."""
 FEW = 3
-"""A pack is two requests (it, and the line at its end), so it pays from here on."""
+"""A pack, and then the line at its end, are two requests, so they pay from here on."""
 
 
 class Cursor:
@@ -44,22 +45,37 @@ class Cursor:
         """The lines after those `folded`: one, or what is left of a pack; none at the end. Raises `DamagedError`."""
         if folded < self.number:  # it was interrupted while it took in what it was given
             return self._batch[folded - self.number :]
-        stored = self._from_pack() or self._from_line()
+        stored = self._from_packs() or self._from_line()
         self._batch = [manifest.decoded(self._storage, self.number + place, blob) for place, blob in enumerate(stored)]
         for place, blob in enumerate(stored):
             self._pass(self.number + place, blob)
         self.number += len(stored)
         return self._batch
 
-    def _from_pack(self) -> list[bytes] | None:
+    def _from_packs(self) -> list[bytes]:
+        """Lines from packs that go on from each other, the last of which ends with the line that stands there in the manifest itself."""
+        taken: list[tuple[tuple[int, int], list[bytes]]] = []
+        number, history, held = self.number, self._history, 0
+        while held < packs.LARGEST and (found := self._pack(number, history)) is not None:
+            taken.append(found)
+            number += len(found[1])
+            history = reduce(packs.history_after, found[1], history)
+            held += sum(map(len, found[1]))
+        while taken and manifest.read_stored(self._storage, number - 1) != taken[-1][1][-1]:
+            block, lines = taken.pop()
+            self._without.add(block)
+            number -= len(lines)
+        return [line for _, lines in taken for line in lines]
+
+    def _pack(self, number: int, history: str) -> tuple[tuple[int, int], list[bytes]] | None:
         for size in packs.SIZES:
-            block = (size, self.number // size)
-            if size > self._reach or block in self._without or size - self.number % size < FEW:
+            block = (size, number // size)
+            if size > self._reach or block in self._without or size - number % size < FEW:
                 continue
-            lines = packs.read(self._storage, self.number, size, self._history)
+            lines = packs.read(self._storage, number, size, history)
             if lines is not None:
                 self._reach = max(packs.SIZES)
-                return lines
+                return block, lines
             self._without.add(block)
         return None
 

@@ -1,12 +1,14 @@
 """Packs: consecutive lines of the manifest copied into one object, for who is many lines behind; never the truth.
 
-`manifest/packs/<first>-<last>` holds those lines as they are stored, 16 or 256 of them, each with its digest. In front stand the digest
-of all that follows, and the history: a hash over every line from the very first to the last one here. It is made of the lines alone, so
-whoever writes it writes the same bytes. A pack that is not there, not intact, or of another history is as good as none: the lines are read.
+`manifest/packs/<first>-<last>` holds those lines as they are stored, 8, 32 or 256 of them, each with its digest. In front stand the
+digest of all that follows, and the history: a hash over every line from the very first to the last one here. It is made of the lines
+alone, so whoever writes it writes the same bytes. A pack that is not there, not intact, or of another history is as good as none: the
+lines are read. `synth.ledger.verify` compares each pack with the lines themselves.
 """
 
 import contextlib
 from collections.abc import Sequence
+from functools import reduce
 
 from schemas.canonical import digest
 from schemas.errors import SynthError
@@ -14,7 +16,9 @@ from synth.ledger import manifest
 from synth.ledger.storage import Storage
 
 FOLDER = f"{manifest.FOLDER}/packs"
-SIZES = (256, 16)
+SIZES = (256, 32, 8)
+HEAD = 2
+"""Lines of text before those of the manifest."""
 LARGEST = 32 * 2**20
 """Bytes of a pack: where lines are so long (imports of very many files), they are read one by one."""
 
@@ -65,7 +69,7 @@ def write(storage: Storage, number: int, lines: Sequence[bytes], history: str) -
 def read(storage: Storage, number: int, size: int, history: str) -> list[bytes] | None:
     """Stored lines from `number` to the end of the pack of so many lines that holds it, where `history` goes to the line before `number`.
 
-    None where there is no such pack, or one that does not go on from that history, or that ends with another line than the manifest has.
+    None where there is no such pack, or where it does not go on from that history.
     """
     first = number - number % size
     try:
@@ -75,7 +79,4 @@ def read(storage: Storage, number: int, size: int, history: str) -> list[bytes] 
     if found is None or len(found[0]) != size:
         return None
     lines = found[0][number - first :]
-    for line in lines:
-        history = history_after(history, line)
-    same = history == found[1] and manifest.read_stored(storage, first + size - 1) == lines[-1]
-    return lines if same else None
+    return lines if reduce(history_after, lines, history) == found[1] else None
