@@ -21,6 +21,7 @@ from schemas.identity import trajectory_id
 from schemas.stage import Shard
 from schemas.trajectory import Trajectory
 from synth.leases import Leases
+from synth.leases.lease import FOLDER
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.manifest import StageLine
@@ -31,6 +32,7 @@ TERM_S = 8.0
 LIST_PAGE = 1000
 """Names in one answer of an object store to a listing."""
 READS = ("get", "head", "list")
+"""Of the manifest and of shard files; reads of leases are counted apart."""
 DIES = 0.02
 REF = StageRef("rollout", "benchmark")
 
@@ -65,12 +67,12 @@ def counted(ledger: Ledger, tally: Tally) -> None:
 
     def counting_read(name: str) -> bytes:
         with tally.lock:
-            tally.requests["get"] += 1
+            tally.requests["lease" if name.startswith(FOLDER) else "get"] += 1
         return read(name)
 
     def counting_size(name: str) -> int | None:
         with tally.lock:
-            tally.requests["head"] += 1
+            tally.requests["lease" if name.startswith(FOLDER) else "head"] += 1
         return size(name)
 
     def counting_names(folder: str) -> list[str]:
@@ -185,6 +187,7 @@ def simulated(workers: int, shards: int, mean_s: float) -> list[Figure]:
         Figure(f"{what}: time in a commit", 1e3 * tally.committing_s / tally.committed, "ms"),
         Figure(f"{what}: lines found taken, per commit", tally.conflicts / tally.committed),
         Figure(f"{what}: GET, HEAD and LIST per commit", sum(tally.requests[kind] for kind in READS) / tally.committed),
+        Figure(f"{what}: reads of leases per commit", tally.requests["lease"] / tally.committed),
         *(Figure(f"{what}: {kind.upper()} per commit", tally.requests[kind] / tally.committed) for kind in READS),
         Figure(f"{what}: PUT per commit", tally.requests["put"] / tally.committed),
         Figure(f"{what}: CPU of all workers per commit", 1e3 * cpu_s / tally.committed, "ms"),
