@@ -38,7 +38,7 @@ def written(storage: Storage, first: int, end: int, cursor: Cursor) -> None:
     for number in range(first, end):
         line = shard_line(number) if number else RunLine("benchmark")
         for file in line.files.values() if isinstance(line, ShardLine) else ():
-            storage.create(file.path, b"x", durable=False)
+            storage.replace(file.path, b"x")
         cursor.append(line)
         cursor.ahead(cursor.number)
 

@@ -115,7 +115,7 @@ def test_no_run_is_none(tmp_path: Path) -> None:
 
 def test_what_a_killed_writer_left_among_the_packs_is_part_of_nothing(copy: Path) -> None:
     (copy / "manifest" / "packs" / "00000000-00000007").unlink()  # killed before it was linked
-    (copy / "manifest" / "packs" / ".tmp-1-dead").write_bytes(b"half")
+    (copy / "manifest" / "packs" / ".tmp-99999999-dead").write_bytes(b"half")
     assert found(copy) == []
     assert Ledger(str(copy), create=True).state.fences == {"w": FENCES}
-    assert Storage(str(copy)).leftovers("manifest/packs") == [".tmp-1-dead"]
+    assert Storage(str(copy)).leftovers("manifest/packs") == [".tmp-99999999-dead"]
