@@ -19,7 +19,7 @@ from synth.ledger.cursor import Cursor
 from synth.ledger.manifest import RunLine, ShardLine, SlotRecord, StoredFile
 from synth.ledger.storage import Storage
 
-LINES = (2_000, 10_000)
+LINES = (2_000, 4_000)
 BEHIND = (10, 100, 1_000)
 EPISODES = 200
 LIST_PAGE = 1000

@@ -125,7 +125,7 @@ def test_who_has_caught_up_asks_for_no_pack(url: str) -> None:
 FATES = st.sampled_from(["there", "missing", "flipped", "cut", "of another run", "of another past", "of another branch", "empty"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(LINES, max_size=40), st.data())
 def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(drawn: list[Line], data: st.DataObject) -> None:
     lines = [RunLine("r"), *drawn]
@@ -184,6 +184,23 @@ def test_on_a_disk_a_damaged_line_is_named_though_a_pack_holds_it_well(tmp_path:
     (tmp_path / "manifest" / "00000007").write_bytes(manifest.stored(lines[7]).replace(b'"h"', b'"i"'))
     with pytest.raises(DamagedError, match="manifest/00000007: damaged manifest line"):
         Ledger(str(tmp_path))
+
+
+def test_a_line_of_another_version_is_named_in_a_pack_too(url: str) -> None:
+    """Read by packs in object storage, and line by line on a disk."""
+    stored = [manifest.stored(line) for line in fences(8)]
+    payload = b'{"type":"hologram"}'
+    stored[3] = digest(payload).encode() + b" " + payload + b"\n"
+    storage = Storage(url)
+    for number, blob in enumerate(stored):
+        storage.create(manifest.name_of(number), blob)
+    past = ""
+    for blob in stored:
+        past = digest(past.encode() + blob[:32])
+    body = past.encode() + b"\n" + b"".join(stored)
+    storage.create("manifest/packs/00000000-00000007", digest(body).encode() + b"\n" + body)
+    with pytest.raises(DamagedError, match="manifest/00000003: written by another version of synth"):
+        Ledger(url)
 
 
 def test_a_pack_that_cannot_be_written_stops_no_commit(tmp_path: Path) -> None:
