@@ -4,6 +4,7 @@ Workers are threads of one process that share one run directory, each with a led
 One in fifty dies with a shard in its hands. Run: `python -m benchmarks.lease_scale [WORKERS ...]`
 """
 
+import math
 import random
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from schemas.identity import trajectory_id
 from schemas.stage import Shard
 from schemas.trajectory import Trajectory
 from synth.leases import Leases
+from synth.leases.lease import FOLDER
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.manifest import StageLine
@@ -27,6 +29,10 @@ from synth.ledger.manifest import StageLine
 PER_SHARD = 5
 """Episodes: few, because it is not the writing of parquet that is measured."""
 TERM_S = 8.0
+LIST_PAGE = 1000
+"""Names in one answer of an object store to a listing."""
+READS = ("get", "head", "list")
+"""Of the manifest and of shard files; reads of leases are counted apart."""
 DIES = 0.02
 REF = StageRef("rollout", "benchmark")
 
@@ -50,7 +56,7 @@ class Tally:
 def counted(ledger: Ledger, tally: Tally) -> None:
     """Counts the requests that a worker makes of the storage, and the lines that it finds taken."""
     storage = ledger.storage
-    create, read, size, replace = storage.create, storage.read, storage.size, storage.replace
+    create, read, size, names, replace = storage.create, storage.read, storage.size, storage.names, storage.replace
 
     def counting_create(name: str, blob: bytes, *, durable: bool = True) -> bool:
         made = create(name, blob, durable=durable)
@@ -61,25 +67,27 @@ def counted(ledger: Ledger, tally: Tally) -> None:
 
     def counting_read(name: str) -> bytes:
         with tally.lock:
-            tally.requests["get"] += 1
+            tally.requests["lease" if name.startswith(FOLDER) else "get"] += 1
         return read(name)
 
     def counting_size(name: str) -> int | None:
         with tally.lock:
-            tally.requests["head"] += 1
+            tally.requests["lease" if name.startswith(FOLDER) else "head"] += 1
         return size(name)
+
+    def counting_names(folder: str) -> list[str]:
+        found = names(folder)
+        with tally.lock:
+            tally.requests["list"] += max(1, math.ceil(len(found) / LIST_PAGE))
+        return found
 
     def counting_replace(name: str, blob: bytes) -> None:
         with tally.lock:
             tally.requests["put"] += 1
         replace(name, blob)
 
-    storage.create, storage.read, storage.size, storage.replace = (  # type: ignore[method-assign]
-        counting_create,
-        counting_read,
-        counting_size,
-        counting_replace,
-    )
+    storage.create, storage.read, storage.size = counting_create, counting_read, counting_size  # type: ignore[method-assign]
+    storage.names, storage.replace = counting_names, counting_replace  # type: ignore[method-assign]
 
 
 def worker(number: int, url: str, shards: list[Shard], mean_s: float, tally: Tally, over: threading.Event) -> None:
@@ -178,7 +186,9 @@ def simulated(workers: int, shards: int, mean_s: float) -> list[Figure]:
         Figure(f"{what}: commits per second", tally.committed / took_s, "/s"),
         Figure(f"{what}: time in a commit", 1e3 * tally.committing_s / tally.committed, "ms"),
         Figure(f"{what}: lines found taken, per commit", tally.conflicts / tally.committed),
-        Figure(f"{what}: GET and HEAD per commit", (tally.requests["get"] + tally.requests["head"]) / tally.committed),
+        Figure(f"{what}: GET, HEAD and LIST per commit", sum(tally.requests[kind] for kind in READS) / tally.committed),
+        Figure(f"{what}: reads of leases per commit", tally.requests["lease"] / tally.committed),
+        *(Figure(f"{what}: {kind.upper()} per commit", tally.requests[kind] / tally.committed) for kind in READS),
         Figure(f"{what}: PUT per commit", tally.requests["put"] / tally.committed),
         Figure(f"{what}: CPU of all workers per commit", 1e3 * cpu_s / tally.committed, "ms"),
         Figure(f"{what}: died with a shard in hand", tally.dead),

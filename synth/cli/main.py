@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
     "import": ("synth.cli.import_runs:import_runs", "Read trajectories of other tools into a ledger."),
     "curate": ("synth.cli.curate:curate", "Run the filters and exports of a flow on trajectories that are there."),
+    "verify": ("synth.cli.verify:verify", "Compare every byte of a run with what was committed."),
     "sql": ("synth.cli.sql:sql", "Ask the ledger in SQL."),
     "show": ("synth.cli.show:show", "Read one trajectory."),
     "diff": ("synth.cli.diff:diff", "Compare two trajectories, the divergence marked."),

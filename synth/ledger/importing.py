@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 
 from schemas.errors import SynthError
-from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import ImportedFile, ImportLine, RunLine, ShardLine
 
@@ -17,12 +16,12 @@ def commit_files(ledger: Ledger, files: Sequence[ImportedFile], shards: Sequence
     line = ImportLine(tuple(files), tuple(shards))
     while True:
         if not ledger.refresh().lines:
-            manifest.append(ledger.storage, 0, RunLine(uuid.uuid4().hex))
+            ledger.append(RunLine(uuid.uuid4().hex))
             continue
         if any(record.slot_id in ledger.state.slots for shard in shards for record in shard.slots):
             discard(ledger, shards)
             raise SynthError(f"{ledger.storage.url}: another import of the same files came first; run the command again for the rest")
-        if manifest.append(ledger.storage, ledger.state.lines, line):
+        if ledger.append(line):
             ledger.refresh()
             return
 

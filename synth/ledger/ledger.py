@@ -17,10 +17,12 @@ from schemas.outcome import Outcome
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
+from synth.ledger.cursor import Cursor
 from synth.ledger.fencing import fenced, refuse_fenced
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, ImportLine, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine, paths
+from synth.ledger.presence import Presence
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.shard_files import ShardFiles
 from synth.ledger.state import LedgerState
@@ -74,15 +76,14 @@ class Ledger:
         self.storage = Storage(url)
         self.state = LedgerState()
         self.files = ShardFiles(self.storage)
-        self._opened = False
+        self._cursor = Cursor(self.storage, mends=create)
         self.refresh()
-        self._opened = True
         if not self.state.lines and not may_be_empty:
             if not create:
                 raise ConfigError(
                     f"{url}: holds no run; `synth run FLOW.yaml --run-dir {url}` or `synth import SRC --into {url}` makes one"
                 )
-            manifest.append(self.storage, 0, RunLine(uuid.uuid4().hex))
+            self.append(RunLine(uuid.uuid4().hex))
             self.refresh()
 
     @property
@@ -91,22 +92,15 @@ class Ledger:
         return state_folder() / "journal" / self.state.run_id
 
     def refresh(self) -> LedgerState:
-        """Reads the manifest lines written since the last look. Raises `DamagedError` where one is damaged or missing."""
-        while (line := self._next_line()) is not None:
-            shards = (line,) if isinstance(line, ShardLine) else line.shards if isinstance(line, ImportLine) else ()
-            files = [file.path for shard in shards for file in shard.files.values()]
-            self.state.fold(line, {path: self.storage.path(path) for path in files if self.storage.size(path) is None})
-        return self.state
+        """Reads the manifest lines written since the last look. Raises `DamagedError` where one is damaged or missing.
 
-    def _next_line(self) -> manifest.Line | None:
-        """The line after those read, None at the end. Raises `DamagedError` where it is missing and the manifest goes on."""
-        line = manifest.read(self.storage, self.state.lines)
-        if line is not None or not manifest.goes_on(self.storage, self.state.lines, listed=not self._opened):
-            return line
-        line = manifest.read(self.storage, self.state.lines)  # another writer may have appended it between the two looks
-        if line is None:
-            raise manifest.missing_error(self.storage, self.state.lines)
-        return line
+        Only as the run is opened are the shards' files looked for: those that others commit while it is open were just written.
+        """
+        presence = None if self._cursor.opened else Presence(self.storage)
+        while lines := self._cursor.ahead(self.state.lines):
+            for line in lines:
+                self.state.fold(line, presence.missing(paths(line)) if presence is not None else {})
+        return self.state
 
     def begin_flow(self, flow: Mapping[str, Any], stages: Sequence[StageLine] = ()) -> None:
         """Makes a flow the current one, with the `stages` that it takes over; the others follow through `begin_stage`."""
@@ -149,7 +143,7 @@ class Ledger:
         while True:
             refuse_fenced(self.refresh().fences)
             line, kept, ended = self.write_shard(ref, trajectories, tasks, records, name)
-            while not manifest.append(self.storage, self.state.lines, line):
+            while not self.append(line):
                 self._after_another()
                 if (
                     fenced(self.state.fences)
@@ -264,11 +258,15 @@ class Ledger:
             )
         return rows.trajectories_of(*tables)
 
+    def append(self, line: manifest.Line) -> bool:
+        """Writes a line after those that were read; False where another writer was first."""
+        return self._cursor.append(line)
+
     def _append(self, make: Callable[[], manifest.Line | None]) -> bool:
         """Writes a line at the end of the log; asked again after each look at what others wrote, None = not needed any more: False."""
         self.refresh()
         while (line := make()) is not None:
-            if manifest.append(self.storage, self.state.lines, line):
+            if self.append(line):
                 self.refresh()
                 return True
             self._after_another()

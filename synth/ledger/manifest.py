@@ -109,45 +109,75 @@ class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=
 Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine | FenceLine
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
-
+FOLDER = "manifest"
 LOOK_AHEAD = 2
 
 
-def _name(number: int) -> str:
-    return f"manifest/{number:08d}"
+def name_of(number: int) -> str:
+    """Where line `number` lies."""
+    return f"{FOLDER}/{number:08d}"
 
 
-def append(storage: Storage, number: int, line: Line) -> bool:
-    """Writes line `number`; False where another writer was first."""
+def stored(line: Line) -> bytes:
+    """A line as it lies in storage."""
     payload = canonical_json(line)
-    return storage.create(_name(number), digest(payload).encode() + b" " + payload + b"\n")
+    return digest(payload).encode() + b" " + payload + b"\n"
+
+
+def shards_of(line: Line) -> tuple[ShardLine, ...]:
+    """The shards that a line commits."""
+    return (line,) if isinstance(line, ShardLine) else line.shards if isinstance(line, ImportLine) else ()
+
+
+def paths(line: Line) -> list[str]:
+    """The files of the shards that a line commits."""
+    return [file.path for shard in shards_of(line) for file in shard.files.values()]
 
 
 def read(storage: Storage, number: int) -> Line | None:
     """Line `number`, None past the end. Raises `DamagedError` where its bytes are not those that were written."""
+    blob = read_stored(storage, number)
+    return None if blob is None else decoded(storage, number, blob)
+
+
+def read_stored(storage: Storage, number: int) -> bytes | None:
+    """The bytes that lie under a number, None past the end."""
     try:
-        blob = storage.read(_name(number))
+        return storage.read(name_of(number))
     except FileNotFoundError:
         return None
-    stored, _, payload = blob.rstrip(b"\n").partition(b" ")
-    if digest(payload).encode() != stored:
-        raise DamagedError(f"{storage.path(_name(number))}: damaged manifest line (its digest differs); restore it from a backup")
+
+
+def intact(blob: bytes) -> bool:
+    """Whether a line's bytes are those that were written, by the digest in them."""
+    said, _, payload = blob.rstrip(b"\n").partition(b" ")
+    return digest(payload).encode() == said
+
+
+def decoded(storage: Storage, number: int, blob: bytes) -> Line:
+    """What the bytes of line `number` say. Raises `DamagedError`."""
+    path = storage.path(name_of(number))
+    if not intact(blob):
+        raise DamagedError(f"{path}: damaged manifest line (its digest differs); restore it from a backup")
     try:
-        return _DECODER.decode(payload)
+        return _DECODER.decode(blob.partition(b" ")[2])
     except msgspec.MsgspecError as error:
-        raise DamagedError(f"{storage.path(_name(number))}: written by another version of synth: {error}") from error
+        raise DamagedError(f"{path}: written by another version of synth: {error}") from error
 
 
-def goes_on(storage: Storage, number: int, *, listed: bool) -> bool:
-    """Whether lines stand from `number` on, by a listing of the folder or by a look at the next few names."""
-    if listed:
-        return any(name.isdecimal() and int(name) >= number for name in storage.names("manifest"))
-    return any(storage.size(_name(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD))
+def listed(storage: Storage) -> set[int]:
+    """The numbers under which something lies, by a listing."""
+    return {int(name) for name in storage.names(FOLDER) if name.isdecimal()}
+
+
+def goes_on(storage: Storage, number: int) -> bool:
+    """Whether lines stand after `number`, by a look at the next few names."""
+    return any(storage.size(name_of(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD))
 
 
 def missing_error(storage: Storage, number: int) -> DamagedError:
     """One line for a line that is not there though it must be."""
     return DamagedError(
-        f"{storage.path(_name(number))}: this manifest line is missing or cannot be read, though the manifest goes on; "
+        f"{storage.path(name_of(number))}: this manifest line is missing or cannot be read, though the manifest goes on; "
         "restore it from a backup: nothing is read past it, and nothing is written in its place"
     )

@@ -11,6 +11,7 @@ from schemas.canonical import canonical_json, content_hash
 from schemas.errors import SynthError
 from schemas.stage import Plan, Shard, Stage
 from synth.leases.lease import Leases
+from synth.ledger import manifest, packs
 from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.journal import BusyError, Journal, discard_finished
@@ -61,7 +62,7 @@ async def run_stages(
 def _half_written(run: Run) -> Iterator[str]:
     """A line for each temporary file of a writer that died: it is part of nothing."""
     storage = run.ledger.storage
-    for table in ("manifest", *TABLES):
+    for table in (manifest.FOLDER, packs.FOLDER, *TABLES):
         for name in storage.leftovers(table):
             yield f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it is part of nothing and may be deleted"
 

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from schemas.errors import DamagedError
+from synth.ledger import Ledger, StageRef, packs
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.storage import Storage
+from synth.ledger.verify import Verified, problems
 from tests.flow_files import SYNTH, model_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
@@ -108,6 +110,24 @@ def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str
     assert reader.refresh().lines == 2
     reader.commit(REF, trajectories=[make_trajectory("y")])
     assert slots(bucket) == [("x", 0), ("y", 0)]
+
+
+def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_pack_holds_it(bucket: str) -> None:
+    writer, reader = Ledger(bucket, create=True), Ledger(bucket)
+    for token in range(1, 40):
+        writer.fence("w", token, "h")
+    assert len(writer.storage.names(packs.FOLDER)) == 6
+    assert reader.refresh() == writer.state
+    asked: list[str] = []
+    read = Storage.read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Storage, "read", lambda self, name: (asked.append(name), read(self, name))[1])
+        assert Ledger(bucket).state == writer.state
+    assert len(asked) < 10
+    assert list(problems(writer.storage, Verified())) == []
+    writer.storage.discard("manifest/00000005")
+    with pytest.raises(DamagedError, match="manifest/00000005: this manifest line is missing"):
+        Ledger(bucket)
 
 
 def test_two_workers_given_the_same_work_cannot_both_commit(bucket: str) -> None:
