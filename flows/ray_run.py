@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.deployment_parts import stands_alone
 from flows.deployment_retries import again_after
 from flows.parts import folders
 from flows.ray_worker import Worked, work_shard
@@ -62,7 +61,7 @@ class OnRay:
     def plan(self, run: Run, stage_key: str) -> Plan:
         """The same shards under names of their own: the leases on the others are the workers'."""
         whole = self.inner.plan(run, stage_key)
-        if not all(stands_alone(item) for shard in whole.shards for item in shard.items):
+        if not whole.by_slot:
             return whole
         shards = [Shard(f"ray-{shard.name}", shard.items) for shard in whole.shards]
         self._theirs.update({given.name: shard for given, shard in zip(shards, whole.shards, strict=True)})

@@ -50,7 +50,7 @@ async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard) -> str | No
         if stage is None or ref.stage_key != content_hash([stage.name, plain(stage.settings), stage.inputs(run)]):
             raise ConfigError(f"{url}: {ref.stage} is another stage on this machine; install the same version of synth on all of them")
         with flow_lock(ledger.journal_folder, content_hash(plain(flow.model_dump(mode="json"))), flow.name, ledger.storage.url):
-            await do_shards(run, stage, ref, Plan((shard,), units=len(shard.items)), in_process(run))
+            await do_shards(run, stage, ref, Plan((shard,), units=len(shard.items), by_slot=True), in_process(run))
         return run.refused
     finally:
         await run.close()

@@ -1,0 +1,45 @@
+"""Episodes taken one by one by workers that overtake each other anywhere: each is committed once, and by nobody who was declared dead."""
+
+from pathlib import Path
+
+import pytest
+
+from synth.ledger import Ledger, manifest
+from synth.ledger.manifest import FenceLine, ShardLine
+from tests.synth.leases.interleaved import interleaved
+
+SLOTS = 6
+
+
+def holds(seed: int, folder: Path) -> tuple[int, int, int]:
+    """Fences, deaths, and episodes played in vain; the invariants are asserted."""
+    told = interleaved(seed, folder, slots=SLOTS)
+    assert told.errors == []
+    ledger = Ledger(str(folder / "run"))
+    lines = [manifest.read(ledger.storage, number) for number in range(ledger.state.lines)]
+    fenced_at = {line.work: at for at, line in enumerate(lines) if isinstance(line, FenceLine)}
+    committed_at = {record.slot_id: at for at, line in enumerate(lines) if isinstance(line, ShardLine) for record in line.slots}
+    filled = sorted((record.slot_id, record.attempt) for shard in ledger.state.shards for record in shard.slots)
+    assert filled == [(f"slot{number}", 0) for number in range(SLOTS)], "every slot once"
+    assert ledger.state.superseded == frozenset()
+    assert ledger.state.lost == []
+    for slot_id, holder in told.committed_by:
+        assert committed_at[slot_id] < fenced_at.get(holder, len(lines)), "nobody who was declared dead before has committed it"
+    files = {file.path for shard in ledger.state.shards for file in shard.files.values()}
+    if not told.died:
+        assert {f"{table}/{name}" for table in ("trajectories", "turns") for name in ledger.storage.names(table)} == files
+    return len(fenced_at), told.died, len(told.played) - SLOTS
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_slot_is_filled_once_in_whatever_order_the_requests_come(seed: int, tmp_path: Path) -> None:
+    holds(seed, tmp_path)
+
+
+@pytest.mark.slow
+def test_in_many_orders_workers_are_declared_dead_wake_and_die_and_every_slot_is_filled_once(tmp_path: Path) -> None:
+    found = [holds(seed, tmp_path / str(seed)) for seed in range(100, 400)]
+    fences, deaths, in_vain = (sum(column) for column in zip(*found, strict=True))
+    assert fences > 100
+    assert deaths > 50
+    assert in_vain > 50, "some were played by two"
