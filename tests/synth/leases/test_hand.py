@@ -40,6 +40,6 @@ def test_every_slot_is_filled_once_in_whatever_order_the_requests_come(seed: int
 def test_in_many_orders_workers_are_declared_dead_wake_and_die_and_every_slot_is_filled_once(tmp_path: Path) -> None:
     found = [holds(seed, tmp_path / str(seed)) for seed in range(100, 400)]
     fences, deaths, in_vain = (sum(column) for column in zip(*found, strict=True))
-    assert fences > 100
-    assert deaths > 50
-    assert in_vain > 50, "some were played by two"
+    assert fences > 50
+    assert deaths > 25
+    assert in_vain > 25, "some were played by two"
