@@ -29,10 +29,13 @@ async def do_by_slot(
     work: Callable[[Stage[Run], str, Shard], Awaitable[None]],
     leases: Leases,
     say: Callable[[str], None],
+    *,
+    waits: bool = True,
 ) -> None:
-    """Does what no other worker has in hand, until all slots of the plan are tried: shards in their order, but one that others are at last.
+    """Does what no other worker has in hand, until all slots of the plan are tried; without `waits`, until others have all that is left.
 
-    After a shard that others are at it goes on with any of the rest, so that workers that began together part.
+    Shards are done in their order, those that others are at last. After one of these it goes on with any of the rest, so that workers that
+    began together part.
     """
     others, rng = Others(leases, term_s=run.flow.lease_s), random.Random(leases.holder())
     fresh, shared = deque(plan.shards), list[Shard]()
@@ -49,11 +52,11 @@ async def do_by_slot(
             if begun:
                 await _visit(run, stage, ref, shard, hand, work)
                 wait_s = WAIT_S
-            if _open(run, shard):
+            if _open(run, shard) and (begun or first or waits):
                 shared.append(shard)
             if first and not begun:
                 fresh.rotate(rng.randrange(1 + len(fresh)))
-            elif not begun and run.stopped is None:
+            elif not begun and waits and run.stopped is None:
                 say(f"{stage.name}: others work on this run; waiting for their episodes, or for a silence of {run.flow.lease_s:g} s")
                 await asyncio.sleep(wait_s)
                 wait_s = longer(wait_s, run.ledger)

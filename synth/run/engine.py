@@ -136,7 +136,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard) -> None:
+async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard, *, waits: bool = True) -> None:
     """Does the shards, a few at a time; one that another worker has in hand is looked at again until that one is through or silent.
 
     A shard that was taken over from this process, which must have slept, is dropped here, and looked at again as well. Slots are taken
@@ -159,7 +159,7 @@ async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work
 
     try:
         if plan.by_slot:
-            await do_by_slot(run, stage, ref, plan, work, leases, say_once)
+            await do_by_slot(run, stage, ref, plan, work, leases, say_once, waits=waits)
         else:
             await side_by_side(min(plan.at_once, len(plan.shards)), worker)
     finally:

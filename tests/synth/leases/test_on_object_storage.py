@@ -196,7 +196,9 @@ def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_lo
         stopped.send_signal(signal.SIGCONT)
         said, _ = stopped.communicate(timeout=180)
         assert stopped.returncode == 0, said
-        assert re.search("this process was silent for so long that others took [0-9]+ of its episodes over; its own tries are dropped", said)
+        assert re.search(
+            "this process was silent for so long that others took [0-9]+ of its episodes over; its own tries are dropped", said
+        )
         paid_twice = model.counts()["total"] - asked
     assert slots(bucket) == whole
     assert Ledger(bucket).state.superseded == frozenset()
@@ -240,5 +242,7 @@ def test_what_a_slow_worker_has_not_begun_is_played_by_a_fast_one_and_a_killed_o
     assert len(slots(bucket)) == TASKS * TRIALS
     assert len(Ledger(bucket).state.fences) == 1, "only the killed one was declared dead"
     assert not any(name.endswith(".0") for name in Storage(bucket).names("leases")), "claims are cleared away with the stage"
-    there, here = ({t.trajectory_id: canonical_content(t) for t in Ledger(url).trajectories()} for url in (bucket, str(tmp_path / "direct")))
+    there, here = (
+        {t.trajectory_id: canonical_content(t) for t in Ledger(url).trajectories()} for url in (bucket, str(tmp_path / "direct"))
+    )
     assert there == here
