@@ -19,8 +19,8 @@ from synth.ledger.state import LedgerState
 from synth.side_by_side import stops_alone
 
 T = TypeVar("T")
-LOOKS = 32
-"""Episodes of a shard that others are at which are tried in one go, before the worker looks elsewhere."""
+LOOKS = 6
+"""Episodes of a shard which others turn out to have, before the worker looks elsewhere."""
 TOGETHER_S = 0.05
 """On an object store: episodes taken within this time are looked up in the ledger together."""
 
@@ -59,7 +59,13 @@ class Others:
         if not self._void(void):
             return None
         del self._claims[slot_id]
-        return await self.asked(lambda: self._leases.claim_after(void, holder))
+        made = await self.asked(lambda: self._leases.claim_after(void, holder))
+        if made is None:
+            later = await self.asked(lambda: self._leases.following(void, holder))
+            if not isinstance(later, Claim):
+                return later
+            self._claims[slot_id] = later
+        return made
 
     async def asked(self, request: Callable[[], T]) -> T:
         """What a request to the storage gives; the loop goes on meanwhile where that may be slow."""
@@ -95,6 +101,10 @@ class Hand:
         self._held: dict[str, Lease] = {}
         self._playing: dict[str, asyncio.Future[Any]] = {}
         self._reclaiming = asyncio.Lock()
+        self._untried: set[str] = set()
+        self._missed = 0
+        self.tried = asyncio.Event()
+        """Nothing of the shard is left to be taken: what is under way here is all that there is."""
 
     async def begin(self, *, shared: bool) -> bool:
         """Takes a first episode; False where there is none to take. Of a shard that others are at (`shared`) any, else only the first."""
@@ -110,11 +120,17 @@ class Hand:
 
     def in_order(self) -> list[PlannedSlot]:
         """The slots that were open when it began, as they are to be played: first what was taken first."""
+        self._untried = {slot.slot_id for slot in self._order}
         return sorted(self._order, key=lambda slot: slot.slot_id not in self._held)
 
     async def play(self, slot_id: str, episode: Callable[[], Awaitable[list[T]]]) -> list[T]:
         """What `episode()` gives, if it can be taken, and is not lost meanwhile; else nothing."""
-        if not await self._take(slot_id):
+        taken = (slot_id in self._held or self._missed < LOOKS) and await self._take(slot_id)
+        self._missed = 0 if taken else self._missed + 1
+        self._untried.discard(slot_id)
+        if not self._untried:
+            self.tried.set()
+        if not taken:
             return []
 
         async def alone() -> list[T]:

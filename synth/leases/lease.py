@@ -104,6 +104,8 @@ class Leases:
         holder = self.holder()
         found = self.claim(work, holder)
         if isinstance(found, Claim):
+            found = self.following(found, holder) or found
+        if isinstance(found, Claim):
             here = found.record is not None and found.record.place == self._place
             found = self.claim_after(found, holder) if here or self.void(found) else None
         if found is None or holder in self.ledger.refresh().fences:
@@ -112,26 +114,34 @@ class Leases:
         return found
 
     def claim(self, work: str, holder: str) -> Lease | Claim | None:
-        """The first claim on a piece of work, or the last one that another has made; None where it is being cleared away just now.
+        """The first claim on a piece of work, or the one that another has made; None where it is being cleared away just now.
 
-        Asks the storage only: it may be called from any thread.
+        Asks the storage only, as `following` and `claim_after` do: they may be called from any thread.
         """
         mine = msgspec.json.encode(Record(holder, self._place))
-        if self._storage.create(_name(work, 0), mine, durable=False):
-            return Lease(work, 0, holder)
-        last: Claim | None = None
-        for number in count():
-            try:
-                record = _decoded(self._storage.read(_name(work, number)))
-            except FileNotFoundError:
-                break
-            last = Claim(work, number, record)
-        if last is not None and last.record is not None and last.record.holder == holder and not last.record.released:
-            return Lease(work, last.number, holder)
+        return Lease(work, 0, holder) if self._storage.create(_name(work, 0), mine, durable=False) else self._read(work, 0, holder)
+
+    def following(self, void: Claim, holder: str) -> Lease | Claim | None:
+        """The last claim after a void one; None where there is none."""
+        last = None
+        for number in count(void.number + 1):
+            found = self._read(void.work, number, holder)
+            if found is None:
+                return last
+            last = found
         return last
 
+    def _read(self, work: str, number: int, holder: str) -> Lease | Claim | None:
+        try:
+            record = _decoded(self._storage.read(_name(work, number)))
+        except FileNotFoundError:
+            return None
+        if record is not None and record.holder == holder and not record.released:
+            return Lease(work, number, holder)
+        return Claim(work, number, record)
+
     def claim_after(self, void: Claim, holder: str) -> Lease | None:
-        """The claim that follows a void one; None where another was quicker. May be called from any thread."""
+        """A claim that follows a void one; None where another was quicker."""
         mine = msgspec.json.encode(Record(holder, self._place))
         made = self._storage.create(_name(void.work, void.number + 1), mine, durable=False)
         return Lease(void.work, void.number + 1, holder) if made else None

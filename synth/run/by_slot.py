@@ -13,7 +13,7 @@ from synth.ledger.ledger import Ledger, StageRef
 from synth.run.context import Run
 from synth.side_by_side import side_by_side
 
-WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
+WAIT_S, LONGEST_WAIT_S = 0.5, 20.0
 
 
 def longer(wait_s: float, ledger: Ledger) -> float:
@@ -40,26 +40,41 @@ async def do_by_slot(
     others, rng = Others(leases, term_s=run.flow.lease_s), random.Random(leases.holder())
     fresh, shared = deque(plan.shards), list[Shard]()
 
+    async def visit(shard: Shard, hand: Hand) -> None:
+        try:
+            await _visit(run, stage, ref, shard, hand, work)
+        finally:
+            hand.tried.set()
+        if _open(run, shard):
+            shared.append(shard)
+
     async def worker() -> None:
-        wait_s = WAIT_S
-        while run.stopped is None and (fresh or shared):
-            first = bool(fresh)
-            shard = fresh.popleft() if fresh else shared.pop(rng.randrange(len(shared)))
-            if not _open(run, shard):
-                continue
-            hand = Hand(leases, others, shard.items, rng, lambda line: say(f"{stage.name}: {line}"))
-            begun = await hand.begin(shared=not first)
-            if begun:
-                await _visit(run, stage, ref, shard, hand, work)
-                wait_s = WAIT_S
-            if _open(run, shard) and (begun or first or waits):
-                shared.append(shard)
-            if first and not begun:
-                fresh.rotate(rng.randrange(1 + len(fresh)))
-            elif not begun and waits and run.stopped is None:
-                say(f"{stage.name}: others work on this run; waiting for their episodes, or for a silence of {run.flow.lease_s:g} s")
-                await asyncio.sleep(wait_s)
-                wait_s = longer(wait_s, run.ledger)
+        visits, wait_s = set[asyncio.Task[None]](), WAIT_S
+        async with asyncio.TaskGroup() as group:
+            while run.stopped is None:
+                visits = {task for task in visits if not task.done()}
+                if not fresh and not shared:
+                    if not visits:
+                        return
+                    await asyncio.wait(visits, return_when=asyncio.FIRST_COMPLETED)
+                    continue
+                first = bool(fresh)
+                shard = fresh.popleft() if fresh else shared.pop(rng.randrange(len(shared)))
+                if not _open(run, shard):
+                    continue
+                hand = Hand(leases, others, shard.items, rng, lambda line: say(f"{stage.name}: {line}"))
+                if await hand.begin(shared=not first):
+                    visits.add(group.create_task(visit(shard, hand)))
+                    await hand.tried.wait()  # what is under way there keeps nobody from what is free elsewhere
+                    wait_s = WAIT_S
+                elif first:
+                    shared.append(shard)
+                    fresh.rotate(rng.randrange(1 + len(fresh)))
+                elif waits:
+                    shared.append(shard)
+                    say(f"{stage.name}: others work on this run; waiting for their episodes, or for a silence of {run.flow.lease_s:g} s")
+                    await asyncio.sleep(wait_s)
+                    wait_s = longer(wait_s, run.ledger)
 
     await side_by_side(min(plan.at_once, len(plan.shards)), worker)
 

@@ -75,7 +75,7 @@ def test_two_nodes_that_share_a_directory_give_the_ledger_of_one_process(tmp_pat
 @alone
 def test_two_nodes_that_share_only_a_bucket_of_which_one_is_killed_give_the_ledger_of_one_process(tmp_path: Path) -> None:
     pytest.importorskip("moto")
-    stages = [{"rollout": {"trials": 4, "shard": 10, "live": 2}}, {"filter": ["solved"]}]
+    stages = [{"rollout": {"trials": 4, "shard": 20, "live": 2}}, {"filter": ["solved"]}]
     flow = echo_flow(env=ENV | {"step_ms": 50}, stages=stages, lease_s=4)
     on_cluster(flow, "s3://ray/run", tmp_path, "--s3", "--kill")
     assert (tmp_path / "node1" / "killed").exists()
