@@ -38,7 +38,7 @@ def granted() -> Iterator[None]:
     async def unlooked(self: Others) -> LedgerState:
         return self._leases.ledger.state
 
-    Others.claim, Others.look = at_once, unlooked  # type: ignore[method-assign, assignment]
+    Others.claim, Others.look = at_once, unlooked  # type: ignore[method-assign]
     try:
         yield
     finally:

@@ -143,6 +143,7 @@ def test_two_machines_on_one_run_lose_nothing_and_show_each_slot_once(tmp_path: 
         both = [start(flow_file, url, SYNTH_STATE_DIR=str(tmp_path / f"state{i}")) for i in range(2)]
         outputs = [process.communicate(timeout=120)[0] for process in both]
         assert [process.returncode for process in both] == [0, 0], outputs
+        assert server.counts()["total"] == CALLS, "each episode was in one worker's hands"
     assert {c["slot_id"] for c in contents(url).values()} == {c["slot_id"] for c in expected.values()}
     assert len(contents(url)) == len(expected)
 
