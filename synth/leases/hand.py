@@ -8,6 +8,7 @@ import contextlib
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from schemas.stage import PlannedSlot
@@ -158,11 +159,14 @@ class Hand:
                 return []
             before = FENCE.set(self._held[kept[0].slot_id].fence)
             try:
-                return self.leases.ledger.commit(ref, trajectories=kept)
+                ended = self.leases.ledger.commit(ref, trajectories=kept)
             except FencedError:  # declared dead: what nobody has taken since is claimed again
                 continue
             finally:
                 FENCE.reset(before)
+            done = [self._held.pop(slot_id) for slot_id in dict.fromkeys(attempt.slot_id for attempt in kept)]
+            await self._others.asked(partial(self.leases.discard, done))
+            return ended
 
     async def reclaim(self) -> None:
         """After this process was declared dead: claims again what it had in hand; what others have taken meanwhile is dropped."""
@@ -172,7 +176,7 @@ class Hand:
                 if lease.holder == holder:
                     continue
                 void = Claim(slot_id, lease.number, None)
-                again = await self._others.asked(lambda void=void: self.leases.claim_after(void, holder))  # type: ignore[misc]
+                again = await self._others.asked(partial(self.leases.claim_after, void, holder))
                 state = await self._others.look()
                 if again is not None and still_open(self._slots[slot_id], state):
                     self._held[slot_id] = again

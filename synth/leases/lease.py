@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -198,6 +198,12 @@ class Leases:
             released = msgspec.json.encode(Record(lease.holder, self._place, released=True))
             with contextlib.suppress(SynthError):  # it ends with this process
                 called("lease", lambda: self._storage.replace(_name(lease.work, lease.number), released))
+
+    def discard(self, committed: Sequence[Lease]) -> None:
+        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger next, and lets it be."""
+        for lease in committed:
+            with contextlib.suppress(SynthError):  # cleared away at the stage's end
+                called("lease", lambda lease=lease: self._storage.discard(_name(lease.work, lease.number)))  # type: ignore[misc]
 
     def close(self) -> None:
         """Gives everything back, and no sign of life any more."""
