@@ -18,7 +18,7 @@ from itertools import count
 import msgspec
 
 from schemas.errors import SynthError
-from schemas.stage import Plan
+from schemas.stage import Plan, PlannedSlot
 from synth.boundary import called
 from synth.leases.holder import FOLDER as HOLDERS
 from synth.leases.holder import Beat, Holder, beat_name, forget, lives_here
@@ -251,7 +251,7 @@ class Leases:
 
 def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
     """Removes the claims on the work of a stage that is done, and what holders that were declared dead have left."""
-    slots = {item.slot_id for shard in plan.shards for item in shard.items} if plan.by_slot else set[str]()
+    slots = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
     storage = ledger.storage
     claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if name.rpartition(".")[0] in slots or name.startswith(f"{stage_key}-")]
     beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in ledger.state.fences]
