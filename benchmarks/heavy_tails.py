@@ -32,6 +32,8 @@ from synth.run.context import Run
 from synth.run.progress import PlainProgress
 from synth.side_by_side import side_by_side
 
+MOST = 100
+"""Workers: a thousand take more than a quarter of an hour."""
 PER_WORKER, PER_SHARD, LIVE = 4, 50, 10
 """Shards for each worker, episodes in one, episodes that a worker plays at a time."""
 MEDIAN_S, SIGMA, LONGEST_S = 60.0, 1.2, 900.0
