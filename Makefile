@@ -82,7 +82,7 @@ $(RAY)/.ready:
 	rm -rf build
 	@touch $@
 
-ray-smoke: $(RAY)/.ready  ## many machines: a Ray cluster of two nodes, and runs that share only a bucket of a local S3 server
+ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two nodes, one of them killed, and runs that share only a bucket of a local S3 server
 	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/leases tests/synth/hub/test_from_object_storage.py
 
 $(VLLM)/.ready:

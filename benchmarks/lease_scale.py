@@ -1,7 +1,8 @@
-"""Leases and commits at 10, 100 and 1000 workers, by the clock: only the episodes are simulated.
+"""Leases and commits at 10, 100 and 1000 workers: shards taken whole, by the clock; episodes taken one by one, in simulated time.
 
-Workers are threads of one process that share one run directory, each with a ledger and leases of its own, as if on a machine of its own.
-One in fifty dies with a shard in its hands. Run: `python -m benchmarks.lease_scale [WORKERS ...]`
+By the clock workers are threads of one process that share one run directory, each with a ledger and leases of its own, as if on a
+machine of its own; one in fifty dies with a shard in its hands. In simulated time: `benchmarks.heavy_tails`.
+Run: `python -m benchmarks.lease_scale [WORKERS ...]`
 """
 
 import math
@@ -14,6 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from time import perf_counter, process_time
 
+from benchmarks import heavy_tails
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
@@ -111,7 +113,8 @@ def worker(number: int, url: str, shards: list[Shard], mean_s: float, tally: Tal
             if not done:
                 time.sleep(rng.uniform(0.5, 1.5))
     finally:
-        leases.close()
+        if not leases._over.is_set():
+            leases.close()
 
 
 def _one(number: int, ledger: Ledger, leases: Leases, shard: Shard, rng: random.Random, mean_s: float, tally: Tally, *, dies: bool) -> int:
@@ -124,7 +127,7 @@ def _one(number: int, ledger: Ledger, leases: Leases, shard: Shard, rng: random.
     took_s = rng.lognormvariate(0, 0.6) * mean_s
     if dies:
         time.sleep(took_s * rng.random())
-        leases.close()
+        leases._over.set()  # no sign of life any more, and nothing cleared away
         with tally.lock:
             tally.dead += 1
             tally.wasted_s += took_s / 2
@@ -138,7 +141,7 @@ def _one(number: int, ledger: Ledger, leases: Leases, shard: Shard, rng: random.
         ledger.commit(REF, trajectories=shard.items)
         with tally.lock:
             tally.committed += 1
-            tally.taken_over += lease.fence.token > 0
+            tally.taken_over += lease.number > 0
             tally.worked_s += took_s
             tally.committing_s += perf_counter() - began
     except FencedError:
@@ -205,10 +208,13 @@ SIZES = {10: (200, 0.5), 100: (600, 3.0), 1000: (1000, 8.0)}
 def measure(chosen: list[int]) -> Report:
     """Each size once."""
     figures = [figure for workers in chosen for figure in simulated(workers, *SIZES[workers])]
+    figures += [figure for workers in chosen if workers <= heavy_tails.MOST for figure in heavy_tails.figures(workers)]
     how = (
         f"Threads of one process on one local directory: the CPU and the disk are one machine's, so the rate at 1000 is a lower bound of "
         f"what 1000 machines would see; requests are counted, renewals of leases among the PUTs. "
-        f"Shards of {PER_SHARD} episodes; terms of {TERM_S:g} s; "
+        f"Last, in simulated time and up to {heavy_tails.MOST} workers: {heavy_tails.PER_WORKER * heavy_tails.PER_SHARD} episodes of very "
+        f"different lengths for each worker, in shards of {heavy_tails.PER_SHARD}. "
+        f"By the clock: shards of {PER_SHARD} episodes; terms of {TERM_S:g} s; "
         f"{'; '.join(f'{w} workers: {s} shards of {m:g} s' for w, (s, m) in SIZES.items() if w in chosen)}."
     )
     return Report("Leases and commits at scale", figures, how)

@@ -47,21 +47,16 @@ def part_of(written: str) -> Part:
     return Part(stage, int(number), int(count))
 
 
-def stands_alone(item: Any) -> bool:
-    """Whether a planned item is a slot of one task: it can be done apart from the others of its shard."""
-    return isinstance(getattr(item, "slot_id", None), str) and isinstance(getattr(item, "task_id", None), str)
-
-
 def of_part(plan: Plan, part: Part) -> Plan:
-    """What a plan holds for a part, in shards of the same size; empty where its items do not stand alone."""
+    """What a plan holds for a part, in shards of the same size; empty where they are not slots."""
     items = [item for shard in plan.shards for item in shard.items]
-    if not items or not all(stands_alone(item) for item in items):
+    if not items or not plan.by_slot:
         return Plan((), unit=plan.unit)
     size = max(len(shard.items) for shard in plan.shards)
     mine = [item for item in items if part.holds(item.task_id)]
     cut = [mine[at : at + size] for at in range(0, len(mine), size)]
     shards = [Shard(content_hash([item.slot_id for item in some]), some) for some in cut]
-    return Plan(shards, units=len(mine), unit=plan.unit, at_once=plan.at_once)
+    return Plan(shards, units=len(mine), unit=plan.unit, at_once=plan.at_once, by_slot=plan.by_slot)
 
 
 WorkPart = Callable[[Run, Part], Awaitable[bool]]
@@ -70,7 +65,7 @@ WorkPart = Callable[[Run, Part], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class InParts:
-    """A stage whose shards are the parts that still hold work, where its items stand alone; else as it is."""
+    """A stage whose shards are the parts that still hold work, where they fill slots one by one; else as it is."""
 
     inner: Stage[Run]
     count: int

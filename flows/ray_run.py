@@ -5,11 +5,12 @@ The workers plan nothing and hold nothing: each opens the run's storage, takes a
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.deployment_parts import stands_alone
 from flows.deployment_retries import again_after
 from flows.parts import folders
 from flows.ray_worker import Worked, work_shard
@@ -17,6 +18,8 @@ from flows.synthesize import Done, Recipe, Wrap, synthesize
 from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
 from schemas.stage import Plan, Shard, Stage
+from synth.leases.hand import still_open
+from synth.ledger.state import LedgerState
 from synth.ledger.storage import Storage
 from synth.run.context import Run
 from synth.run.cost import spent
@@ -41,9 +44,11 @@ class OnRay:
     """A stage whose shards of episodes are done by Ray's workers; one whose work does not stand alone is done as it is."""
 
     inner: Stage[Run]
-    hand_over: Callable[[Run, str, str, Shard], Any]
-    """(run, stage, stage key, shard) -> Prefect's future."""
+    hand_over: Callable[[Run, str, str, Shard, bool], Any]
+    """(run, stage, stage key, shard, whether it only helps with it) -> Prefect's future."""
     _theirs: dict[str, Shard] = field(default_factory=dict)
+    _begun: set[str] = field(default_factory=set)
+    _waiting: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(AT_ONCE, "ray"))
 
     @property
     def name(self) -> str:
@@ -62,7 +67,7 @@ class OnRay:
     def plan(self, run: Run, stage_key: str) -> Plan:
         """The same shards under names of their own: the leases on the others are the workers'."""
         whole = self.inner.plan(run, stage_key)
-        if not all(stands_alone(item) for shard in whole.shards for item in shard.items):
+        if not whole.by_slot:
             return whole
         shards = [Shard(f"ray-{shard.name}", shard.items) for shard in whole.shards]
         self._theirs.update({given.name: shard for given, shard in zip(shards, whole.shards, strict=True)})
@@ -73,25 +78,50 @@ class OnRay:
         return shard.name in self._theirs
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Has a shard done; what its worker has spent counts for the ceilings from then on. Raises `SynthError`."""
+        """Has a shard done; what its worker has spent counts for the ceilings from then on. Raises `SynthError`.
+
+        Once all shards are handed over, who is through with one helps with what is not begun of another.
+        """
         theirs = self._theirs.get(shard.name)
         if theirs is None:
             await self.inner.work(run, stage_key, shard)
             return
         if not run.may_start():
             return
-        worked: Worked = await asyncio.to_thread(self.hand_over(run, self.name, stage_key, theirs).result)
+        self._begun.add(shard.name)
+        await self._done_there(run, stage_key, theirs, helps=False)
+        run.progress.step(sum(item.slot_id in run.ledger.state.slots for item in shard.items))
+        while run.may_start() and (slow := self._slow(run.ledger.state)) is not None:
+            left = _left(slow, run.ledger.state)
+            await self._done_there(run, stage_key, slow, helps=True)
+            if _left(slow, run.ledger.state) == left:
+                return
+
+    async def _done_there(self, run: Run, stage_key: str, shard: Shard, *, helps: bool) -> None:
+        worked: Worked = await self._result(self.hand_over(run, self.name, stage_key, shard, helps))
         if worked.error is not None:
             raise SynthError(worked.error)
         run.refused = run.refused or worked.refused
         run.ledger.refresh()
         run.budget.spent = spent(run.ledger)
-        run.progress.step(sum(item.slot_id in run.ledger.state.slots for item in shard.items))
-        run.may_start()
+
+    def _slow(self, state: LedgerState) -> Shard | None:
+        """The shard with most left to do, once no other waits to be handed over."""
+        if len(self._begun) < len(self._theirs):
+            return None
+        return max((shard for shard in self._theirs.values() if _left(shard, state)), key=lambda shard: _left(shard, state), default=None)
+
+    async def _result(self, future: Any) -> Any:
+        """What a future of Prefect's gives; each waits in a thread of its own, so that slow ones keep none from being seen."""
+        return await asyncio.get_running_loop().run_in_executor(self._waiting, copy_context().run, future.result)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """That of the stage itself."""
         return self.inner.report(run, stage_key)
+
+
+def _left(shard: Shard, state: LedgerState) -> int:
+    return sum(still_open(slot, state) for slot in shard.items)
 
 
 def on_ray(flow: Flow, url: str) -> Recipe:
@@ -104,9 +134,9 @@ def on_ray(flow: Flow, url: str) -> Recipe:
     written = flow.model_dump(mode="json")
     task: Any = prefect_task(persist_result=False, cache_policy=NO_CACHE)(work_shard)
 
-    def hand_over(run: Run, stage: str, stage_key: str, shard: Shard) -> Any:
+    def hand_over(run: Run, stage: str, stage_key: str, shard: Shard, helps: bool) -> Any:
         named = task.with_options(name=stage, task_run_name=f"{stage}-{shard.name[:8]}")
-        return named.submit(written, shared, stage, stage_key, shard, folders())
+        return named.submit(written, shared, stage, stage_key, shard, folders(), helps)
 
     async def recipe(flow: Flow, url: str, progress: Progress, wrap: Wrap | None) -> Done:
         return await synthesize(flow, url, progress, _no_task_around(wrap), lambda stage: OnRay(stage, hand_over))

@@ -30,17 +30,20 @@ class Worked(msgspec.Struct, frozen=True):
     refused: str | None = None
 
 
-def work_shard(flow: Mapping[str, Any], url: str, stage: str, stage_key: str, shard: Shard, folders: Sequence[str]) -> Worked:
-    """Does a shard under a lease, with the journals of this machine, and commits it; nothing where it is settled already."""
+def work_shard(flow: Mapping[str, Any], url: str, stage: str, stage_key: str, shard: Shard, folders: Sequence[str], helps: bool) -> Worked:
+    """Does what no other worker has in hand of a shard, with the journals of this machine, until all of it is settled.
+
+    Who only `helps` waits for nobody.
+    """
     for folder in folders:
         look_also_in(Path(folder))
     try:
-        return Worked(refused=asyncio.run(_worked(Flow.model_validate(flow), url, StageRef(stage, stage_key), shard)))
+        return Worked(refused=asyncio.run(_worked(Flow.model_validate(flow), url, StageRef(stage, stage_key), shard, helps)))
     except SynthError as error:
         return Worked(error=str(error))
 
 
-async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard) -> str | None:
+async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard, helps: bool) -> str | None:
     roles, stages = resolve(flow)
     ledger = Ledger(url)
     budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, max_hours=flow.max_hours, spent=spent(ledger))
@@ -50,7 +53,8 @@ async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard) -> str | No
         if stage is None or ref.stage_key != content_hash([stage.name, plain(stage.settings), stage.inputs(run)]):
             raise ConfigError(f"{url}: {ref.stage} is another stage on this machine; install the same version of synth on all of them")
         with flow_lock(ledger.journal_folder, content_hash(plain(flow.model_dump(mode="json"))), flow.name, ledger.storage.url):
-            await do_shards(run, stage, ref, Plan((shard,), units=len(shard.items)), in_process(run))
+            plan = Plan((shard,), units=len(shard.items), by_slot=True)
+            await do_shards(run, stage, ref, plan, in_process(run), waits=not helps)
         return run.refused
     finally:
         await run.close()

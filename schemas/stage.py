@@ -15,10 +15,20 @@ class Shard(msgspec.Struct, frozen=True):
     items: Sequence[Any]
 
 
+class PlannedSlot(msgspec.Struct, frozen=True):
+    """A slot to fill, its task by id only: a plan holds no tasks. `first_attempt` = tries that the ledger has already."""
+
+    slot_id: str
+    task_id: str
+    trial: int
+    first_attempt: int
+
+
 class Plan(msgspec.Struct, frozen=True):
     """What is still to do; `adopted` are trajectories that other settings of the stage had made for the same slots.
 
-    `at_once` shards are under way at a time.
+    `at_once` shards are under way at a time. `by_slot`: the items are `PlannedSlot`s, and workers take them one by one, so that several
+    may be at one shard; else a shard is taken whole.
     """
 
     shards: Sequence[Shard]
@@ -26,6 +36,7 @@ class Plan(msgspec.Struct, frozen=True):
     units: int = 0
     unit: str = "episodes"
     at_once: int = 4
+    by_slot: bool = False
 
 
 class Stage(Protocol[Context]):

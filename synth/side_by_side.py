@@ -37,6 +37,12 @@ def being_stopped() -> bool:
     return _stopping.get(lambda: True)()
 
 
+def stops_alone() -> None:
+    """Makes a cancellation of the current task alone one that is meant."""
+    task, outer = asyncio.current_task(), _stopping.get(lambda: False)
+    _stopping.set(lambda: outer() or (task is not None and task.cancelling() > 0))
+
+
 def _first(errors: BaseException) -> BaseException:
     while isinstance(errors, BaseExceptionGroup):
         errors = errors.exceptions[0]

@@ -1,23 +1,60 @@
 """The episodes of one shard: journaled replies taken up again, new ones under the run's ceilings."""
 
-from collections.abc import Sequence
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
 
 from schemas.model import ChatModel
 from schemas.trajectory import Trajectory
+from synth.leases.hand import Hand
 from synth.ledger.journal import Reply, recorded
+from synth.ledger.ledger import StageRef
+from synth.ledger.storable import ended_line
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import Fill, fill_slots
 from synth.run.context import Run
+from synth.side_by_side import side_by_side
+
+COMMIT_EVERY_S = 300.0
+"""A group that is not full by then is committed all the same: no more than what was begun since is lost with its worker."""
 
 
-async def played(run: Run, shard: str, works: Sequence[Work], model: ChatModel | None, places: Admission) -> list[Trajectory]:
-    """All attempts made at the slots, as many under way as there are places; slots that a ceiling kept from starting have none."""
-    events, damage = recorded(run.ledger.journal_folder, {work.slot_id for work in works})
+async def played(
+    run: Run,
+    shard: str,
+    works: Sequence[Work],
+    model: ChatModel | None,
+    places: Admission,
+    hand: Hand | None = None,
+    ended: Callable[[Sequence[Trajectory]], None] = lambda attempts: None,
+) -> list[Trajectory]:
+    """All attempts made at the slots, as many under way as there are places; slots that a ceiling kept from starting have none.
+
+    With a `hand` those that other workers hold are left out, too. `ended` is told the attempts at each slot.
+    """
+    slots = {work.slot_id for work in works}
+    events, damage = recorded(run.ledger.journal_folder, slots)
+    deaths = 0 if hand is None else hand.leases.deaths_here
     for line in damage:
         run.progress.say(line)
     for event in (event for found in events.values() for event in found if isinstance(event, Reply)):
         run.progress.replayed(event.completion.usage)
+
+    async def held(slot_id: str, fill: Fill) -> list[Trajectory]:
+        async def fill_after_the_dead() -> list[Trajectory]:
+            nonlocal deaths
+            if hand is not None and deaths != hand.leases.deaths_here:
+                deaths = hand.leases.deaths_here
+                events.update(recorded(run.ledger.journal_folder, slots)[0])
+            return await fill()
+
+        return await (fill() if hand is None else hand.play(slot_id, fill_after_the_dead))
+
+    def finished(attempts: Sequence[Trajectory]) -> None:
+        run.progress.advance(attempts)
+        ended(attempts)
+
     return await fill_slots(
         works,
         lambda work: run.world(work.task.env, work.task.env_config),
@@ -26,9 +63,38 @@ async def played(run: Run, shard: str, works: Sequence[Work], model: ChatModel |
         events,
         live_episodes=places.limit,
         may_start=run.may_start,
-        finished=run.progress.advance,
+        finished=finished,
         turned=run.turned,
         faulted=run.faulted,
         spoke=run.spoke,
         places=places,
+        held=held,
     )
+
+
+async def played_in_groups(run: Run, ref: StageRef, shard: str, works: Sequence[Work], model: ChatModel | None, places: Admission) -> None:
+    """Plays what of the slots no other worker has in hand; commits all of it together, and every few minutes what there is by then."""
+    hand, group, over = run.hands[shard], list[Trajectory](), asyncio.Event()
+    at = {work.slot_id: number for number, work in enumerate(works)}
+
+    async def commit() -> None:
+        attempts = sorted(group, key=lambda attempt: (at[attempt.slot_id], attempt.attempt))
+        group.clear()
+        for attempt in await hand.commit(ref, attempts):
+            run.progress.say(ended_line(attempt))
+
+    async def now_and_then() -> None:
+        while not over.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), COMMIT_EVERY_S)
+            await commit()
+
+    async def play() -> None:
+        try:
+            with hand.watched():
+                await played(run, shard, works, model, places, hand, group.extend)
+        finally:
+            over.set()
+
+    parts = iter((play, now_and_then))
+    await side_by_side(2, lambda: next(parts)())

@@ -4,26 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.canonical import content_hash
 from schemas.errors import ConfigError
 from schemas.flow import Flow
 from schemas.identity import slot_id
-from schemas.stage import Plan, Shard
+from schemas.stage import Plan, PlannedSlot, Shard
 from schemas.task import Task
 from schemas.user import USER
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import LedgerState
-from synth.ledger.storable import ended_line
 from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.context import Role, Run, Synthesizer
 from synth.run.episodes_report import episodes_report
-from synthesizers.episodes import played
+from synthesizers.episodes import played_in_groups
 
 MOST_EPISODES = 10_000_000
 """Of one stage."""
@@ -43,15 +40,6 @@ class RolloutSettings(BaseModel):
     limits: Limits = Limits()
     shard: int = Field(default=200, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
-
-
-class PlannedSlot(msgspec.Struct, frozen=True):
-    """A slot to fill, its task by id only: a plan holds no tasks. `first_attempt` = tries that the ledger has already."""
-
-    slot_id: str
-    task_id: str
-    trial: int
-    first_attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +89,8 @@ class Rollout:
                     planned.append(PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts))
         cut = [planned[i : i + self.config.shard] for i in range(0, len(planned), self.config.shard)]
         shards = [Shard(content_hash([slot.slot_id for slot in part]), part) for part in cut]
-        return Plan(shards, tuple(adopted), len(planned), "episodes", at_once=self.places.limit // self.config.shard + 4)
+        at_once = self.places.limit // self.config.shard + 4
+        return Plan(shards, tuple(adopted), len(planned), "episodes", at_once=at_once, by_slot=True)
 
     def _slot(self, task_id: str, trial: int, version: str) -> str:
         policy = self.role.policy
@@ -131,27 +120,15 @@ class Rollout:
         )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Fills the shard's slots and commits them."""
-        state = run.ledger.refresh()
-        still_open = [slot for slot in shard.items if _still_open(slot, state)]
-        if not still_open:
-            return
-        tasks = run.ledger.tasks({slot.task_id for slot in still_open})
-        works = [self._work(slot, tasks[slot.task_id]) for slot in still_open]
-        trajectories = await played(run, shard.name, works, self.role.model, self.places)
-        if trajectories:
-            for ended in run.ledger.commit(StageRef(self.name, stage_key), trajectories=trajectories):
-                run.progress.say(ended_line(ended))
+        """Fills the shard's slots, those that no other worker has in hand, and commits them."""
+        slots = run.hands[shard.name].in_order()
+        tasks = run.ledger.tasks({slot.task_id for slot in slots})
+        works = [self._work(slot, tasks[slot.task_id]) for slot in slots]
+        await played_in_groups(run, StageRef(self.name, stage_key), shard.name, works, self.role.model, self.places)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Attempts by outcome and by fault, and the commonest details of the faults."""
         return episodes_report(run.ledger, self.name)
-
-
-def _still_open(planned: PlannedSlot, state: LedgerState) -> bool:
-    """Whether nobody else has settled the slot, or tried it again, since it was planned."""
-    slot = state.slots.get(planned.slot_id)
-    return slot is None or (slot.valid is None and slot.attempts <= planned.first_attempt)
 
 
 def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Role]) -> Rollout:

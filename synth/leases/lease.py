@@ -1,22 +1,27 @@
-"""A lease on a piece of work: an object that its holder renews; who sees it unchanged for a whole term may take the work over.
+"""Leases on pieces of work: who claims one first has it, until its holder is through, dead, or silent for a whole term.
 
-`RUN/leases/<work>.<token>` holds no time: each watcher counts the term on its own clock, from when it saw the last change, so clocks
-that differ or jump mean nothing. Token 0 goes to who creates the object; every further one to who writes the fence with it into the
-manifest, which from then on refuses what the former holder commits when it wakes. A lease only saves work; the fence keeps the truth.
+`RUN/leases/<work>.<number>` names the holder and is created if absent; it is never renewed. Signs of life are given by holder, not by
+claim (`synth.leases.holder`), and hold no time: each watcher counts the term on its own clock, from when it saw the last change, so
+clocks that differ or jump mean nothing. A holder is declared dead by a line of the manifest (`synth.ledger.fencing`), which from then
+on refuses whatever it commits when it wakes, and makes all its claims void; a void claim is followed by the one with the next number,
+which again is whose create succeeds. A lease only saves work; the fence keeps the truth.
 """
 
 import asyncio
 import contextlib
 import threading
 import time
-import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
 
 import msgspec
 
 from schemas.errors import SynthError
+from schemas.stage import Plan, PlannedSlot
 from synth.boundary import called
+from synth.leases.holder import FOLDER as HOLDERS
+from synth.leases.holder import Beat, Holder, beat_name, forget, lives_here
 from synth.leases.place import place
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.ledger import Ledger
@@ -27,62 +32,145 @@ RENEWALS = 4
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What lies in storage; it changes with every renewal. `place`: whose journals the holder writes."""
+    """What a claim says. `place`: whose journals the holder writes."""
 
     holder: str
     place: str
-    term_s: float
-    renewal: int = 0
     released: bool = False
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Another holder's claim; `record` None where it cannot be read."""
+
+    work: str
+    number: int
+    record: Record | None
 
 
 @dataclass(slots=True, eq=False)
 class Lease:
-    """A piece of work that this process holds; `lost` once another worker was seen to have taken it over."""
+    """A piece of work that this process holds; `lost` once it was seen that this process was declared dead."""
 
-    fence: Fence
-    record: Record
+    work: str
+    number: int
+    holder: str
     lost: bool = False
     on_loss: Callable[[], None] = lambda: None
-    writing: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def fence(self) -> Fence:
+        """Under which its holder commits."""
+        return Fence(self.holder, 0)
 
 
 class Leases:
-    """The leases that this process takes on the work of one run. A thread renews them: a busy event loop is no dead worker."""
+    """The leases that this process takes on the work of one run. A thread gives its signs of life: a busy event loop is no dead worker."""
 
     def __init__(self, ledger: Ledger, *, term_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
+        self.deaths_here = 0
+        """Processes of this machine that were found dead: what they have journaled may be taken up."""
+        self.watchers: set[Callable[[], None]] = set()
+        """Called, from any thread, when this process was declared dead."""
         self._storage = ledger.storage
         self._term_s = term_s
         self._clock = clock
         self._place = place(ledger.journal_folder)
-        self._held: dict[str, Lease] = {}
-        self._seen: dict[str, tuple[int, bytes | None, float]] = {}
+        self._holder: Holder | None = None
+        self._held: set[Lease] = set()
+        self._losing = threading.Lock()
+        self._seen: dict[str, tuple[bytes | None, float]] = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def holder(self) -> str:
+        """The id under which this process takes leases now, alive from here on; another one after it was declared dead."""
+        if self._holder is not None and self._holder.id in self.ledger.state.fences:
+            self._lose(self._holder)
+        if self._holder is None:
+            self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
+            self._thread.start()
+        return self._holder.id
 
     def take(self, work: str) -> Lease | None:
         """A lease on a piece of work whose journal is locked here; None while another worker holds it.
 
-        Taken over is what its holder has released, what a process with the journals of this place has left behind (it is dead, or the
-        journal were locked), and what has not changed for a term. Raises `SynthError` where the storage cannot be used.
+        Taken over is what its holder has given back or what was held by a process with the journals of this place (it is not at it, or
+        the journal were locked), by one that is through, and by one that was silent for a term. Raises `SynthError` where the storage
+        cannot be used.
         """
-        token = self._ledger.state.fences.get(work, 0)
-        fresh = Record(uuid.uuid4().hex, self._place, self._term_s)
-        if token == 0 and self._storage.create(_name(work, 0), msgspec.json.encode(fresh), durable=False):
-            if self._ledger.refresh().fences.get(work, 0) == 0:
-                return self._hold(work, 0, fresh)
-            self._storage.discard(_name(work, 0))
+        holder = self.holder()
+        found = self.claim(work, holder)
+        if isinstance(found, Claim):
+            found = self.following(found, holder) or found
+        if isinstance(found, Claim):
+            here = found.record is not None and found.record.place == self._place
+            found = self.claim_after(found, holder) if here or self.void(found) else None
+        if found is None or holder in self.ledger.refresh().fences:
             return None
-        if not self._may_be_taken(work, token):
+        self._held.add(found)
+        return found
+
+    def claim(self, work: str, holder: str) -> Lease | Claim | None:
+        """The first claim on a piece of work, or the one that another has made; None where it is being cleared away just now.
+
+        Asks the storage only, as `following` and `claim_after` do: they may be called from any thread.
+        """
+        mine = msgspec.json.encode(Record(holder, self._place))
+        return Lease(work, 0, holder) if self._storage.create(_name(work, 0), mine, durable=False) else self._read(work, 0, holder)
+
+    def following(self, void: Claim, holder: str) -> Lease | Claim | None:
+        """The last claim after a void one; None where there is none."""
+        last = None
+        for number in count(void.number + 1):
+            found = self._read(void.work, number, holder)
+            if found is None:
+                return last
+            last = found
+        return last
+
+    def _read(self, work: str, number: int, holder: str) -> Lease | Claim | None:
+        try:
+            record = _decoded(self._storage.read(_name(work, number)))
+        except FileNotFoundError:
             return None
-        if self._ledger.refresh().fences.get(work, 0) != token or not self._ledger.fence(work, token + 1, fresh.holder):
-            return None  # somebody was quicker
-        self._storage.replace(_name(work, token + 1), msgspec.json.encode(fresh))
-        return self._hold(work, token + 1, fresh)
+        if record is not None and record.holder == holder and not record.released:
+            return Lease(work, number, holder)
+        return Claim(work, number, record)
+
+    def claim_after(self, void: Claim, holder: str) -> Lease | None:
+        """A claim that follows a void one; None where another was quicker."""
+        mine = msgspec.json.encode(Record(holder, self._place))
+        made = self._storage.create(_name(void.work, void.number + 1), mine, durable=False)
+        return Lease(void.work, void.number + 1, holder) if made else None
+
+    def void(self, claim: Claim) -> bool:
+        """Whether a claim counts no more; its holder is declared dead where it is, or was silent for a term as far as was seen here."""
+        if claim.record is None:
+            return self._silent(_name(claim.work, claim.number), b"", self._term_s)
+        holder = claim.record.holder
+        if claim.record.released or holder in self.ledger.state.fences:
+            return True
+        try:
+            blob = self._storage.read(beat_name(holder))
+        except FileNotFoundError:  # it is through, or was declared dead
+            return True
+        if claim.record.place == self._place:
+            if lives_here(self.ledger.journal_folder, holder):
+                return False
+            self.deaths_here += 1
+        elif not self._silent(holder, blob, _term_s(blob, self._term_s)):
+            return False
+        self.ledger.fence(holder, 1, self.holder())
+        called("lease", lambda: self._storage.discard(beat_name(holder)))
+        if claim.record.place == self._place:
+            forget(self.ledger.journal_folder, holder)
+        return True
 
     async def under(self, lease: Lease, work: Callable[[], Awaitable[None]]) -> None:
-        """Awaits `work()`, whose commits are refused once it is taken over; it is cancelled as soon as that is seen.
+        """Awaits `work()`, whose commits are refused once its holder is declared dead; it is cancelled as soon as that is seen.
 
         Raises `FencedError` in both cases.
         """
@@ -92,86 +180,104 @@ class Leases:
             await work()
 
         loop, task = asyncio.get_running_loop(), asyncio.ensure_future(held())
-        lease.on_loss = lambda: _soon(loop, task)
+        lease.on_loss = lambda: soon(loop, task.cancel)
+        if lease.lost:
+            task.cancel()
         try:
             await task
         except asyncio.CancelledError:
             this = asyncio.current_task()
             if lease.lost and (this is None or not this.cancelling()):
-                raise FencedError(f"{lease.fence.work}: taken over while it was done here") from None
+                raise FencedError(f"{lease.work}: taken over while it was done here") from None
             raise
 
     def give_back(self, lease: Lease) -> None:
-        """Ends a lease, so that others need not wait for its end: the first holder's object is removed, a later one's says so."""
-        self._held.pop(lease.fence.work, None)
-        self._seen.pop(lease.fence.work, None)
-        if lease.lost:
-            return
-        name = _name(lease.fence.work, lease.fence.token)
-        released = msgspec.json.encode(msgspec.structs.replace(lease.record, released=True))
-        with lease.writing, contextlib.suppress(SynthError):  # it ends by itself
-            if lease.fence.token == 0:
-                called("lease", lambda: self._storage.discard(name))
-            else:
-                called("lease", lambda: self._storage.replace(name, released))
+        """Ends a lease, so that others need not wait until this process is through with all its work."""
+        self._held.discard(lease)
+        if not lease.lost:
+            released = msgspec.json.encode(Record(lease.holder, self._place, released=True))
+            with contextlib.suppress(SynthError):  # it ends with this process
+                called("lease", lambda: self._storage.replace(_name(lease.work, lease.number), released))
+
+    def discard(self, committed: Sequence[Lease]) -> None:
+        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger next, and lets it be."""
+        for lease in committed:
+            with contextlib.suppress(SynthError):  # cleared away at the stage's end
+                called("lease", lambda lease=lease: self._storage.discard(_name(lease.work, lease.number)))  # type: ignore[misc]
 
     def close(self) -> None:
-        """Renews nothing any more."""
+        """Gives everything back, and no sign of life any more."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+        if self._holder is not None:
+            with contextlib.suppress(SynthError):  # the term runs out
+                called("lease", self._holder.close)
+            self._holder = None
 
-    def _may_be_taken(self, work: str, token: int) -> bool:
-        """Whether the present holder is through, dead, or silent for a term, as far as this worker has seen."""
-        try:
-            blob = self._storage.read(_name(work, token))
-        except FileNotFoundError:  # just done, or taken over a moment ago and not yet written
-            blob = None
-        record = _decoded(blob)
-        if record is not None and (record.released or record.place == self._place):
-            return True
-        before = self._seen.get(work)
-        if before is None or before[:2] != (token, blob):
-            self._seen[work] = (token, blob, self._clock())
+    def _silent(self, what: str, blob: bytes, term_s: float) -> bool:
+        """Whether something has not changed for a term on this process's clock, since it was first seen as it is."""
+        before = self._seen.get(what)
+        if before is None or before[0] != blob:
+            self._seen[what] = (blob, self._clock())
             return False
-        return self._clock() - before[2] > (record.term_s if record is not None else self._term_s)
+        return self._clock() - before[1] > term_s
 
-    def _hold(self, work: str, token: int, record: Record) -> Lease:
-        lease = self._held[work] = Lease(Fence(work, token), record)
-        self._seen.pop(work, None)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._renew_all, name="leases", daemon=True)
-            self._thread.start()
-        return lease
-
-    def _renew_all(self) -> None:
-        while not self._over.wait(self._term_s / RENEWALS):
-            for lease in list(self._held.values()):
-                with contextlib.suppress(SynthError):  # tried again at the next renewal
-                    called("lease", lambda lease=lease: self._renew(lease))  # type: ignore[misc]
-
-    def _renew(self, lease: Lease) -> None:
-        work, token = lease.fence.work, lease.fence.token
-        if self._storage.size(_name(work, token + 1)) is not None:
+    def _lose(self, holder: Holder) -> None:
+        """This process was declared dead: all that it held under that id is lost, and it goes on under another."""
+        with self._losing:
+            if self._holder is not holder:
+                return
+            self._holder = None
+        with contextlib.suppress(SynthError):
+            called("lease", holder.close)
+        for lease in [lease for lease in list(self._held) if lease.holder == holder.id]:
             lease.lost = True
             lease.on_loss()
-        with lease.writing:
-            if self._held.get(work) is lease and not lease.lost:
-                lease.record = msgspec.structs.replace(lease.record, renewal=lease.record.renewal + 1)
-                self._storage.replace(_name(work, token), msgspec.json.encode(lease.record))
+        for watcher in list(self.watchers):
+            watcher()
+
+    def _give_signs(self) -> None:
+        while not self._over.wait(self._term_s / RENEWALS):
+            with contextlib.suppress(SynthError):  # tried again at the next renewal
+                called("lease", self.renew)
+
+    def renew(self) -> None:
+        """One sign of life; or the news that this process was declared dead."""
+        holder = self._holder
+        if holder is not None and not holder.renew():
+            self._lose(holder)
 
 
-def _name(work: str, token: int) -> str:
-    return f"{FOLDER}/{work}.{token}"
+def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
+    """Removes the claims on the work of a stage that is done, and what holders that were declared dead have left."""
+    slots = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
+    storage = ledger.storage
+    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if name.rpartition(".")[0] in slots or name.startswith(f"{stage_key}-")]
+    beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in ledger.state.fences]
+    for name in claims + beats:
+        called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
 
 
-def _decoded(blob: bytes | None) -> Record | None:
+def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    """Has something called in a loop from any thread; not at all once the loop is closed, because its work is over."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(call)
+
+
+def _name(work: str, number: int) -> str:
+    return f"{FOLDER}/{work}.{number}"
+
+
+def _decoded(blob: bytes) -> Record | None:
     try:
-        return None if blob is None else msgspec.json.decode(blob, type=Record)
+        return msgspec.json.decode(blob, type=Record)
     except msgspec.MsgspecError:
         return None
 
 
-def _soon(loop: asyncio.AbstractEventLoop, task: "asyncio.Future[None]") -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: the work is over anyway
-        loop.call_soon_threadsafe(task.cancel)
+def _term_s(beat: bytes, otherwise_s: float) -> float:
+    try:
+        return msgspec.json.decode(beat, type=Beat).term_s
+    except msgspec.MsgspecError:
+        return otherwise_s

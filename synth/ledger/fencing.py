@@ -1,4 +1,4 @@
-"""Fencing: the manifest itself refuses what a worker commits for work that was taken from it while it slept.
+"""Fencing: the manifest itself refuses what a worker commits that was declared dead while it slept.
 
 The fence stands in the same numbered log as the commits, and a commit is written only by who has read every line before it: no
 clock, no lease and no listing decides.
@@ -11,14 +11,14 @@ import msgspec
 
 
 class Fence(msgspec.Struct, frozen=True):
-    """The piece of work that the current task does, and the token that it was given it under."""
+    """What the current task commits under: all that one holder of leases has in hand (`synth.leases`), and the token that it was given."""
 
     work: str
     token: int
 
 
 class FencedError(Exception):
-    """The work of the current task was given to another worker, under a greater token."""
+    """What the current task commits under was taken from it, under a greater token."""
 
 
 FENCE: ContextVar[Fence | None] = ContextVar("FENCE", default=None)

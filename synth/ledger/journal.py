@@ -10,6 +10,7 @@ import fcntl
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -72,6 +73,11 @@ class Journal:
             os.close(self._file)
             raise write_error(str(path), error) from error
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever written to it."""
+        return os.fstat(self._file).st_size == 0
+
     def append(self, event: Event) -> None:
         """Writes one line. Raises `SynthError` when the disk is full."""
         payload = _encode(event)
@@ -92,6 +98,14 @@ class Journal:
             raise access_error(str(self.path), error) from error
         finally:
             os.close(self._file)
+
+
+def free_journal(folder: Path, name: str) -> Journal:
+    """A journal of a shard that several processes of this machine may be at: the first that none of them has."""
+    for number in count():
+        with contextlib.suppress(BusyError):
+            return Journal(folder / f"{name}{f'.{number}' if number else ''}.jsonl")
+    raise AssertionError("count() does not end")
 
 
 def discard_finished(folder: Path, stage_key: str) -> None:

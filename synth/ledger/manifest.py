@@ -96,9 +96,9 @@ class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=Tr
 
 
 class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=True):
-    """A piece of work was taken from a worker whose lease was over: from here on nothing is committed for it under a smaller token.
+    """A holder of claims was silent for its term: from here on nothing that it commits under a smaller token is taken.
 
-    `holder` is drawn by who took it, so that no two workers write the same line.
+    `work` is the id of that holder; `holder` is drawn by who declares it, so that no two workers write the same line.
     """
 
     work: str

@@ -1,7 +1,8 @@
 """Slots filled side by side: every episode on its own, faults retried by class in the same slot."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from schemas.environment import Env
 from schemas.model import ChatModel
@@ -32,6 +33,13 @@ RETRIED_BY_A_RERUN = frozenset({Fault.MODEL, Fault.USER_SIMULATOR, Fault.INFRAST
 """Faults whose cause may be gone when the user runs again; the others would only repeat themselves."""
 
 OpenWorld = Callable[[Work], Env]
+Fill = Callable[[], Awaitable[list[Trajectory]]]
+"""Fills one slot: all attempts made at it."""
+
+
+async def unheld(slot_id: str, fill: Fill) -> list[Trajectory]:
+    """What `fill` gives, for slots whose shard is held as a whole."""
+    return await fill()
 
 
 async def fill_slot(
@@ -83,12 +91,14 @@ async def fill_slots(
     faulted: Callable[[FaultError], None] = lambda error: None,
     spoke: Spoke = lambda usage: None,
     places: Admission | None = None,
+    held: Callable[[str, Fill], Awaitable[list[Trajectory]]] = unheld,
 ) -> list[Trajectory]:
     """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever order they end in.
 
     `may_start` is asked before each attempt, and again when its first call to the model is admitted: ceilings stop new work and let
     running episodes finish. Slots that were not started are not in the result. `places` bound the episodes that are under way here
-    and in other calls with the same places.
+    and in other calls with the same places. `held` has a slot filled while it is held here, and gives nothing where another worker
+    holds it.
     """
     done: dict[int, list[Trajectory]] = {}
     waiting = iter(enumerate(works))
@@ -99,9 +109,8 @@ async def fill_slots(
             async with places:
                 if not may_start():
                     return
-                attempts = await fill_slot(
-                    *(work, open_world, model, journal, events), may_start=may_start, turned=turned, faulted=faulted, spoke=spoke
-                )
+                common = partial(fill_slot, may_start=may_start, turned=turned, faulted=faulted, spoke=spoke)
+                attempts = await held(work.slot_id, partial(common, work, open_world, model, journal, events))
             if attempts:
                 done[index] = attempts
                 finished(attempts)

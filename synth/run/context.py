@@ -15,6 +15,7 @@ from schemas.stage import Stage
 from schemas.trajectory import Usage
 from schemas.user import User
 from synth.boundary import FaultError
+from synth.leases.hand import Hand
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.rollout.parking import LiveWorlds, ParkedEnv
@@ -64,6 +65,7 @@ class Run:
     progress: Progress
     budget: Budget = field(default_factory=Budget)
     journals: dict[str, Journal] = field(default_factory=dict)
+    hands: dict[str, Hand] = field(default_factory=dict)
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     stopped: str | None = None
     refused: str | None = None

@@ -10,7 +10,7 @@ import yaml
 from schemas.canonical import canonical_json, content_hash
 from schemas.errors import SynthError
 from schemas.stage import Plan, Shard, Stage
-from synth.leases.lease import Leases
+from synth.leases.lease import Leases, clear_leases
 from synth.ledger import manifest, packs
 from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
@@ -19,6 +19,7 @@ from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.tables import TABLES
+from synth.run.by_slot import WAIT_S, do_by_slot, longer
 from synth.run.context import Run
 from synth.run.episodes_report import episodes_report
 from synth.run.played_in import played_in
@@ -29,8 +30,6 @@ from synth.side_by_side import side_by_side
 
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 """How a shard is done: in this process, or as a task of an orchestrator."""
-
-WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
 
 
 async def run_stages(
@@ -113,6 +112,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     if run.stopped is None:
         discard_finished(ledger.journal_folder, ref.stage_key)
         ledger.finish_stage(ref, report)
+        clear_leases(ledger, ref.stage_key, plan)
     return report
 
 
@@ -138,10 +138,11 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard) -> None:
+async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard, *, waits: bool = True) -> None:
     """Does the shards, a few at a time; one that another worker has in hand is looked at again until that one is through or silent.
 
-    A shard that was taken over from this process, which must have slept, is dropped here, and looked at again as well.
+    A shard that was taken over from this process, which must have slept, is dropped here, and looked at again as well. Slots are taken
+    one by one (`synth.run.by_slot`).
     """
     waiting, leases = iter(plan.shards), Leases(run.ledger, term_s=run.flow.lease_s)
     said = set[str]()
@@ -156,10 +157,13 @@ async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work
             wait_s = WAIT_S
             while run.stopped is None and not await _done_here(run, stage, ref, shard, work, leases, say_once):
                 await asyncio.sleep(wait_s)
-                wait_s = wait_s if run.ledger.storage.local else min(LONGEST_WAIT_S, 1.5 * wait_s)  # each look costs requests
+                wait_s = longer(wait_s, run.ledger)
 
     try:
-        await side_by_side(min(plan.at_once, len(plan.shards)), worker)
+        if plan.by_slot:
+            await do_by_slot(run, stage, ref, plan, work, leases, say_once, waits=waits)
+        else:
+            await side_by_side(min(plan.at_once, len(plan.shards)), worker)
     finally:
         leases.close()
 

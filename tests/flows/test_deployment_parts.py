@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from flows.deployment_parts import Part, of_part, part_of
 from schemas.errors import SynthError
-from schemas.stage import Plan, Shard
-from synthesizers.rollout import PlannedSlot
+from schemas.stage import Plan, PlannedSlot, Shard
 
 
 def slots(tasks: int) -> list[PlannedSlot]:
@@ -17,7 +16,7 @@ def slots(tasks: int) -> list[PlannedSlot]:
 @given(tasks=st.integers(1, 40), count=st.integers(1, 9), size=st.integers(1, 7))
 def test_each_slot_is_in_one_part_and_trials_of_a_task_stay_together(tasks: int, count: int, size: int) -> None:
     items = slots(tasks)
-    plan = Plan([Shard(str(at), items[at : at + size]) for at in range(0, len(items), size)])
+    plan = Plan([Shard(str(at), items[at : at + size]) for at in range(0, len(items), size)], by_slot=True)
     parts = [of_part(plan, Part("rollout", number, count)) for number in range(count)]
     given_out = [item for part in parts for shard in part.shards for item in shard.items]
     assert sorted(item.slot_id for item in given_out) == sorted(item.slot_id for item in items)

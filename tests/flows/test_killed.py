@@ -143,6 +143,7 @@ def test_two_machines_on_one_run_lose_nothing_and_show_each_slot_once(tmp_path: 
         both = [start(flow_file, url, SYNTH_STATE_DIR=str(tmp_path / f"state{i}")) for i in range(2)]
         outputs = [process.communicate(timeout=120)[0] for process in both]
         assert [process.returncode for process in both] == [0, 0], outputs
+        assert server.counts()["total"] == CALLS, "each episode was in one worker's hands"
     assert {c["slot_id"] for c in contents(url).values()} == {c["slot_id"] for c in expected.values()}
     assert len(contents(url)) == len(expected)
 
@@ -168,12 +169,12 @@ def test_a_journal_with_a_damaged_line_costs_one_call_and_is_named(tmp_path: Pat
 def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(disk)], check=False).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False).returncode != 0:
         pytest.skip("mounting a small disk is not permitted here")
     try:
         url, state = str(disk / "run"), str(tmp_path / "state")
         flow = echo_flow(
-            env={"name": "echo", "tasks": 60, "turns": 3, "payload_bytes": 300}, stages=[{"rollout": {"trials": 8, "shard": 40}}]
+            env={"name": "echo", "tasks": 60, "turns": 3, "payload_bytes": 300}, stages=[{"rollout": {"trials": 8, "shard": 10, "live": 8}}]
         )
         flow_file = write(flow, tmp_path / "flow.yaml")
         process = start(flow_file, url, SYNTH_STATE_DIR=state)

@@ -1,13 +1,15 @@
-"""Shards of episodes on a real Ray cluster of two nodes that share only the run directory."""
+"""Shards of episodes on a real Ray cluster of two nodes that share only the run directory, or only a bucket."""
 
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.rollout.episode import canonical_content
 from tests.flow_files import SYNTH, echo_flow, run_flow
@@ -15,7 +17,8 @@ from tests.flow_files import SYNTH, echo_flow, run_flow
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = [{"rollout": {"trials": 4, "shard": 10}}, {"filter": ["solved"]}]
-ENV = {"name": "echo", "tasks": 20, "turns": 4, "step_ms": 20}
+ENV: dict[str, Any] = {"name": "echo", "tasks": 20, "turns": 4, "step_ms": 20}
+alone = pytest.mark.skipif(shutil.which("bwrap") is None, reason="a network of loopback only is made by bubblewrap")
 
 
 def test_ray_without_an_engine_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -29,18 +32,16 @@ def test_ray_without_an_engine_is_refused_in_one_line(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="a network of loopback only is made by bubblewrap")
-def test_two_nodes_that_share_a_directory_give_the_ledger_of_one_process(tmp_path: Path) -> None:
+def on_cluster(flow: Flow, url: str, folder: Path, *options: str) -> str:
+    """Runs a flow on two nodes; what it said."""
     pytest.importorskip("prefect_ray")
-    flow_file = tmp_path / "flow.yaml"
-    flow = echo_flow(env=ENV, stages=STAGES)
+    flow_file = folder / "flow.yaml"
     flow_file.write_text(flow.model_dump_json())
-    url = str(tmp_path / "run")
     command = [*SYNTH, "run", str(flow_file), "--run-dir", url, "--prefect", "--runner", "ray"]
-    alone = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--unshare-pid", "--die-with-parent", "--proc", "/proc"]
-    environment = {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(tmp_path / "prefect"), "RAY_TMPDIR": "/tmp/ray-test"}
+    apart = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--unshare-pid", "--die-with-parent", "--proc", "/proc"]
+    environment = {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(folder / "prefect"), "RAY_TMPDIR": "/tmp/ray-test"}
     done = subprocess.run(
-        [*alone, sys.executable, "-m", "tests.flows.ray_cluster", str(tmp_path), *command],
+        [*apart, sys.executable, "-m", "tests.flows.ray_cluster", str(folder), *options, *command],
         cwd=ROOT,
         env=os.environ | environment,
         capture_output=True,
@@ -49,11 +50,34 @@ def test_two_nodes_that_share_a_directory_give_the_ledger_of_one_process(tmp_pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    run_flow(flow, str(tmp_path / "direct"))
-    ray, direct = ({t.trajectory_id: canonical_content(t) for t in Ledger(at).trajectories()} for at in (url, str(tmp_path / "direct")))
+    return done.stderr
+
+
+def has_the_rows_of_one_process(flow: Flow, url: str, folder: Path) -> None:
+    run_flow(flow, str(folder / "direct"))
+    ray, direct = ({t.trajectory_id: canonical_content(t) for t in Ledger(at).trajectories()} for at in (url, str(folder / "direct")))
     assert ray == direct
     assert len(ray) == 80
     state = Ledger(url).state
     assert sum(len(shard.slots) for shard in state.shards) == 80, "no slot was filled twice"
+    assert state.lost == []
+
+
+@alone
+def test_two_nodes_that_share_a_directory_give_the_ledger_of_one_process(tmp_path: Path) -> None:
+    flow = echo_flow(env=ENV, stages=STAGES)
+    on_cluster(flow, str(tmp_path / "run"), tmp_path)
+    has_the_rows_of_one_process(flow, str(tmp_path / "run"), tmp_path)
     places = {path.read_text() for number in range(2) for path in (tmp_path / f"node{number}").glob("journal/*/place")}
     assert len(places) == 2, "both nodes had shards"
+
+
+@alone
+def test_two_nodes_that_share_only_a_bucket_of_which_one_is_killed_give_the_ledger_of_one_process(tmp_path: Path) -> None:
+    pytest.importorskip("moto")
+    stages = [{"rollout": {"trials": 4, "shard": 20, "live": 2}}, {"filter": ["solved"]}]
+    flow = echo_flow(env=ENV | {"step_ms": 50}, stages=stages, lease_s=4)
+    on_cluster(flow, "s3://ray/run", tmp_path, "--s3", "--kill")
+    assert (tmp_path / "node1" / "killed").exists()
+    has_the_rows_of_one_process(flow, str(tmp_path / "bucket" / "run"), tmp_path)
+    assert len(Ledger(str(tmp_path / "bucket" / "run")).state.fences) == 1, "the killed node was declared dead, and nobody else"

@@ -1,4 +1,4 @@
-"""Leases on pieces of work: one holder, taken over only after a term of silence, and the former holder loses."""
+"""Leases on pieces of work: one holder, declared dead only after a term of silence, and who was declared dead loses."""
 
 import asyncio
 import os
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from synth.leases import Leases
+from synth.leases import Lease, Leases
 from synth.ledger import Ledger, StageRef
-from synth.ledger.fencing import FENCE, Fence, FencedError
+from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
 from tests.trajectories import make_trajectory
 
@@ -26,16 +26,24 @@ class Worker:
         self.clock_s = clock_s
         self.leases = Leases(self.ledger, term_s=TERM_S, clock=lambda: self.clock_s)
 
-    def take(self, work: str = "w") -> Fence | None:
+    def take(self, work: str = "w") -> int | None:
+        """The number of the claim."""
         lease = self.leases.take(work)
-        return None if lease is None else lease.fence
+        return None if lease is None else lease.number
 
-    def commit(self, fence: Fence, name: str) -> None:
-        before = FENCE.set(fence)
+    def commit(self, lease: Lease, name: str) -> None:
+        before = FENCE.set(lease.fence)
         try:
             self.ledger.commit(REF, trajectories=[make_trajectory(name)])
         finally:
             FENCE.reset(before)
+
+    def dies(self) -> None:
+        """As a process that is killed: its lock falls, nothing is cleared away."""
+        self.leases._over.set()
+        if self.leases._holder is not None:
+            os.close(self.leases._holder._lock)
+            self.leases._holder = None
 
 
 @pytest.fixture
@@ -54,9 +62,9 @@ def two(url: str, tmp_path: Path) -> Iterator[tuple[Worker, Worker]]:
 
 def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(two: tuple[Worker, Worker]) -> None:
     first, second = two
-    assert first.take("w") == Fence("w", 0)
+    assert first.take("w") == 0
     assert second.take("w") is None
-    assert second.take("v") == Fence("v", 0)
+    assert second.take("v") == 0
 
 
 def test_a_lease_that_is_given_back_is_free_at_once(two: tuple[Worker, Worker]) -> None:
@@ -64,43 +72,60 @@ def test_a_lease_that_is_given_back_is_free_at_once(two: tuple[Worker, Worker]) 
     lease = first.leases.take("w")
     assert lease is not None
     first.leases.give_back(lease)
-    assert second.take() == Fence("w", 0)
+    assert second.take() == 1
+    assert first.take() is None
 
 
-def test_who_is_silent_for_a_whole_term_on_the_watchers_clock_loses_it_and_the_next_token_is_greater(two: tuple[Worker, Worker]) -> None:
+def test_what_a_worker_held_that_is_through_is_free_at_once(two: tuple[Worker, Worker]) -> None:
     first, second = two
-    assert first.take() == Fence("w", 0)
+    assert first.take() == 0
+    first.leases.close()
+    assert second.take() == 1
+
+
+def test_who_is_silent_for_a_whole_term_on_the_watchers_clock_loses_it(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    assert first.take() == 0
     first.clock_s += 10 * TERM_S  # its own clock decides nothing
     assert second.take() is None
     second.clock_s += TERM_S
     assert second.take() is None
     second.clock_s += 0.1
-    assert second.take() == Fence("w", 1)
+    assert second.take() == 1
 
 
-def test_a_renewal_begins_the_term_anew(two: tuple[Worker, Worker]) -> None:
+def test_a_sign_of_life_begins_the_term_anew_for_all_that_its_holder_has(two: tuple[Worker, Worker]) -> None:
     first, second = two
-    lease = first.leases.take("w")
-    assert lease is not None
-    assert second.take() is None
+    assert (first.take("w"), first.take("v")) == (0, 0)
+    assert second.take("w") is None
     second.clock_s += TERM_S - 1
-    first.leases._renew(lease)
-    assert second.take() is None
+    first.leases.renew()
+    assert (second.take("w"), second.take("v")) == (None, None)
     second.clock_s += TERM_S - 1
-    assert second.take() is None
+    assert (second.take("w"), second.take("v")) == (None, None)
     second.clock_s += 2
-    assert second.take() == Fence("w", 1)
+    assert (second.take("w"), second.take("v")) == (1, 1)
+
+
+def test_one_line_of_the_manifest_fences_all_that_a_lost_worker_held(two: tuple[Worker, Worker]) -> None:
+    first, second = two
+    for work in "wvu":
+        assert first.take(work) == 0
+        assert second.take(work) is None
+    second.clock_s += TERM_S + 1
+    assert [second.take(work) for work in "wvu"] == [1, 1, 1]
+    assert len(second.ledger.state.fences) == 1
 
 
 def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(two: tuple[Worker, Worker], url: str) -> None:
     paused, other = two
-    held = paused.take()
+    held = paused.leases.take("w")
     assert other.take() is None
     other.clock_s += TERM_S + 1
-    taken = other.take()
+    taken = other.leases.take("w")
     assert held is not None
     assert taken is not None
-    with pytest.raises(FencedError, match="w: taken over under token 1, held here under token 0"):
+    with pytest.raises(FencedError, match="taken over under token 1, held here under token 0"):
         paused.commit(held, "x")
     assert not list(Path(url).glob("trajectories/*"))
     other.commit(taken, "x")
@@ -112,13 +137,13 @@ def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(two: tuple[Wo
 def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(two: tuple[Worker, Worker], url: str) -> None:
     """The woken worker has read everything and written its files; its line finds its number taken by the fence."""
     paused, other = two
-    held = paused.take()
+    held = paused.leases.take("w")
     assert held is not None
     write = paused.ledger.write_shard
 
     def slowly(*given: object) -> object:
         written = write(*given)  # type: ignore[arg-type]
-        other.ledger.fence("w", 1, "other")
+        other.ledger.fence(held.holder, 1, "other")
         return written
 
     paused.ledger.write_shard = slowly  # type: ignore[method-assign, assignment]
@@ -131,45 +156,59 @@ def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(two
 def test_of_two_that_take_over_at_the_same_moment_one_gets_it(two: tuple[Worker, Worker], url: str, tmp_path: Path) -> None:
     first, second = two
     third = Worker(url, tmp_path / "c")
-    assert first.take() is not None
+    assert first.take() == 0
     for worker in (second, third):
         assert worker.take() is None
         worker.clock_s += TERM_S + 1
-    assert [worker.take() for worker in (second, third)] == [Fence("w", 1), None]
+    assert [worker.take() for worker in (second, third)] == [1, None]
     third.leases.close()
 
 
-def test_a_worker_that_dies_between_its_fence_and_its_object_is_taken_over_too(two: tuple[Worker, Worker]) -> None:
+def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(two: tuple[Worker, Worker], url: str) -> None:
+    paused, other = two
+    held = paused.leases.take("w")
+    assert held is not None
+    assert other.take() is None
+    other.clock_s += TERM_S + 1
+    assert other.take() == 1
+    assert paused.take("v") is None, "the fence is found by the look that follows"
+    again = paused.leases.take("v")
+    assert again is not None
+    assert again.holder != held.holder
+    paused.commit(again, "y")
+    assert [r.slot_id for s in Ledger(url).state.shards for r in s.slots] == ["y"]
+
+
+def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(two: tuple[Worker, Worker]) -> None:
     first, second = two
-    assert first.take() is not None
-    first.ledger.fence("w", 1, "died")
+    lease = first.leases.take("w")
+    assert lease is not None
+    first.ledger.fence(lease.holder, 1, "died")
     second.ledger.refresh()
-    assert second.take() is None
-    second.clock_s += TERM_S + 1
-    assert second.take() == Fence("w", 2)
+    assert second.take() == 1
 
 
 def test_what_a_dead_process_of_the_same_machine_held_is_taken_over_at_once(url: str, tmp_path: Path) -> None:
     """Who has the journal's lock knows that nobody on this machine is at it."""
     dead, rerun = (Worker(url, tmp_path / "a") for _ in range(2))
-    assert dead.take() == Fence("w", 0)
-    assert rerun.take() == Fence("w", 1)
-    dead.leases.close()
+    assert dead.take() == 0
+    dead.dies()
+    assert rerun.take() == 1
     rerun.leases.close()
 
 
-def test_a_worker_that_sees_itself_replaced_is_stopped_before_it_pays_for_more(two: tuple[Worker, Worker]) -> None:
+def test_a_worker_that_sees_itself_declared_dead_is_stopped_before_it_pays_for_more(two: tuple[Worker, Worker]) -> None:
     paused, other = two
     lease = paused.leases.take("w")
     assert lease is not None
     assert other.take() is None
     other.clock_s += TERM_S + 1
-    assert other.take() is not None
+    assert other.take() == 1
     paid = []
 
     async def work() -> None:
         paid.append("before")
-        paused.leases._renew(lease)
+        paused.leases.renew()
         await asyncio.sleep(30)
         paid.append("after")
 
@@ -192,10 +231,10 @@ def test_a_cancelled_run_is_no_lost_lease(two: tuple[Worker, Worker]) -> None:
         asyncio.run(cancelled())
 
 
-def test_an_object_that_cannot_be_read_is_watched_for_a_term_like_any_other(two: tuple[Worker, Worker], url: str) -> None:
+def test_a_claim_that_cannot_be_read_is_watched_for_a_term(two: tuple[Worker, Worker], url: str) -> None:
     first, second = two
     Storage(url).replace("leases/w.0", b"{")
     assert first.take() is None
     first.clock_s += TERM_S + 1
-    assert first.take() == Fence("w", 1)
+    assert first.take() == 1
     assert second.take() is None

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import DamagedError
+from schemas.flow import Flow
 from synth.ledger import Ledger, StageRef, packs
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
-from tests.flow_files import SYNTH, model_flow
+from synth.rollout.episode import canonical_content
+from tests.flow_files import SYNTH, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.trajectories import make_trajectory
@@ -34,6 +36,18 @@ TURNS, TASKS, TRIALS = 4, 20, 4
 CALLS = TASKS * TRIALS * (TURNS + 1)
 SKEWED = "import time; real = time.time; time.time = lambda: real() + 86_400; from synth.cli.main import main; main()"
 """The command line on a machine whose clock is a day ahead."""
+
+SLOW = """
+import asyncio
+from synth.rollout import slots
+at_once = slots.run_attempt
+async def slowly(*given, **named):
+    await asyncio.sleep(5)
+    return await at_once(*given, **named)
+slots.run_attempt = slowly
+from synth.cli.main import main; main()
+"""
+"""The command line on a machine where each episode takes five seconds longer."""
 
 
 @pytest.fixture(scope="module")
@@ -160,11 +174,11 @@ def start(flow_file: Path, url: str, state: Path, *command: str) -> "subprocess.
     )
 
 
-def flow_at(url: str, path: Path, lease_s: float) -> Path:
+def flow_at(url: str, path: Path, lease_s: float, shard: int = 20) -> Path:
     flow = model_flow(
         url,
         env={"name": "echo", "tasks": TASKS, "turns": TURNS},
-        stages=[{"rollout": {"trials": TRIALS, "shard": 20, "live": 10}}, {"filter": ["solved"]}],
+        stages=[{"rollout": {"trials": TRIALS, "shard": shard, "live": 10}}, {"filter": ["solved"]}],
         lease_s=lease_s,
     )
     path.write_text(flow.model_dump_json())
@@ -195,17 +209,60 @@ def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_lo
         other = start(flow_file, bucket, tmp_path / "other", sys.executable, "-c", SKEWED)
         said, _ = other.communicate(timeout=180)
         assert other.returncode == 0, said
-        assert "another machine works on this run; waiting for its shards, or for a silence of 4 s" in said
+        assert "others work on this run; waiting for their episodes, or for a silence of 4 s" in said
         whole = slots(bucket)
         assert len(whole) == TASKS * TRIALS
         asked = model.counts()["total"]
         stopped.send_signal(signal.SIGCONT)
         said, _ = stopped.communicate(timeout=180)
         assert stopped.returncode == 0, said
-        assert "this process was silent for so long that another one took its shard over; its own try is dropped" in said
+        assert re.search(
+            "this process was silent for so long that others took [0-9]+ of its episodes over; its own tries are dropped", said
+        )
         paid_twice = model.counts()["total"] - asked
     assert slots(bucket) == whole
     assert Ledger(bucket).state.superseded == frozenset()
     assert Ledger(bucket).state.lost == []
     assert min(Ledger(bucket).state.fences.values()) >= 1
     assert paid_twice < CALLS / 2, "it is stopped at its next renewal, not at its commit"
+
+
+def played(said: str) -> int:
+    return int(re.search(f"rollout: ([0-9]+)/{TASKS * TRIALS} episodes in", said)[1])  # type: ignore[index]
+
+
+def test_what_a_slow_worker_has_not_begun_is_played_by_a_fast_one_and_a_killed_one_costs_only_what_it_had_in_hand(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All episodes are of one shard, and the slow worker began it."""
+    with ChatServer(echo_expert, latency_s=0.05) as model:
+        flow_file = flow_at(model.url, tmp_path / "flow.yaml", lease_s=4, shard=TASKS * TRIALS)
+        slow = start(flow_file, bucket, tmp_path / "slow", sys.executable, "-c", SLOW)
+        deadline = time.monotonic() + 90
+        while not list((tmp_path / "slow").glob("journal/*/*.jsonl")):
+            assert time.monotonic() < deadline, "the slow worker begins nothing"
+            time.sleep(0.02)
+        killed = start(flow_file, bucket, tmp_path / "killed", sys.executable, "-c", SLOW.replace("sleep(5)", "sleep(1)"))
+        while sum(path.read_bytes().count(b'"reply"') for path in (tmp_path / "killed").glob("journal/*/*.jsonl")) < TURNS + 1:
+            assert time.monotonic() < deadline, "the one that is to be killed plays nothing"
+            time.sleep(0.02)
+        killed.kill()
+        killed.communicate()
+        lost = sum(path.read_bytes().count(b'"reply"') for path in (tmp_path / "killed").glob("journal/*/*.jsonl"))
+        fast = start(flow_file, bucket, tmp_path / "fast")
+        said = [worker.communicate(timeout=180)[0] for worker in (slow, fast)]
+        assert [slow.returncode, fast.returncode] == [0, 0], said
+        assert CALLS + lost <= model.counts()["total"] <= CALLS + lost + 10, "of the killed one's calls some had no answer yet"
+        monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "direct-state"))
+        run_flow(Flow.model_validate_json(flow_file.read_text()), str(tmp_path / "direct"))
+    by_slow, by_fast = map(played, said)
+    assert by_slow + by_fast == TASKS * TRIALS
+    assert 10 <= by_slow < by_fast
+    assert {attempt for _, attempt in slots(bucket)} == {0}
+    assert len(slots(bucket)) == TASKS * TRIALS
+    assert len(Ledger(bucket).state.fences) == 1, "only the killed one was declared dead"
+    assert not any(name.endswith(".0") for name in Storage(bucket).names("leases")), "claims are cleared away with the stage"
+    there, here = (
+        {t.trajectory_id: canonical_content(t) for t in Ledger(url).trajectories()} for url in (bucket, str(tmp_path / "direct"))
+    )
+    assert there == here

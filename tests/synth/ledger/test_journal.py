@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemas.errors import SynthError
 from schemas.model import Completion
 from schemas.outcome import Fault
-from synth.ledger.journal import BusyError, Event, Faulted, Journal, Reply, Step, discard_finished, recorded, state_folder
+from synth.ledger.journal import BusyError, Event, Faulted, Journal, Reply, Step, discard_finished, free_journal, recorded, state_folder
 
 
 def reply(ordinal: int, text: str = "hello", slot: str = "a") -> Reply:
@@ -159,3 +159,13 @@ def test_journals_of_a_stage_that_is_done_are_removed_but_for_those_that_somebod
     discard_finished(tmp_path, "done")
     busy.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["done-b.jsonl", "other-a.jsonl"]
+
+
+def test_processes_that_are_at_one_shard_write_journals_of_their_own(tmp_path: Path) -> None:
+    first, second = (free_journal(tmp_path, "key-shard") for _ in range(2))
+    assert [journal.path.name for journal in (first, second)] == ["key-shard.jsonl", "key-shard.1.jsonl"]
+    first.close()
+    again = free_journal(tmp_path, "key-shard")
+    assert again.path == first.path
+    again.close()
+    second.close()

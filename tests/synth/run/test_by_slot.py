@@ -1,0 +1,54 @@
+"""A rollout beside workers that have some of its episodes in hand."""
+
+from pathlib import Path
+
+import pytest
+
+from synth.leases import Leases
+from synth.ledger import Ledger
+from tests.flow_files import echo_flow, run_flow
+
+pytestmark = pytest.mark.slow
+FLOW = echo_flow(stages=[{"rollout": {"trials": 2}}], lease_s=1)
+"""Eight episodes in one shard."""
+
+
+def claimed_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, through: bool) -> tuple[str, list[str]]:
+    """A run in which a worker of another machine has claimed the first three episodes, and gives no sign of life any more."""
+    run_flow(FLOW, str(tmp_path / "like"))
+    slots = list(Ledger(str(tmp_path / "like")).state.slots)
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "elsewhere"))
+    url = str(tmp_path / "run")
+    leases = Leases(Ledger(url, create=True), term_s=1)
+    for slot_id in slots[:3]:
+        leases.claim(slot_id, leases.holder())
+    if through:
+        leases.close()
+    else:
+        leases._over.set()
+    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "here"))
+    return url, slots
+
+
+def test_what_others_have_in_hand_is_played_last_and_once_they_are_silent_for_a_term(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, slots = claimed_elsewhere(tmp_path, monkeypatch, through=False)
+    _, _, said = run_flow(FLOW, url)
+    state = Ledger(url).state
+    assert "rollout: others work on this run; waiting for their episodes, or for a silence of 1 s" in said
+    committed = [[record.slot_id for record in shard.slots] for shard in state.shards if shard.slots]
+    assert sorted(slot_id for group in committed for slot_id in group) == sorted(slots)
+    assert set(committed[0]) == set(slots[3:]), "what was free was committed first"
+    assert len(state.fences) == 1
+
+
+def test_what_a_worker_that_is_through_has_left_is_played_at_once_and_nobody_is_declared_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, slots = claimed_elsewhere(tmp_path, monkeypatch, through=True)
+    _, _, said = run_flow(FLOW, url)
+    state = Ledger(url).state
+    assert "others work on this run" not in said
+    assert [[record.slot_id for record in shard.slots] for shard in state.shards if shard.slots] == [slots]
+    assert state.fences == {}
