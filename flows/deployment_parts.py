@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from flows.spread_stage import SpreadStage
 from flows.synthesize import Wrap
 from schemas.canonical import content_hash
 from schemas.errors import ConfigError, SynthError
@@ -64,28 +65,13 @@ WorkPart = Callable[[Run, Part], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class InParts:
+class InParts(SpreadStage):
     """A stage whose shards are the parts that still hold work, where they fill slots one by one; else as it is."""
 
-    inner: Stage[Run]
     count: int
     elsewhere: WorkPart
     wrap: Wrap
     _parts: dict[str, Part] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """That of the stage itself."""
-        return self.inner.name
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Those of the stage itself: how its work is spread does not change it."""
-        return self.inner.settings
-
-    def inputs(self, run: Run) -> str:
-        """Those of the stage itself."""
-        return self.inner.inputs(run)
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """A shard for each part with work, all of them at once."""
@@ -114,10 +100,6 @@ class InParts:
         run.budget.spent = spent(run.ledger)
         run.progress.step(len(shard.items) - of_part(self.inner.plan(run, stage_key), part).units)
         run.may_start()
-
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """That of the stage itself, over all parts."""
-        return self.inner.report(run, stage_key)
 
 
 async def work_part(run: Run, stage: Stage[Run], stage_key: str, part: Part, work: WorkShard) -> None:

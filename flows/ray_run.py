@@ -4,7 +4,7 @@ The workers plan nothing and hold nothing: each opens the run's storage, takes a
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from typing import Any
 from flows.deployment_retries import again_after
 from flows.parts import folders
 from flows.ray_worker import Worked, work_shard
+from flows.spread_stage import SpreadStage
 from flows.synthesize import Done, Recipe, Wrap, synthesize
 from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
@@ -40,29 +41,14 @@ def ray_runner() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class OnRay:
+class OnRay(SpreadStage):
     """A stage whose shards of episodes are done by Ray's workers; one whose work does not stand alone is done as it is."""
 
-    inner: Stage[Run]
     hand_over: Callable[[Run, str, str, Shard, bool], Any]
     """(run, stage, stage key, shard, whether it only helps with it) -> Prefect's future."""
     _theirs: dict[str, Shard] = field(default_factory=dict)
     _begun: set[str] = field(default_factory=set)
     _waiting: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(AT_ONCE, "ray"))
-
-    @property
-    def name(self) -> str:
-        """That of the stage itself."""
-        return self.inner.name
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Those of the stage itself: where its work is done does not change it."""
-        return self.inner.settings
-
-    def inputs(self, run: Run) -> str:
-        """Those of the stage itself."""
-        return self.inner.inputs(run)
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """The same shards under names of their own: the leases on the others are the workers'."""
@@ -114,10 +100,6 @@ class OnRay:
     async def _result(self, future: Any) -> Any:
         """What a future of Prefect's gives; each waits in a thread of its own, so that slow ones keep none from being seen."""
         return await asyncio.get_running_loop().run_in_executor(self._waiting, copy_context().run, future.result)
-
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """That of the stage itself."""
-        return self.inner.report(run, stage_key)
 
 
 def _left(shard: Shard, state: LedgerState) -> int:
