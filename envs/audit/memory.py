@@ -6,6 +6,8 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+import msgspec
+
 from envs.audit.report import Limits, Table
 from envs.conformance.experts import players
 from envs.conformance.finding import Bench, Finding
@@ -22,6 +24,15 @@ RESIDENT_SLACK = 2**20
 """The allocator takes memory in arenas: resident growth counts beyond this per episode."""
 
 
+class Held(msgspec.Struct, frozen=True):
+    """Bytes per episode; `grown` those of the process, `left` those that are there when it is closed, `snapshot` the largest."""
+
+    live: int
+    grown: int
+    left: int
+    snapshot: int | None
+
+
 async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
     """Episodes played to before their last turn and kept live, then closed and let go."""
     name = "memory_is_bounded"
@@ -34,6 +45,30 @@ async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -
         await env.close()
     for _ in await _live(bench, played[:2]):
         pass  # what a first episode imports and caches is not an episode's own
+    held = await _held(bench, played)
+    if held.left > LEFT_BYTES:  # what is kept once for later, such as servers for reuse, is there by now; what leaks comes again
+        held = msgspec.structs.replace(held, left=(await _held(bench, played)).left)
+    stated = bench.world.spec.memory_bytes
+    allowed = int(SLACK * stated) if stated else limits.episode_bytes
+    why = "twice what the spec states" if stated else "the default"
+    rows = [
+        ("a live episode (Python's allocations)", _kib(held.live), f"{_kib(allowed)}, {why}"),
+        ("a live episode (growth of the process)", _kib(held.grown), f"{_kib(allowed + RESIDENT_SLACK)}"),
+        ("left when closed", _kib(held.left), _kib(LEFT_BYTES)),
+    ]
+    if held.snapshot is not None:
+        rows.append(("largest snapshot", _kib(held.snapshot), "64 KiB"))
+    tables.append(Table(f"Memory per episode, over {EPISODES} live ones", ("what", "measured", "at most"), tuple(rows)))
+    problems = []
+    if held.live > allowed or held.grown > allowed + RESIDENT_SLACK:
+        problems.append(f"a live episode holds {_kib(max(held.live, held.grown))}, at most {_kib(allowed)}")
+    if held.left > LEFT_BYTES:
+        problems.append(f"{_kib(held.left)} are left of each closed episode")
+    return Finding(name, not problems, "; ".join(problems) or f"{_kib(held.live)} per live episode (at most {_kib(allowed)})")
+
+
+async def _held(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> Held:
+    """Of as many episodes as are kept live, then closed and let go."""
     gc.collect()
     resident = _resident()
     tracemalloc.start()
@@ -51,23 +86,7 @@ async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -
         left = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
     finally:
         tracemalloc.stop()
-    stated = bench.world.spec.memory_bytes
-    allowed = int(SLACK * stated) if stated else limits.episode_bytes
-    why = "twice what the spec states" if stated else "the default"
-    rows = [
-        ("a live episode (Python's allocations)", _kib(live), f"{_kib(allowed)}, {why}"),
-        ("a live episode (growth of the process)", _kib(grown), f"{_kib(allowed + RESIDENT_SLACK)}"),
-        ("left when closed", _kib(left), _kib(LEFT_BYTES)),
-    ]
-    if sizes:
-        rows.append(("largest snapshot", _kib(max(sizes)), "64 KiB"))
-    tables.append(Table(f"Memory per episode, over {EPISODES} live ones", ("what", "measured", "at most"), tuple(rows)))
-    problems = []
-    if live > allowed or grown > allowed + RESIDENT_SLACK:
-        problems.append(f"a live episode holds {_kib(max(live, grown))}, at most {_kib(allowed)}")
-    if left > LEFT_BYTES:
-        problems.append(f"{_kib(left)} are left of each closed episode")
-    return Finding(name, not problems, "; ".join(problems) or f"{_kib(live)} per live episode (at most {_kib(allowed)})")
+    return Held(live, grown, left, max(sizes, default=None))
 
 
 async def _live(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> list[Env]:

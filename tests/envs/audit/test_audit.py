@@ -150,6 +150,18 @@ def test_a_world_that_blocks_may_when_it_says_so():
     assert "it says that it blocks" in part(report, "calls_are_quick").detail
 
 
+def test_what_a_world_keeps_once_for_later_is_no_leak():
+    kept = []
+
+    class KeepsEightClosedEpisodes(EchoEnv):
+        async def close(self):
+            if len(kept) < 8:
+                kept.append(bytearray(400 * 1024))
+
+    assert part(report_on(world(KeepsEightClosedEpisodes), "memory"), "memory_is_bounded").passed is True
+    assert len(kept) == 8
+
+
 def test_a_hanging_world_costs_its_parts_and_not_the_audit():
     began = time.monotonic()
     report = report_on(WORLD, "mutants", "bots", settings=TURNS | {"hang_at_turn": 1}, limits=Limits(part_s=0.3))
