@@ -4,12 +4,17 @@ It prints its URL and lives as long as its standard input. `POST /-/lose?count=N
 out and answered with an internal error, as by a server whose answer is lost; `GET /-/puts` counts all puts.
 """
 
+import contextlib
+import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 Start = Callable[..., Any]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class Lossy:
@@ -39,6 +44,31 @@ class Lossy:
                 start("500 Internal Server Error", [("Content-Type", "application/xml")])
                 return [b"<Error><Code>InternalError</Code><Message>lost on the way</Message></Error>"]
         return self._inner(request, start)
+
+
+@contextlib.contextmanager
+def serving(*buckets: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Meanwhile a server runs in a process of its own, with these buckets: its URL, and the environment in which s3:// means it."""
+    from s3fs import S3FileSystem
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.s3_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    for bucket in buckets:
+        make_bucket(url, bucket)
+    S3FileSystem.clear_instance_cache()  # those of an earlier server, which is gone, are known by the same name
+    named = {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}
+    try:
+        yield url, {f"AWS_{name}": value for name, value in named.items()}
+    finally:
+        process.communicate()
+
+
+def make_bucket(url: str, name: str) -> None:
+    """A new bucket of the server at `url`."""
+    urllib.request.urlopen(urllib.request.Request(f"{url}/{name}", method="PUT"))
 
 
 def main() -> None:

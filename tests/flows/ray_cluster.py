@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.s3_server import serving
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DISABLE_IMPORT_WARNING": "1"}
 SOON = {"health_check_period_ms": 1000, "health_check_timeout_ms": 3000, "health_check_failure_threshold": 3}
@@ -27,17 +28,10 @@ def s3_server(folder: Path) -> Iterator[None]:
     """Meanwhile there is a bucket `ray`; afterwards a copy of it."""
     import fsspec
 
-    process = subprocess.Popen([sys.executable, "-m", "tests.s3_server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    url = process.stdout.readline().strip()
-    for name, value in {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}.items():
-        os.environ[f"AWS_{name}"] = value
-    urllib.request.urlopen(urllib.request.Request(f"{url}/ray", method="PUT"))
-    try:
+    with serving("ray") as (_, variables):
+        os.environ.update(variables)
         yield
         fsspec.filesystem("s3").get("ray/", str(folder / "bucket"), recursive=True)
-    finally:
-        process.communicate()
 
 
 def kill_once_it_plays(cluster: Any, node: Any, folder: Path, over: threading.Event) -> None:

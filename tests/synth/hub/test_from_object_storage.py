@@ -1,8 +1,5 @@
 """A run that lies in a bucket is published as one on a disk is, and its datasets are compared with their digests on the way."""
 
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +7,8 @@ import fsspec
 import pytest
 
 from tests.flow_files import echo_flow, run_flow
+from tests.s3_server import serving
 from tests.synth.cli.conftest import environment
-from tests.synth.cli.test_commands import ROOT
 from tests.synth.hub.hub_server import Hub
 from tests.synth.hub.publisher import SENT, from_hub, head, publish, refused
 
@@ -27,20 +24,13 @@ RUN = "s3://published/run"
 @pytest.fixture(scope="module")
 def run_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Eight solved episodes of the echo world, their SFT and RL rows, in a bucket of a local server."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.s3_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    server = process.stdout.readline().strip()
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"ENDPOINT_URL": server, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}.items():
-            patch.setenv(f"AWS_{name}", value)
+    with serving("published") as (_, variables), pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
         patch.setenv("SYNTH_STATE_DIR", str(tmp_path_factory.mktemp("state")))
-        urllib.request.urlopen(urllib.request.Request(f"{server}/published", method="PUT"))
         export = {"export": {"kinds": ["sft", "rl"], "include_scripted": True}}
         run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}, {"filter": ["solved"]}, export]), RUN)
         yield RUN
-    process.communicate()
 
 
 def test_its_datasets_arrive_as_they_lie_in_the_bucket(run_url: str, hub: Hub, environment: dict[str, str], tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
 from synth.rollout.episode import canonical_content
 from tests.flow_files import SYNTH, model_flow, run_flow
+from tests.s3_server import make_bucket, serving
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.trajectories import make_trajectory
@@ -51,21 +52,23 @@ from synth.cli.main import main; main()
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.s3_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    yield process.stdout.readline().strip()
-    process.communicate()
+def served() -> Iterator[tuple[str, dict[str, str]]]:
+    with serving() as found:
+        yield found
 
 
 @pytest.fixture
-def bucket(server: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    for name, value in {"ENDPOINT_URL": server, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+def server(served: tuple[str, dict[str, str]]) -> str:
+    return served[0]
+
+
+@pytest.fixture
+def bucket(served: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    url, variables = served
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     name = re.sub("[^a-z]", "-", request.node.name)[5:60].strip("-")
-    urllib.request.urlopen(urllib.request.Request(f"{server}/{name}", method="PUT"))
+    make_bucket(url, name)
     return f"s3://{name}/run"
 
 
