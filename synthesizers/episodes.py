@@ -88,6 +88,7 @@ async def played_in_groups(run: Run, ref: StageRef, shard: str, works: Sequence[
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), COMMIT_EVERY_S)
             await commit()
+        await commit()  # what ended while that one took its time
 
     async def play() -> None:
         try:

@@ -85,14 +85,16 @@ class Leases:
 
     def holder(self) -> str:
         """The id under which this process takes leases now, alive from here on; another one after it was declared dead."""
-        if self._holder is not None and self._holder.id in self.ledger.state.fences:
-            self._lose(self._holder)
-        if self._holder is None:
-            self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s)
+        holder = self._holder  # the thread that gives the signs of life may lose it at any moment
+        if holder is not None and holder.id in self.ledger.state.fences:
+            self._lose(holder)
+            holder = None
+        if holder is None:
+            holder = self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s)
         if self._thread is None:
             self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
             self._thread.start()
-        return self._holder.id
+        return holder.id
 
     def take(self, work: str) -> Lease | None:
         """A lease on a piece of work whose journal is locked here; None while another worker holds it.

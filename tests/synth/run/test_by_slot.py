@@ -1,11 +1,19 @@
 """A rollout beside workers that have some of its episodes in hand."""
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from synth.leases import Leases
+from schemas.trajectory import Trajectory
+from synth.leases import Lease, Leases, hand
 from synth.ledger import Ledger
+from synth.rollout.episode import Work
+from synth.run.context import Run
+from synthesizers import episodes
+from synthesizers.episodes import played
 from tests.flow_files import echo_flow, run_flow
 
 pytestmark = pytest.mark.slow
@@ -52,3 +60,23 @@ def test_what_a_worker_that_is_through_has_left_is_played_at_once_and_nobody_is_
     assert "others work on this run" not in said
     assert [[record.slot_id for record in shard.slots] for shard in state.shards if shard.slots] == [slots]
     assert state.fences == {}
+
+
+def test_what_ends_while_a_group_is_committed_goes_into_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims in a bucket take their time to be removed, and the loop goes on meanwhile."""
+    visits, discard = list[int](), Leases.discard
+
+    def slowly(leases: Leases, committed: Sequence[Lease]) -> None:
+        time.sleep(0.3)
+        discard(leases, committed)
+
+    async def counted(run: Run, shard: str, works: Sequence[Work], *rest: Any) -> list[Trajectory]:
+        visits.append(len(works))
+        return await played(run, shard, works, *rest)
+
+    monkeypatch.setattr(Leases, "discard", slowly)
+    monkeypatch.setattr(episodes, "COMMIT_EVERY_S", 0.01)
+    monkeypatch.setattr(episodes, "played", counted)
+    monkeypatch.setattr(hand, "TOGETHER_S", 0.02)
+    run_flow(echo_flow(stages=[{"rollout": {"trials": 2, "live": 2}}]), f"memory://{tmp_path.name}/run")
+    assert visits == [8], "nothing is left to be replayed from the journal, which may be gone by then"
