@@ -14,6 +14,7 @@ import msgspec
 from synth.ledger.storage import Storage, write_error
 
 FOLDER = "leases/holders"
+LOCK = "holder-"
 
 
 class Beat(msgspec.Struct, frozen=True):
@@ -30,10 +31,11 @@ class Holder:
         self.id = uuid.uuid4().hex
         self._storage = storage
         self._beat = Beat(term_s)
-        self._lock_path = _lock_path(journals, self.id)
+        self._lock_path, unlocked = _lock_path(journals, self.id), journals / f".{self.id}.lock"
         try:
-            self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
+            unlocked.rename(self._lock_path)  # nobody sees it before it is locked
         except OSError as error:
             raise write_error(str(self._lock_path), error) from error
         storage.replace(beat_name(self.id), msgspec.json.encode(self._beat))
@@ -77,10 +79,16 @@ def lives_here(journals: Path, holder: str) -> bool:
     return False
 
 
+def dead_here(journals: Path) -> list[str]:
+    """Holders that processes of this machine were, and have left their locks as they died."""
+    holders = [path.name.removeprefix(LOCK).removesuffix(".lock") for path in journals.glob(f"{LOCK}*.lock")]
+    return [holder for holder in holders if not lives_here(journals, holder)]
+
+
 def forget(journals: Path, holder: str) -> None:
     """Removes the lock that a dead process of this machine has left."""
     _lock_path(journals, holder).unlink(missing_ok=True)
 
 
 def _lock_path(journals: Path, holder: str) -> Path:
-    return journals / f"holder-{holder}.lock"
+    return journals / f"{LOCK}{holder}.lock"

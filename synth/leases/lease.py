@@ -21,7 +21,7 @@ from schemas.errors import SynthError
 from schemas.stage import Plan, PlannedSlot
 from synth.boundary import called
 from synth.leases.holder import FOLDER as HOLDERS
-from synth.leases.holder import Beat, Holder, beat_name, forget, lives_here
+from synth.leases.holder import Beat, Holder, beat_name, dead_here, forget, lives_here
 from synth.leases.place import place
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.ledger import Ledger
@@ -68,8 +68,8 @@ class Leases:
 
     def __init__(self, ledger: Ledger, *, term_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.ledger = ledger
-        self.deaths_here = 0
-        """Processes of this machine that were found dead: what they have journaled may be taken up."""
+        self.gone_here: set[str] = set()
+        """Holders of this machine that were found dead or through: what they have journaled may be taken up."""
         self.watchers: set[Callable[[], None]] = set()
         """Called, from any thread, when this process was declared dead."""
         self._storage = ledger.storage
@@ -152,22 +152,25 @@ class Leases:
         """Whether a claim counts no more; its holder is declared dead where it is, or was silent for a term as far as was seen here."""
         if claim.record is None:
             return self._silent(_name(claim.work, claim.number), b"", self._term_s)
-        holder = claim.record.holder
-        if claim.record.released or holder in self.ledger.state.fences:
+        if not claim.record.released and not self._gone(claim.record):
+            return False
+        if claim.record.place == self._place:
+            self.gone_here.add(claim.record.holder)
+        return True
+
+    def _gone(self, record: Record) -> bool:
+        holder, here = record.holder, record.place == self._place
+        if holder in self.ledger.state.fences:
             return True
         try:
             blob = self._storage.read(beat_name(holder))
         except FileNotFoundError:  # it is through, or was declared dead
             return True
-        if claim.record.place == self._place:
-            if lives_here(self.ledger.journal_folder, holder):
-                return False
-            self.deaths_here += 1
-        elif not self._silent(holder, blob, _term_s(blob, self._term_s)):
+        if lives_here(self.ledger.journal_folder, holder) if here else not self._silent(holder, blob, _term_s(blob, self._term_s)):
             return False
         self.ledger.fence(holder, 1, self.holder())
         called("lease", lambda: self._storage.discard(beat_name(holder)))
-        if claim.record.place == self._place:
+        if here:
             forget(self.ledger.journal_folder, holder)
         return True
 
@@ -252,13 +255,17 @@ class Leases:
 
 
 def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
-    """Removes the claims on the work of a stage that is done, and what holders that were declared dead have left."""
+    """Removes the claims on the work of a stage that is done, and what dead holders have left; what cannot be removed stays."""
     slots = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
     storage = ledger.storage
     claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if name.rpartition(".")[0] in slots or name.startswith(f"{stage_key}-")]
-    beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in ledger.state.fences]
+    dead = set(dead_here(ledger.journal_folder))
+    beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in dead or holder in ledger.state.fences]
     for name in claims + beats:
-        called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
+        with contextlib.suppress(SynthError):  # one may not delete there
+            called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
+    for holder in dead:
+        forget(ledger.journal_folder, holder)
 
 
 def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
