@@ -18,19 +18,21 @@ LOCK = "holder-"
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """What lies in storage; it changes with every sign of life."""
+    """What lies in storage; it changes with every sign of life. It says what a claim does, so that on a disk a claim is a link to it."""
 
     term_s: float
+    holder: str = ""
+    place: str = ""
     renewal: int = 0
 
 
 class Holder:
     """Alive from the moment it is made, so that no claim is seen before its holder. Raises `SynthError`."""
 
-    def __init__(self, storage: Storage, journals: Path, term_s: float) -> None:
+    def __init__(self, storage: Storage, journals: Path, term_s: float, place: str) -> None:
         self.id = uuid.uuid4().hex
         self._storage = storage
-        self._beat = Beat(term_s)
+        self._beat = Beat(term_s, self.id, place)
         self._lock_path, unlocked = _lock_path(journals, self.id), journals / f".{self.id}.lock"
         try:
             self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
@@ -44,7 +46,7 @@ class Holder:
         """Gives a sign of life; False where this holder was declared dead, as far as can be seen here."""
         if self._storage.size(beat_name(self.id)) is None:
             return False
-        self._beat = Beat(self._beat.term_s, self._beat.renewal + 1)
+        self._beat = msgspec.structs.replace(self._beat, renewal=self._beat.renewal + 1)
         self._storage.replace(beat_name(self.id), msgspec.json.encode(self._beat))
         return True
 

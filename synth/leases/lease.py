@@ -90,7 +90,7 @@ class Leases:
             self._lose(holder)
             holder = None
         if holder is None:
-            holder = self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s)
+            holder = self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s, self._place)
         if self._thread is None:
             self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
             self._thread.start()
@@ -120,8 +120,7 @@ class Leases:
 
         Asks the storage only, as `following` and `claim_after` do: they may be called from any thread.
         """
-        mine = msgspec.json.encode(Record(holder, self._place))
-        return Lease(work, 0, holder) if self._storage.create(_name(work, 0), mine, durable=False) else self._read(work, 0, holder)
+        return Lease(work, 0, holder) if self._made(work, 0, holder) else self._read(work, 0, holder)
 
     def following(self, void: Claim, holder: str) -> Lease | Claim | None:
         """The last claim after a void one; None where there is none."""
@@ -144,9 +143,13 @@ class Leases:
 
     def claim_after(self, void: Claim, holder: str) -> Lease | None:
         """A claim that follows a void one; None where another was quicker."""
-        mine = msgspec.json.encode(Record(holder, self._place))
-        made = self._storage.create(_name(void.work, void.number + 1), mine, durable=False)
-        return Lease(void.work, void.number + 1, holder) if made else None
+        return Lease(void.work, void.number + 1, holder) if self._made(void.work, void.number + 1, holder) else None
+
+    def _made(self, work: str, number: int, holder: str) -> bool:
+        made = self._storage.link(_name(work, number), beat_name(holder))
+        if made is None:
+            made = self._storage.create(_name(work, number), msgspec.json.encode(Record(holder, self._place)), durable=False)
+        return made
 
     def void(self, claim: Claim) -> bool:
         """Whether a claim counts no more; its holder is declared dead where it is, or was silent for a term as far as was seen here."""

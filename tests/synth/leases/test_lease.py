@@ -9,7 +9,7 @@ import pytest
 
 from schemas.stage import Plan
 from synth.leases import Lease, Leases
-from synth.leases.lease import Claim, clear_leases
+from synth.leases.lease import Claim, Record, clear_leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
@@ -279,3 +279,16 @@ def test_claims_that_may_not_be_removed_do_not_fail_a_stage_that_is_done(url: st
     monkeypatch.setattr(Storage, "discard", refused)
     clear_leases(worker.ledger, "key1", Plan([]))
     worker.leases.close()
+
+
+def test_a_claim_is_made_where_no_link_to_its_holder_can_be(url: str, tmp_path: Path) -> None:
+    """On a disk a claim is a second name of its holder's sign of life, which is gone once somebody has declared it dead."""
+    worker, other = (Worker(url, tmp_path / name) for name in "ab")
+    holder = worker.leases.holder()
+    assert all(isinstance(worker.leases.claim("w", holder), Lease) for _ in range(2)), "a claim of one's own is known for that"
+    worker.ledger.storage.discard(f"leases/holders/{holder}")
+    worker.leases.claim("x", holder)
+    seen = [other.leases.claim(work, other.leases.holder()) for work in "wx"]
+    assert [claim.record for claim in seen if isinstance(claim, Claim)] == [Record(holder, worker.leases._place)] * 2
+    for one in (worker, other):
+        one.leases.close()
