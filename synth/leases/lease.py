@@ -259,9 +259,13 @@ class Leases:
 
 def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
     """Removes the claims on the work of a stage that is done, and what dead holders have left; what cannot be removed stays."""
-    slots = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
-    storage = ledger.storage
-    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if name.rpartition(".")[0] in slots or name.startswith(f"{stage_key}-")]
+    planned = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
+    storage, slots = ledger.storage, ledger.state.slots
+
+    def over(work: str) -> bool:
+        return work in planned or work.startswith(f"{stage_key}-") or (work in slots and slots[work].valid is not None)
+
+    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if over(name.rpartition(".")[0])]
     dead = set(dead_here(ledger.journal_folder))
     beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in dead or holder in ledger.state.fences]
     for name in claims + beats:
