@@ -35,21 +35,21 @@ async def played(
     """
     slots = {work.slot_id for work in works}
     events, damage = recorded(run.ledger.journal_folder, slots)
-    deaths = 0 if hand is None else hand.leases.deaths_here
+    gone = 0 if hand is None else len(hand.leases.gone_here)
     for line in damage:
         run.progress.say(line)
     for event in (event for found in events.values() for event in found if isinstance(event, Reply)):
         run.progress.replayed(event.completion.usage)
 
     async def held(slot_id: str, fill: Fill) -> list[Trajectory]:
-        async def fill_after_the_dead() -> list[Trajectory]:
-            nonlocal deaths
-            if hand is not None and deaths != hand.leases.deaths_here:
-                deaths = hand.leases.deaths_here
+        async def fill_after_others() -> list[Trajectory]:
+            nonlocal gone
+            if hand is not None and gone != len(hand.leases.gone_here):
+                gone = len(hand.leases.gone_here)
                 events.update(recorded(run.ledger.journal_folder, slots)[0])
             return await fill()
 
-        return await (fill() if hand is None else hand.play(slot_id, fill_after_the_dead))
+        return await (fill() if hand is None else hand.play(slot_id, fill_after_others))
 
     def finished(attempts: Sequence[Trajectory]) -> None:
         run.progress.advance(attempts)
@@ -88,6 +88,7 @@ async def played_in_groups(run: Run, ref: StageRef, shard: str, works: Sequence[
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), COMMIT_EVERY_S)
             await commit()
+        await commit()  # what ended while that one took its time
 
     async def play() -> None:
         try:

@@ -54,19 +54,15 @@ class Others:
         found: Lease | Claim | None = self._claims.get(slot_id)
         if found is None:
             found = await self.asked(lambda: self._leases.claim(slot_id, holder))
-        if not isinstance(found, Claim):
-            return found
-        self._claims[slot_id] = void = found
-        if not self._void(void):
-            return None
-        del self._claims[slot_id]
-        made = await self.asked(lambda: self._leases.claim_after(void, holder))
-        if made is None:
-            later = await self.asked(lambda: self._leases.following(void, holder))
-            if not isinstance(later, Claim):
-                return later
-            self._claims[slot_id] = later
-        return made
+        while isinstance(found, Claim):
+            self._claims[slot_id] = void = found
+            if not self._void(void):
+                return None
+            del self._claims[slot_id]
+            found = await self.asked(partial(self._leases.claim_after, void, holder))
+            if found is None:
+                found = await self.asked(partial(self._leases.following, void, holder))
+        return found
 
     async def asked(self, request: Callable[[], T]) -> T:
         """What a request to the storage gives; the loop goes on meanwhile where that may be slow."""

@@ -21,7 +21,7 @@ from schemas.errors import SynthError
 from schemas.stage import Plan, PlannedSlot
 from synth.boundary import called
 from synth.leases.holder import FOLDER as HOLDERS
-from synth.leases.holder import Beat, Holder, beat_name, forget, lives_here
+from synth.leases.holder import Beat, Holder, beat_name, dead_here, forget, lives_here
 from synth.leases.place import place
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.ledger import Ledger
@@ -68,8 +68,8 @@ class Leases:
 
     def __init__(self, ledger: Ledger, *, term_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.ledger = ledger
-        self.deaths_here = 0
-        """Processes of this machine that were found dead: what they have journaled may be taken up."""
+        self.gone_here: set[str] = set()
+        """Holders of this machine that were found dead or through: what they have journaled may be taken up."""
         self.watchers: set[Callable[[], None]] = set()
         """Called, from any thread, when this process was declared dead."""
         self._storage = ledger.storage
@@ -85,14 +85,16 @@ class Leases:
 
     def holder(self) -> str:
         """The id under which this process takes leases now, alive from here on; another one after it was declared dead."""
-        if self._holder is not None and self._holder.id in self.ledger.state.fences:
-            self._lose(self._holder)
-        if self._holder is None:
-            self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s)
+        holder = self._holder  # the thread that gives the signs of life may lose it at any moment
+        if holder is not None and holder.id in self.ledger.state.fences:
+            self._lose(holder)
+            holder = None
+        if holder is None:
+            holder = self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s, self._place)
         if self._thread is None:
             self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
             self._thread.start()
-        return self._holder.id
+        return holder.id
 
     def take(self, work: str) -> Lease | None:
         """A lease on a piece of work whose journal is locked here; None while another worker holds it.
@@ -118,8 +120,7 @@ class Leases:
 
         Asks the storage only, as `following` and `claim_after` do: they may be called from any thread.
         """
-        mine = msgspec.json.encode(Record(holder, self._place))
-        return Lease(work, 0, holder) if self._storage.create(_name(work, 0), mine, durable=False) else self._read(work, 0, holder)
+        return Lease(work, 0, holder) if self._made(work, 0, holder) else self._read(work, 0, holder)
 
     def following(self, void: Claim, holder: str) -> Lease | Claim | None:
         """The last claim after a void one; None where there is none."""
@@ -142,30 +143,37 @@ class Leases:
 
     def claim_after(self, void: Claim, holder: str) -> Lease | None:
         """A claim that follows a void one; None where another was quicker."""
-        mine = msgspec.json.encode(Record(holder, self._place))
-        made = self._storage.create(_name(void.work, void.number + 1), mine, durable=False)
-        return Lease(void.work, void.number + 1, holder) if made else None
+        return Lease(void.work, void.number + 1, holder) if self._made(void.work, void.number + 1, holder) else None
+
+    def _made(self, work: str, number: int, holder: str) -> bool:
+        made = self._storage.link(_name(work, number), beat_name(holder))
+        if made is None:
+            made = self._storage.create(_name(work, number), msgspec.json.encode(Record(holder, self._place)), durable=False)
+        return made
 
     def void(self, claim: Claim) -> bool:
         """Whether a claim counts no more; its holder is declared dead where it is, or was silent for a term as far as was seen here."""
         if claim.record is None:
             return self._silent(_name(claim.work, claim.number), b"", self._term_s)
-        holder = claim.record.holder
-        if claim.record.released or holder in self.ledger.state.fences:
+        if not claim.record.released and not self._gone(claim.record):
+            return False
+        if claim.record.place == self._place:
+            self.gone_here.add(claim.record.holder)
+        return True
+
+    def _gone(self, record: Record) -> bool:
+        holder, here = record.holder, record.place == self._place
+        if holder in self.ledger.state.fences:
             return True
         try:
             blob = self._storage.read(beat_name(holder))
         except FileNotFoundError:  # it is through, or was declared dead
             return True
-        if claim.record.place == self._place:
-            if lives_here(self.ledger.journal_folder, holder):
-                return False
-            self.deaths_here += 1
-        elif not self._silent(holder, blob, _term_s(blob, self._term_s)):
+        if lives_here(self.ledger.journal_folder, holder) if here else not self._silent(holder, blob, _term_s(blob, self._term_s)):
             return False
         self.ledger.fence(holder, 1, self.holder())
         called("lease", lambda: self._storage.discard(beat_name(holder)))
-        if claim.record.place == self._place:
+        if here:
             forget(self.ledger.journal_folder, holder)
         return True
 
@@ -250,13 +258,21 @@ class Leases:
 
 
 def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
-    """Removes the claims on the work of a stage that is done, and what holders that were declared dead have left."""
-    slots = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
-    storage = ledger.storage
-    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if name.rpartition(".")[0] in slots or name.startswith(f"{stage_key}-")]
-    beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in ledger.state.fences]
+    """Removes the claims on the work of a stage that is done, and what dead holders have left; what cannot be removed stays."""
+    planned = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
+    storage, slots = ledger.storage, ledger.state.slots
+
+    def over(work: str) -> bool:
+        return work in planned or work.startswith(f"{stage_key}-") or (work in slots and slots[work].valid is not None)
+
+    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if over(name.rpartition(".")[0])]
+    dead = set(dead_here(ledger.journal_folder))
+    beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in dead or holder in ledger.state.fences]
     for name in claims + beats:
-        called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
+        with contextlib.suppress(SynthError):  # one may not delete there
+            called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
+    for holder in dead:
+        forget(ledger.journal_folder, holder)
 
 
 def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:

@@ -23,13 +23,13 @@ class Verified:
 
 def problems(storage: Storage, verified: Verified) -> Iterator[str]:
     """A line per file that is damaged or missing, each with what to do. Raises `ConfigError` where there is no run."""
+    packed = set(storage.names(packs.FOLDER))  # before the lines: those of a run that goes on are written before their packs
     listed = manifest.listed(storage)
     if not listed:
         raise ConfigError(f"{storage.url}: holds no run")
     state, presence, files = LedgerState(), Presence(storage), ShardFiles(storage)
     block: list[bytes | None] = []
     history: str | None = ""
-    packed = set(storage.names(packs.FOLDER))
     for number in range(max(listed) + 1):
         verified.lines += 1
         blob = manifest.read_stored(storage, number)

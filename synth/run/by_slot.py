@@ -51,7 +51,7 @@ async def do_by_slot(
     async def worker() -> None:
         visits, wait_s = set[asyncio.Task[None]](), WAIT_S
         async with asyncio.TaskGroup() as group:
-            while run.stopped is None:
+            while run.may_start():
                 visits = {task for task in visits if not task.done()}
                 if not fresh and not shared:
                     if not visits:

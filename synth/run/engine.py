@@ -106,6 +106,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
         if run.refused is not None:
             raise SynthError(run.refused)
     elif done is not None:
+        discard_finished(ledger.journal_folder, ref.stage_key)
         return done
     ledger.refresh()
     report: Mapping[str, Any] = plain({**stage.report(run, ref.stage_key), **played_in(run, ref, done)})

@@ -46,7 +46,7 @@ def task_rows(
     `merging` is needed at level semantic.
     """
     populations: dict[str, list[tuple[Trajectory, list[TurnKeys]]]] = {}
-    for trajectory in trials:
+    for trajectory in sorted(trials, key=lambda one: (one.trial, one.trajectory_id)):  # workers commit them in whatever order
         if is_donor(trajectory):
             populations.setdefault(population(trajectory), []).append((trajectory, trajectory_keys(trajectory, volatile)))
     rows = TaskRows([], [], [])

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from schemas.stage import Plan
 from synth.leases import Lease, Leases
+from synth.leases.lease import Claim, Record, clear_leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
@@ -238,3 +240,55 @@ def test_a_claim_that_cannot_be_read_is_watched_for_a_term(two: tuple[Worker, Wo
     first.clock_s += TERM_S + 1
     assert first.take() == 1
     assert second.take() is None
+
+
+def test_what_a_process_of_the_same_machine_has_journaled_may_be_taken_up_once_it_is_through(url: str, tmp_path: Path) -> None:
+    """As after Ctrl-C: it is no dead one, and has committed nothing."""
+    interrupted, beside = (Worker(url, tmp_path / "a") for _ in range(2))
+    holder = interrupted.leases.holder()
+    assert interrupted.leases.claim("w", holder) is not None
+    interrupted.leases.close()
+    claim = beside.leases.claim("w", beside.leases.holder())
+    assert isinstance(claim, Claim)
+    assert beside.leases.void(claim)
+    assert beside.leases.gone_here == {holder}
+    beside.leases.close()
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.parent.name != "manifest" and path.name != "place")
+
+
+def test_what_a_killed_process_has_left_is_gone_with_the_next_stage_that_is_done(url: str, tmp_path: Path) -> None:
+    dead, rerun, beside = (Worker(url, tmp_path / "a") for _ in range(3))
+    dead.leases.holder()
+    dead.dies()
+    holder = beside.leases.holder()
+    clear_leases(rerun.ledger, "key1", Plan([]))
+    assert left(tmp_path) == sorted([holder, f"holder-{holder}.lock"])
+    beside.leases.close()
+
+
+def test_claims_that_may_not_be_removed_do_not_fail_a_stage_that_is_done(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker(url, tmp_path / "a")
+    assert worker.take("key1-w") == 0
+
+    def refused(storage: Storage, name: str) -> None:
+        raise PermissionError(13, "Permission denied", name)
+
+    monkeypatch.setattr(Storage, "discard", refused)
+    clear_leases(worker.ledger, "key1", Plan([]))
+    worker.leases.close()
+
+
+def test_a_claim_is_made_where_no_link_to_its_holder_can_be(url: str, tmp_path: Path) -> None:
+    """On a disk a claim is a second name of its holder's sign of life, which is gone once somebody has declared it dead."""
+    worker, other = (Worker(url, tmp_path / name) for name in "ab")
+    holder = worker.leases.holder()
+    assert all(isinstance(worker.leases.claim("w", holder), Lease) for _ in range(2)), "a claim of one's own is known for that"
+    worker.ledger.storage.discard(f"leases/holders/{holder}")
+    worker.leases.claim("x", holder)
+    seen = [other.leases.claim(work, other.leases.holder()) for work in "wx"]
+    assert [claim.record for claim in seen if isinstance(claim, Claim)] == [Record(holder, worker.leases._place)] * 2
+    for one in (worker, other):
+        one.leases.close()

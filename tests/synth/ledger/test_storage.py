@@ -81,3 +81,14 @@ def test_a_name_that_is_taken_stays_as_it_is(tmp_path: Path) -> None:
     assert not storage.create("manifest/0", b"second")
     assert storage.read("manifest/0") == b"first"
     assert storage.names("manifest") == ["0"]
+
+
+def test_a_second_name_is_given_once_and_keeps_what_it_was_given_to(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    storage.replace("beats/one", b"first")
+    assert storage.link("claim", "beats/one") is True
+    assert storage.link("claim", "beats/one") is False
+    storage.replace("beats/one", b"second")
+    assert storage.read("claim") == b"first"
+    assert storage.link("other", "beats/gone") is None
+    assert Storage(f"memory://{tmp_path.name}").link("claim", "beats/one") is None

@@ -119,3 +119,16 @@ def test_what_a_killed_writer_left_among_the_packs_is_part_of_nothing(copy: Path
     assert found(copy) == []
     assert Ledger(str(copy), create=True).state.fences == {"w": FENCES}
     assert Storage(str(copy)).leftovers("manifest/packs") == [".tmp-99999999-dead"]
+
+
+def test_a_run_that_goes_on_meanwhile_is_as_it_was_committed(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, listed = Ledger(str(copy)), manifest.listed
+
+    def then_more(storage: Storage) -> set[int]:
+        found = listed(storage)
+        for token in range(FENCES + 1, FENCES + 20):
+            ledger.fence("w", token, "h")
+        return found
+
+    monkeypatch.setattr(manifest, "listed", then_more)
+    assert found(copy) == []

@@ -148,3 +148,9 @@ def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_toge
     assert [score for score in rows.scores if score.subject_id.startswith("base")] == [
         score for score in alone.scores if score.subject_id.startswith("base")
     ]
+
+
+def test_rows_are_the_same_in_whatever_order_workers_committed_the_trials() -> None:
+    """An example of a node is a turn of its first trial."""
+    trials = [trial(f"x{number}", "ab" * (1 + number), number % 2 == 0, trial=number) for number in range(4)]
+    assert task_rows("t", trials[::-1], lambda tool: False) == task_rows("t", trials, lambda tool: False)
