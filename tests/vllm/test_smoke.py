@@ -115,7 +115,7 @@ def flow_file(folder: Path, server: VLLMServer, trials: int) -> Path:
         "name": "smoke",
         "seed": 1,
         "env": {"name": "storefront", "tasks": 6},
-        "models": {"explorer": model | {"timeout_s": 300, "max_retries": 1}},
+        "models": {"explorer": model | {"timeout_s": 300, "max_retries": 5}},
         "stages": [{"rollout": {"trials": trials, "shard": 6, "limits": {"max_turns": 5}}}, {"filter": ["solved", "reexecuted"]}],
     }
     path = folder / "smoke.yaml"

@@ -119,7 +119,7 @@ def test_every_command_has_an_example_and_every_example_is_read_by_its_command()
 
 
 def needs_more(name: str, words: list[str]) -> bool:
-    """Whether an example needs what the quickstart does not leave behind: a server, the Hub, a student's scores, merged turns by name, a run of MCP."""
+    """Whether an example needs what the quickstart does not leave: a server, the Hub, a student, merged turns by name, an MCP run."""
     asks = {"doctor": "--endpoint", "publish": "--yes", "graph": "--why", "rank": "runs/mine", "audit": "mcp"}
     proves = name == "export" and "--check" in words and "--include-scripted" not in words  # the quickstart's rows are scripted
     return proves or asks.get(name, "--") in words or (name == "deploy" and "--dry-run" not in words)
