@@ -33,9 +33,11 @@ class World:
 
     `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
     `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a window of an exploration achieves;
-    `exploring` gives the settings of the start state in which an exploration with a seed takes place; `on_request` are patterns of free
-    facts that a goal may ask for all the same; `questions`, of a world whose check knows answers, which answers it may ask for. `bots`
-    must fail every task; `mutants` of a solved episode must fail, `alternatives` must pass.
+    `exploring` gives the settings of the start state in which an exploration with a seed takes place, of which those in `told_apart_by`
+    tell explorations apart and, like the seed, change nothing in a task; `on_request` are patterns of free
+    facts that a goal may ask for all the same; `questions`, of a world whose check knows answers, which answers it may ask for.
+    `start_state` is a hash of what determines the start of its tasks and lies outside the settings, such as a folder: where it has
+    changed, tasks are made anew. `bots` must fail every task; `mutants` of a solved episode must fail, `alternatives` must pass.
     """
 
     spec: EnvSpec
@@ -48,6 +50,8 @@ class World:
     exploring: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = None
     on_request: tuple[str, ...] = ()
     questions: Questions | None = None
+    start_state: Callable[[Mapping[str, Any]], str] | None = None
+    told_apart_by: tuple[str, ...] = ()
     bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
     mutants: Edits | None = None
     alternatives: Edits | None = None

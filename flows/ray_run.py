@@ -36,7 +36,7 @@ def ray_runner() -> Any:
     try:
         from prefect_ray import RayTaskRunner  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
-        raise ConfigError("--runner ray: Ray is not installed; pip install 'synth-trajectories[ray]'") from error
+        raise ConfigError("--runner ray: Ray is not installed; pip install -c constraints.txt -e '.[ray]'") from error
     return RayTaskRunner(init_kwargs={"log_to_driver": False})
 
 

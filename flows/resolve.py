@@ -35,6 +35,7 @@ from synth.run.select_stage import SelectSettings, SelectStage
 from synth.run.topology_stage import TopologySettings, TopologyStage
 from synth.selection.taken_in import TakenIn
 from synthesizers.registry import SYNTHESIZERS
+from synthesizers.start_state import start_state
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
@@ -87,10 +88,14 @@ def _bound(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
         with _at("env.name"):
             config = world(flow.env.name).config
         _validated(config, settings, "env", also=EnvChoice.model_fields)
+        with _at("env"):
+            start = start_state(world(flow.env.name), settings)
     stages = _stages(flow, roles)
+    if flow.env is None and not stages:
+        raise ConfigError("stages: is empty, and without `env` no tasks are made either; name what to do, for instance: stages: [rollout]")
     if flow.env is None:
         return roles, stages
-    return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages), *stages]
+    return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages, start), *stages]
 
 
 def _stages(flow: Flow, roles: Mapping[str, Role], *, collect: bool = True) -> list[Stage[Run]]:

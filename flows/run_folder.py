@@ -1,44 +1,48 @@
-"""A run is written into a folder of its own: one that holds a user's files under the names that a run uses is refused, unchanged."""
+"""A run is written into a folder of its own: one that holds what is no run's is refused, unchanged."""
 
 import re
-from pathlib import Path
 
 from schemas.errors import ConfigError
+from schemas.printable import printable
 from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
 
-FILES = ("flow.yaml", "cost.json")
-FOLDERS = ("datasets", *TABLES)
 _NAMED = 3
 _SHARD = re.compile(rf"[0-9a-f]{{32}}\.parquet|{re.escape(TEMPORARY)}.*")
+_LOGS = (".log", ".out", ".err")
+"""Endings of what a shell or a scheduler opens in a run folder before the run begins."""
+_OF_NOBODY = frozenset({".DS_Store", ".gitignore", ".gitkeep", "lost+found"})
+"""What an empty folder holds."""
 
 
-def refuse_foreign(url: str, flow_file: Path | None = None, *, option: str = "--run-dir", empty: bool = False) -> None:
+def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
     """Raises `ConfigError` where a run at `url` would mix with, or write over, what it did not make; nothing is written.
 
-    With `empty`, whatever else is there is a reason too. Shards without a manifest are what a first import that was killed has left.
+    Logs are no obstacle, nor is what a start or a first import that was killed before its first manifest line has left: temporary files
+    and shards.
     """
     storage = Storage(url)
-    if manifest.read(storage, 0) is not None:
+    if _begun(storage):
         return
-    taken = [name for name in FILES if storage.size(name) is not None]
-    if storage.local:
-        taken += [name for name in FOLDERS if _holds_a_users_files(Path(storage.root, name))]
-        if flow_file is not None and flow_file.exists() and flow_file.resolve().parent == Path(storage.root).resolve():
-            taken.append(flow_file.name)
-        if empty and Path(storage.root).is_dir():
-            taken += sorted(entry.name for entry in Path(storage.root).iterdir() if entry.name not in ("manifest", *TABLES))
-    if taken:
-        named = ", ".join([*dict.fromkeys(taken)][:_NAMED])
+    taken = [name for name in sorted(storage.names("")) if _is_a_users(storage, name)]
+    if taken and not _begun(storage):  # another process may have begun the run between the two looks: its line comes first
+        named = ", ".join(map(printable, taken[:_NAMED])) + (", ..." if len(taken) > _NAMED else "")
         raise ConfigError(f"{url}: is not a run folder, and holds {named}; name another one with {option}, such as runs/mine")
 
 
-def _holds_a_users_files(path: Path) -> bool:
-    if not path.is_dir():
-        return path.exists()
-    return path.name == "datasets" or any(_SHARD.fullmatch(entry.name) is None for entry in path.iterdir())
+def _begun(storage: Storage) -> bool:
+    """Whether there is a manifest, be it a damaged one, which the ledger tells."""
+    return storage.size(manifest.name_of(0)) is not None or bool(manifest.listed(storage))
+
+
+def _is_a_users(storage: Storage, name: str) -> bool:
+    if name in TABLES:
+        return any(_SHARD.fullmatch(held) is None for held in storage.names(name))
+    if name == manifest.FOLDER:
+        return any(not held.startswith(TEMPORARY) for held in storage.names(name))
+    return bool(name) and name not in _OF_NOBODY and not name.endswith(_LOGS)
 
 
 def refuse_their_flow_file(ledger: Ledger) -> None:

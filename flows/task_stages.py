@@ -15,9 +15,12 @@ from synthesizers.rollout import Rollout, RolloutSettings, places_for
 from synthesizers.tasks import TemplateTasks
 
 
-def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Role], stages: Sequence[Stage[Run]]) -> list[Stage[Run]]:
-    """`tasks`, after `calibrate` if the flow has an `env.difficulty`. Raises `ConfigError`."""
-    identity = {"env": env.name, "config": env.settings(), "seed": flow.seed, "count": env.tasks}
+def task_stages(
+    flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Role], stages: Sequence[Stage[Run]], start: str | None
+) -> list[Stage[Run]]:
+    """`tasks`, after `calibrate` if the flow has an `env.difficulty`; `start` is the world's `start_state`. Raises `ConfigError`."""
+    from_start = {} if start is None or not env.tasks else {"start_state": start}
+    identity = {"env": env.name, "config": env.settings(), "seed": flow.seed, "count": env.tasks, **from_start}
     if env.difficulty is None:
         return [TemplateTasks(identity)]
     role = roles.get(env.difficulty.against)
@@ -40,6 +43,7 @@ def task_stages(flow: Flow, env: EnvChoice, world: World, roles: Mapping[str, Ro
         role=role,
         rollout=rollouts[0].config if rollouts else RolloutSettings(),
         places=rollouts[0].places if rollouts else places_for(RolloutSettings(), role),
+        start_state=start,
     )
     return [calibration, TemplateTasks(identity, calibration)]
 

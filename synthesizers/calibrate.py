@@ -60,6 +60,7 @@ class Calibrate:
     rollout: RolloutSettings
     places: Admission
     name: str = "calibrate"
+    start_state: str | None = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -73,6 +74,7 @@ class Calibrate:
             "episodes": self.difficulty.episodes,
             "limits": self.rollout.limits.model_dump(),
             "trials": self.rollout.trials,
+            **({} if self.start_state is None else {"start_state": self.start_state}),
             **role_identity(self.role),
         }
 

@@ -36,6 +36,7 @@ from synthesizers.reverse.harvest import Harvest, harvested
 from synthesizers.reverse.reporting import method_report
 from synthesizers.reverse.role_writer import asked_for_goal, no_goal
 from synthesizers.stage_cost import stage_cost
+from synthesizers.start_state import start_state
 
 RECIPE = 2
 """To be raised with every change to which tasks an exploration gives."""
@@ -79,6 +80,7 @@ class ReverseTask:
     env_config: Mapping[str, Any]
     seed: int
     writer: Role | None = None
+    start_state: str | None = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -90,6 +92,7 @@ class ReverseTask:
             "world": self.world.spec.version,
             "seed": self.seed,
             "recipe": RECIPE,
+            **({} if self.start_state is None else {"start_state": self.start_state}),
             **({} if self.writer is None else {"model": self.writer.policy.model, "sampling": self.writer.policy.sampling}),
         }
 
@@ -142,6 +145,10 @@ class ReverseTask:
         """What an exploration gave; where the world broke, nothing, and at which boundary. `kind` is a task of the same settings."""
         seed = int(content_hash(["reverse_task", self.seed, place])[:7], 16)
         exploring = self.world.exploring
+        if start_state(self.world, self.env_config) != self.start_state:
+            raise ConfigError(
+                f"{self.name}: what the world starts from was changed while it was explored; run again: all of it is explored as it is then"
+            )
         ground = Ground(
             world=self.world,
             env=self.env,
@@ -177,7 +184,7 @@ class ReverseTask:
             again = "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves such faults out"
             own = again if all(row["fault"] == Fault.ENVIRONMENT for row in rows) else ""
             raise SynthError(f"{self.name}: all {len(rows)} explorations ended in faults; the first: {rows[0]['examples']['fault']}{own}")
-        choice = chosen(self._found(run, rows), self.config.tasks)
+        choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
         scores = [Score(f"{self.name}/{place}", METRIC, float(len(row["tasks"])), detail=row) for place, row in enumerate(rows)]
         scores += [Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks]
         scores.append(Score(self.name, f"{self.name}.choice", float(len(choice.tasks)), detail={"left_out": choice.left_out}))
@@ -202,7 +209,7 @@ class ReverseTask:
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Windows by what became of them, with details; of what was explored so far where the stage was stopped."""
         rows = self._rows(run, kept_apart(stage_key))
-        choice = chosen(self._found(run, rows), self.config.tasks)
+        choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
         report = method_report(rows, choice.tasks, choice.left_out)
         cost = stage_cost(run.ledger, stage_key)
         money = f", ${cost['usd']:.2f}" if cost["usd"] is not None else ""
@@ -272,7 +279,7 @@ def bind(name: str, config: ReverseTaskSettings, flow: Flow, roles: Mapping[str,
     writer = None if config.role is None else roles.get(config.role)
     if config.role is not None and (writer is None or writer.model is None):
         raise ConfigError(f"role: a model is needed as {config.role!r}: add `{config.role}: {{model: ...}}` to the flow's models")
-    return ReverseTask(name, config, world, flow.env.name, flow.env.settings(), flow.seed, writer)
+    return ReverseTask(name, config, world, flow.env.name, flow.env.settings(), flow.seed, writer, start_state(world, flow.env.settings()))
 
 
 SYNTHESIZER = Synthesizer(ReverseTaskSettings, bind, of_world=True)

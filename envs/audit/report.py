@@ -56,7 +56,7 @@ class Answer:
         if self.passed is False:
             return "; ".join(f"{f.name}: {f.detail}" for f in self.findings if f.passed is False)
         wanted = [f.detail for f in self.findings if f.detail and f.passed is self.passed and f.name in (self.headline or (f.name,))]
-        return "; ".join(wanted) or "as it should be"
+        return "; ".join(dict.fromkeys(wanted)) or "as it should be"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ LONGEST_LINE = 16 << 20
 LEAVE_S = 2.0
 """How long a server has to end once nobody writes to it any more."""
 SHOWN = 100
-EXTRA = "the library of MCP worlds (pip install 'synth-trajectories[mcp]')"
+EXTRA = "the library of MCP worlds (pip install -c constraints.txt -e '.[mcp]')"
 
 
 class Connection:

@@ -75,7 +75,8 @@ class McpEnv:
         start = self._settings.start
         if self._settings.digest is not None and start_digest(start) != self._settings.digest:
             raise ConfigError(
-                f"{self._settings.folder}: the start folder was changed since the tasks were made; put it back, or make new ones"
+                f"{self._settings.folder}: the start folder was changed since its tasks were made: put it back, or run the flow again, "
+                "which makes new tasks of it as it is now"
             )
         await self._begin(start_content(start))
         self._task, self._turns, self._told = task, 0, False

@@ -12,6 +12,7 @@ from envs.mcp.folder import start_digest
 from envs.mcp.goals import write_goal
 from envs.mcp.settings import McpSettings
 from envs.world import World
+from schemas.canonical import content_hash
 from schemas.check import Check
 from schemas.errors import ConfigError
 from schemas.task import Task
@@ -60,4 +61,20 @@ def exploring(config: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     return {**config, "digest": start_digest(settings.start), "explored_seed": seed % 2**31}
 
 
-WORLD = World(SPEC, open_mcp, make_tasks, McpSettings, write_goal=write_goal, exploring=exploring)
+def start_state(config: Mapping[str, Any]) -> str:
+    """What the start folder and the task file hold. Raises `ConfigError` where one is not there, or holds what it may not."""
+    settings = McpSettings.model_validate(dict(config))
+    folder = start_digest(settings.start)
+    return folder if settings.task_file is None else content_hash([folder, _goals(Path(settings.task_file).expanduser())])
+
+
+WORLD = World(
+    spec=SPEC,
+    open=open_mcp,
+    make_tasks=make_tasks,
+    config=McpSettings,
+    write_goal=write_goal,
+    exploring=exploring,
+    start_state=start_state,
+    told_apart_by=("explored_seed",),
+)

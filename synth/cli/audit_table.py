@@ -39,7 +39,7 @@ def say_report(report: Report, html: Path | None) -> None:
             click.echo(f"{answer.name:<13} {word(answer.passed):<10} {_short(answer.result)}")
     for answer in report.answers:
         for finding in answer.findings:
-            if finding.passed is None:
+            if finding.passed is None and answer.passed is not None:  # else the question's own line has said it
                 console.print(f"{answer.name}.{finding.name} not asked: {_short(finding.detail)}", markup=False, soft_wrap=True)
     console.print(report.verdict, markup=False, soft_wrap=True, style="green" if not report.failed else "bold red")
     if html is not None:

@@ -58,11 +58,12 @@ def import_runs(
     from synth.cli.import_tables import came_in, left_out, notes, write_listing
     from synth.importers.commit import import_into
     from synth.importers.records import ImportSettings
+    from synth.run.numbers import counted_noun
     from synth.run.progress import progress_for
 
     if not isfinite(reward_threshold):
         raise ConfigError(f"--reward-threshold {reward_threshold}: must be a number")
-    refuse_foreign(run, option="--into", empty=True)
+    refuse_foreign(run, option="--into")
     if listing is not None:
         write_listing(listing, ())  # a file that cannot be written is told before the import, not after it
     settings = ImportSettings(reward_threshold=reward_threshold, max_record_bytes=max_record_mb << 20)
@@ -78,5 +79,5 @@ def import_runs(
         console.print(printable(line), markup=False, soft_wrap=True)
     if not tally.total(["trajectories", "present"]):
         whole = ", ".join(str(source) for source in sources[:3]) + (", ..." if len(sources) > 3 else "")
-        raise SynthError(f"{whole}: nothing to import in {tally.files} files; {run} was left as it was")
+        raise SynthError(f"{whole}: nothing to import in {counted_noun(tally.files, 'file')}; {run} was left as it was")
     console.print("dry run: nothing was written" if dry_run else f"ledger   {run}", markup=False, soft_wrap=True)

@@ -12,7 +12,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from schemas.errors import ConfigError, SynthError
-from synth.ledger.storage_url import unusable
+from synth.ledger.storage_url import how_to_install, unusable
 
 TEMPORARY = ".tmp-"
 REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})
@@ -31,7 +31,9 @@ class Storage:
             raise ConfigError(f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2))
         try:
             self.fs, self.root = fsspec.core.url_to_fs(url, **_FRESH if "://" in url else {})
-        except (ImportError, ValueError) as error:
+        except ImportError as error:
+            raise ConfigError(f"{url}: cannot be opened as a {what}: {error}{how_to_install(url)}") from error
+        except ValueError as error:
             raise ConfigError(f"{url}: cannot be opened as a {what}: {error}") from error
         self.local = isinstance(self.fs, LocalFileSystem)
         self.url = str(Path(self.root)) if self.local else url.rstrip("/")
@@ -202,6 +204,10 @@ def access_error(path: str, error: OSError) -> SynthError:
             return SynthError(f"{path}: is a folder where a file belongs; move it away and run again")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return SynthError(f"{path}: {error.strerror}; give this user the right to read and write there, or name another folder")
+    if error.errno == errno.ENOENT:
+        return SynthError(
+            f"{path}: cannot be used: {error.strerror}; no file can be made there: name a folder on a disk, such as runs/mine"
+        )
     return SynthError(f"{path}: cannot be used: {error.strerror or error}; nothing that was committed is lost")
 
 

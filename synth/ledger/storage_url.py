@@ -3,6 +3,15 @@
 PROTOCOLS = ("file", "local", "memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl")
 """File systems that can create a file only where there is none: what a ledger stands on."""
 
+_S3, _GS, _AZURE = "-c constraints.txt -e '.[s3]'", "gcsfs", "adlfs"
+_PACKAGES = {"s3": _S3, "s3a": _S3, "gs": _GS, "gcs": _GS, "abfs": _AZURE, "abfss": _AZURE, "az": _AZURE, "adl": _AZURE}
+
+
+def how_to_install(url: str) -> str:
+    """What to type where the library for a URL's file system is not installed, after a colon; empty for those that need none."""
+    package = _PACKAGES.get(url.partition("://")[0])
+    return "" if package is None else f": pip install {package}"
+
 
 def unusable(url: str) -> str | None:
     """Why nothing can lie at a path or URL, in a few words, or None."""

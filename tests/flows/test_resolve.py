@@ -179,3 +179,11 @@ def test_episodes_that_go_on_from_a_roles_trials_have_the_limits_of_that_roles_r
     models = {"explorer": {"policy": "expert"}, "teacher": {"policy": "expert"}}
     _, stages = resolve(echo_flow(models=models, stages=[*rollouts, {stage: {}}]))
     assert stages[-1].settings["limits"]["max_turns"] == 5
+
+
+def test_a_flow_that_would_do_nothing_is_refused() -> None:
+    assert refusal(env=None, stages=[]).startswith("stages: is empty")
+
+
+def test_without_stages_a_world_makes_its_tasks() -> None:
+    assert [stage.name for stage in resolve(echo_flow(stages=[]))[1]] == ["tasks"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.run_folder import refuse_foreign
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, DamagedError
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
@@ -14,7 +14,13 @@ from tests.flow_files import echo_flow, run_flow
 SMALL = {"env": {"name": "echo", "tasks": 1, "turns": 1}, "stages": [{"rollout": {"trials": 1}}]}
 
 
-@pytest.mark.parametrize("name", ["flow.yaml", "cost.json", "datasets/mine/a.txt", "tasks/mine.md", "trajectories/a.parquet"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("flow.yaml", "cost.json", "datasets/mine/a.txt", "tasks/mine.md", "trajectories/a.parquet"),
+        *("notes.txt", "manifest/mine.yaml", "a/b/c"),
+    ],
+)
 def test_a_folder_with_a_users_own_files_is_refused_unchanged(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("mine")
@@ -28,7 +34,29 @@ def test_a_folder_with_a_users_own_files_is_refused_unchanged(tmp_path: Path, na
 def test_the_folder_of_the_flow_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text("name: x")
     with pytest.raises(ConfigError, match=r"holds my\.yaml"):
-        refuse_foreign(str(tmp_path), tmp_path / "my.yaml")
+        refuse_foreign(str(tmp_path))
+
+
+def test_of_many_files_the_first_three_are_named(tmp_path: Path) -> None:
+    for name in ("d.md", "b.md", "a.md", "c.md"):
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(ConfigError, match=r"is not a run folder, and holds a\.md, b\.md, c\.md, \.\.\.; name another one with --run-dir"):
+        refuse_foreign(str(tmp_path))
+
+
+def test_a_prefix_of_an_object_store_that_holds_other_objects_is_refused() -> None:
+    storage = Storage("memory://foreign/prefix")
+    refuse_foreign("memory://foreign/prefix")
+    storage.create("photos/a.jpg", b"mine")
+    with pytest.raises(ConfigError, match="is not a run folder, and holds photos; name another one"):
+        refuse_foreign("memory://foreign/prefix")
+
+
+def test_a_run_that_lost_its_first_manifest_line_is_called_damaged_not_foreign(tmp_path: Path) -> None:
+    run_flow(echo_flow(**SMALL), str(tmp_path))
+    (tmp_path / "manifest" / "00000000").unlink()
+    with pytest.raises(DamagedError, match="00000000: this manifest line is missing"):
+        run_flow(echo_flow(**SMALL), str(tmp_path))
 
 
 def test_shards_that_a_killed_import_left_are_no_obstacle_and_other_files_are(tmp_path: Path) -> None:
@@ -43,7 +71,9 @@ def test_shards_that_a_killed_import_left_are_no_obstacle_and_other_files_are(tm
 
 
 def test_logs_and_what_a_killed_start_left_are_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / "out.log").write_text("")
+    for name in ("out.log", "slurm-7.out", ".gitkeep"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "lost+found").mkdir()
     (tmp_path / "manifest").mkdir()
     (tmp_path / "manifest" / ".tmp-1-a").write_text("")
     run_flow(echo_flow(**SMALL), str(tmp_path))

@@ -10,6 +10,7 @@ from envs.audit.report import Answer, Report, Table
 from envs.conformance.finding import Finding
 from synth.cli.audit import audit
 from synth.cli.audit_page import page
+from synth.cli.audit_table import say_report
 from tests.envs.audit.holed_worlds import HOLES
 from tests.synth.cli.test_commands import refused, synth
 
@@ -47,6 +48,16 @@ def test_a_sound_world_exits_0_with_a_table_and_a_page(tmp_path: Path) -> None:
     text = (tmp_path / "a.html").read_text()
     assert "synth audit echo --tasks 3 --seed 7 --set turns=3" in text
     assert Reading(text).open == []
+
+
+def test_a_question_that_could_not_be_asked_says_why_once(capsys: pytest.CaptureFixture[str]) -> None:
+    why = "the world does not claim an expert"
+    unasked = Answer("expert", "", tuple(Finding(f"part_{number}", None, why) for number in range(3)), (), 0.0)
+    partly = Answer("upkeep", "", (Finding("closes", True, "done"), Finding("facts", None, "the world does not claim facts")), (), 0.0)
+    say_report(Report("mine", "1", "none", {}, 7, 2, [unasked, partly]), None)
+    said = capsys.readouterr().out
+    assert said.count(why) == 1
+    assert "upkeep.facts not asked: the world does not claim facts" in said
 
 
 def test_a_hole_exits_1_and_is_named_in_table_page_and_json(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_the_listing_has_every_rejection(tmp_path: Path) -> None:
 def test_where_nothing_comes_in_it_says_so_and_makes_no_run(tmp_path: Path) -> None:
     folder = source(tmp_path)
     (folder / "chats.jsonl").unlink()
-    with pytest.raises(SynthError, match=r"in: nothing to import in 1 files; .*run was left as it was"):
+    with pytest.raises(SynthError, match=r"in: nothing to import in 1 file; .*run was left as it was"):
         called(str(folder), "--into", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 

@@ -1,7 +1,9 @@
 """A run directory that cannot be one is told in one line, with the path and what to do; nothing waits for ever."""
 
 import os
+import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,20 @@ def test_a_table_folder_that_is_a_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "turns").write_text("")
     with pytest.raises(SynthError, match=f"{tmp_path / 'turns'}: {MOVE}"):
         ledger.commit(REF, trajectories=[make_trajectory()])
+
+
+@pytest.mark.skipif(find_spec("s3fs") is not None, reason="s3fs is installed")
+def test_without_the_library_of_an_object_store_the_extra_is_named() -> None:
+    with pytest.raises(ConfigError, match=re.escape("run directory: Install s3fs to access S3: pip install -c constraints.txt -e '.[s3]'")):
+        Storage("s3://bucket/run")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+def test_where_no_file_can_be_made_it_is_said_what_to_name_instead() -> None:
+    with pytest.raises(
+        SynthError, match=r"^/proc/x/manifest/00000000: cannot be used: .*; no file can be made there: name a folder on a disk"
+    ):
+        Ledger("/proc/x", create=True)
 
 
 def test_folders_in_the_place_of_files_are_one_line(tmp_path: Path) -> None:
