@@ -14,6 +14,7 @@ from synth.ledger.ledger import Ledger
 from synth.run.loud_settings import loud_settings
 from synth.run.measured import MEASURES
 from synth.run.progress import Progress
+from synth.run.unfinished import kind_of_stage, not_finished, unfinished
 
 
 async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None) -> Done:
@@ -25,10 +26,10 @@ async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None
     for line in (*loud_settings(whole), *left_alone(flow)):
         progress.say(line)
     begun_here = [begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)]
-    collected = [begun for begun in begun_here if _kind(begun.stage) not in OWN_STAGES]
-    for begun in collected:
-        if (begun.stage, begun.stage_key) not in ledger.state.done:
-            progress.say(f"{begun.stage}: not finished; what it has committed is curated")
+    collected = [begun for begun in begun_here if kind_of_stage(begun.stage) not in OWN_STAGES]
+    for stage in unfinished(ledger):
+        if kind_of_stage(stage) not in OWN_STAGES:
+            progress.say(not_finished([stage], "curated"))
     return await run_on(ledger, whole, roles, stages, progress, wrap, collected=collected)
 
 
@@ -71,9 +72,3 @@ def left_alone(flow: Flow) -> Sequence[str]:
 
 def _later(flow: Flow) -> tuple[Any, ...]:
     return tuple(choice for choice in flow.stages if choice.name in OWN_STAGES)
-
-
-def _kind(stage: str) -> str:
-    """`filter` of `filter_2`."""
-    name, _, number = stage.rpartition("_")
-    return name if number.isdigit() else stage

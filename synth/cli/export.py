@@ -51,6 +51,7 @@ def export(
     from synth.exporters.registry import require
     from synth.exporters.settings import RowSettings
     from synth.ledger.ledger import Ledger
+    from synth.run.unfinished import unfinished_line
 
     require(kind, form, "--kind", "--as")
     if (out is None) != check:
@@ -61,13 +62,14 @@ def export(
         raise ConfigError(f"--unroll {chosen['unroll']}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
     ledger = Ledger(run)
     say_lost(ledger)
+    unfinished = unfinished_line(ledger, "exported")
     if out is None:
-        _prove(ledger, kind, settings)
+        _prove(ledger, kind, settings, unfinished)
     else:
-        _write(ledger, kind, out, settings, overwrite=overwrite)
+        _write(ledger, kind, out, settings, unfinished, overwrite=overwrite)
 
 
-def _write(ledger: Any, kind: str, out: str, settings: Any, *, overwrite: bool) -> None:
+def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | None, *, overwrite: bool) -> None:
     from schemas.errors import SynthError
     from synth.exporters.dataset_folder import DatasetFolder
     from synth.exporters.export import export as exported
@@ -78,21 +80,21 @@ def _write(ledger: Any, kind: str, out: str, settings: Any, *, overwrite: bool) 
 
     def announce(report: Any) -> None:
         _print_funnel(console, report, kind, out)
-        for note in report.notes if report.empty is None else ():
+        for note in report.notes if report.empty is None else report.notes[:1] if unfinished is not None else ():
             console.print(printable(note), markup=False, soft_wrap=True)
 
-    report = exported(kind, ledger, folder, settings, as_flag, announce)
+    report = exported(kind, ledger, folder, settings, as_flag, announce, unfinished)
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
     console.print(f"{kind}  {out}", markup=False, soft_wrap=True)
 
 
-def _prove(ledger: Any, kind: str, settings: Any) -> None:
+def _prove(ledger: Any, kind: str, settings: Any, unfinished: str | None) -> None:
     from schemas.errors import SynthError
     from synth.exporters.proof.check import prove
     from synth.exporters.spelling import as_flag
 
-    proof = prove(kind, ledger, settings, as_flag)
+    proof = prove(kind, ledger, settings, as_flag, unfinished)
     console = _console()
     _print_funnel(console, proof.report, kind, "")
     for line in (*proof.report.notes, *proof.lines()):
@@ -114,4 +116,5 @@ def _print_funnel(console: Any, report: Any, kind: str, out: str) -> None:
     from synth.run.export_stage import summary
     from synth.run.funnel import funnel_table
 
-    console.print(funnel_table({"export": {"kind": "export", "datasets": {kind: summary(report, kind, out)}}}))
+    said_below = {"empty": None}  # as the error, in one line
+    console.print(funnel_table({"export": {"kind": "export", "datasets": {kind: {**summary(report, kind, out), **said_below}}}}))

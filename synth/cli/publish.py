@@ -23,6 +23,8 @@ from schemas.printable import printable
     metavar="L",
     help="The Hub's name of a licence (apache-2.0, cc-by-4.0, other, ...); you choose, synth never does.",
 )
+@click.option("--license-name", "licence_name", metavar="NAME", help="With --license other: what it is called.")
+@click.option("--license-link", "licence_link", metavar="URL", help="With --license other: where its text stands.")
 @click.option("--kinds", metavar="K,...", help="Kinds or names of datasets, each a configuration.  [all that the flow exported]")
 @click.option("--yes", is_flag=True, help="Send it. Without this nothing leaves the machine.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing; what happens without --yes.")
@@ -40,6 +42,8 @@ def publish(
     run: str,
     repo: str,
     licence: str | None,
+    licence_name: str | None,
+    licence_link: str | None,
     kinds: str | None,
     yes: bool,
     dry_run: bool,
@@ -71,7 +75,11 @@ def publish(
     token = _token(token_env) if yes or resume else None
     hub, repo = _account(repo, token) if token is not None else (None, repo)
     begun = noted(ledger, repo) if resume else None
-    wanted = begun.wanted if begun is not None else Wanted(repo, _licence(licence), _kinds(kinds), **chosen)
+    if begun is not None:
+        wanted = begun.wanted
+    else:
+        named = _licence(licence, licence_name, licence_link)
+        wanted = Wanted(repo, named, _kinds(kinds), licence_name=licence_name, licence_link=licence_link, **chosen)
     with TemporaryDirectory(prefix="synth-publish-") as aside:
         prepared = prepare(ledger, wanted, Path(aside), token)
         if begun is not None and begun.digest != prepared.publication.digest:
@@ -141,18 +149,16 @@ def _token(name: str) -> str:
     return token
 
 
-def _licence(licence: str | None) -> str:
+def _licence(licence: str | None, name: str | None, link: str | None) -> str:
     """Asked for on a terminal, else refused: nobody may invent one."""
-    import re
-
     from schemas.errors import ConfigError
+    from synth.hub.licences import require_licence
 
     if licence is None and sys.stdin.isatty():
         licence = click.prompt("Licence of the dataset (the Hub's name for it: apache-2.0, cc-by-4.0, other, ...)", err=True)
     if licence is None:
         raise ConfigError("name a licence: --license apache-2.0, cc-by-4.0, other, ... (the Hub's name for it); none is chosen for you")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]{0,63}", licence):
-        raise ConfigError(f"--license {licence!r}: is no name that the Hub has; for instance apache-2.0, cc-by-4.0, other")
+    require_licence(licence, name, link)
     return licence
 
 
@@ -162,6 +168,7 @@ def _kinds(kinds: str | None) -> tuple[str, ...]:
 
 def _again(run: str, wanted: Any, token_env: str) -> str:
     words = ["synth", "publish", run, "--repo", wanted.repo, "--license", wanted.licence]
+    words += ["--license-name", wanted.licence_name, "--license-link", wanted.licence_link] if wanted.licence_name else []
     words += ["--kinds", ",".join(wanted.kinds)] if wanted.kinds else []
     words += ["--public"] if wanted.public else []
     words += ["--traces", str(wanted.traces)] if wanted.traces != 20 else []

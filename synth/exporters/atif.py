@@ -144,4 +144,4 @@ import {folder}/traces --into RUN` reads it.
 """
 
 
-TRACES = Form(name="atif", record=trace_record, training=training, masks=True, unsaid=unsaid, layout="files")
+TRACES = Form(name="atif", record=trace_record, training=training, masks=True, joins=False, unsaid=unsaid, layout="files")

@@ -71,7 +71,8 @@ def _refusal(trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tall
 def _causes(ledger: Ledger) -> dict[str, list[Cause]]:
     """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no value) are none."""
     names = ", ".join(f"'{name}'" for name in METRICS)
-    sql = f"SELECT subject_id, metric, turn, value, detail FROM scores WHERE metric IN ({names}) AND value IS NOT NULL AND turn IS NOT NULL"
+    labels = f"metric IN ({names}) AND value IS NOT NULL AND turn IS NOT NULL"
+    sql = f"SELECT subject_id, metric, turn, value, detail FROM scores WHERE {labels} ORDER BY ALL"
     found: dict[str, list[Cause]] = {}
     with connect(ledger) as connection:
         for subject, metric, turn, value, detail in connection.execute(sql).fetchall():

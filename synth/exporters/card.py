@@ -62,12 +62,12 @@ def size_category(rows: int) -> str:
 
 def _loss(tally: Tally) -> str:
     counts = tally.counts
-    if not counts["trained_turns"]:
-        return ""
-    size = (
-        f"{counts['loss_tokens']} tokens" if counts["loss_tokens"] else f"{counts['loss_characters']} characters (no tokenizer was given)"
-    )
-    return f", {counts['trained_turns']} assistant turns with loss, {size} of it"
+    return f", {counts['trained_turns']:,} assistant turns with loss ({loss_size(*tally.loss())})" if counts["trained_turns"] else ""
+
+
+def loss_size(size: int, unit: str) -> str:
+    """How much carries loss, as the cards of folders and of the Hub say it; nothing counts it in rows of single turns."""
+    return f"{size:,} {unit}" if size else "size not counted"
 
 
 def _table(title: str, column: str, counter: Counter[str]) -> list[str]:

@@ -22,6 +22,7 @@ class PreferenceRow(msgspec.Struct, frozen=True):
     prompt: list[Message]
     chosen: Message
     rejected: Message
+    joined: bool = False
 
     @property
     def lineage(self) -> Trajectory:
@@ -40,8 +41,8 @@ def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
-        prompt = prompt_before(found.prompt, found.pair.prefix.turn, tally)
-        yield PreferenceRow(found.pair, found.prompt, prompt, sides[0], sides[1])
+        prompt, joined = prompt_before(found.prompt, found.pair.prefix.turn, tally)
+        yield PreferenceRow(found.pair, found.prompt, prompt, sides[0], sides[1], joined)
     tally.left_out.update(report.left_out)
     tally.remarks += _remarks(report)
 
@@ -59,7 +60,7 @@ def _remarks(report: PairReport) -> Iterator[str]:
 
 
 def _counts(row: PreferenceRow, tally: Tally) -> Mapping[str, int]:
-    return {"trained_turns": 1}
+    return {"trained_turns": 1, "joined": row.joined}
 
 
 DPO = Kind(

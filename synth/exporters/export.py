@@ -10,7 +10,7 @@ from schemas.errors import ConfigError
 from synth.exporters.card import card
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.kind import Form, Kind, UnsayableError
-from synth.exporters.notes import losses, notes, why_empty
+from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import form_of, forms_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
@@ -18,6 +18,8 @@ from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 
 Rows = Callable[[Tally], Iterable[Any]]
+MOST_REASONS = 3
+"""That are told one after the other of an export without rows."""
 
 
 class ExportReport(msgspec.Struct, frozen=True):
@@ -52,15 +54,27 @@ def _silent(report: ExportReport) -> None:
 
 
 def export(
-    kind: str, ledger: Ledger, folder: DatasetFolder, settings: RowSettings, say: Spelling = as_key, announce: Announce = _silent
+    kind: str,
+    ledger: Ledger,
+    folder: DatasetFolder,
+    settings: RowSettings,
+    say: Spelling = as_key,
+    announce: Announce = _silent,
+    unfinished: str | None = None,
 ) -> ExportReport:
-    """A data set of a kind from a ledger. Raises `ConfigError` for an unknown kind or form."""
+    """A data set of a kind from a ledger; `unfinished`: what of the run is not through. Raises `ConfigError` for an unknown kind."""
     found = kind_of(kind)
-    return write(found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce)
+    return write(found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce, unfinished)
 
 
 def write(
-    kind: Kind, rows: Rows, folder: DatasetFolder, settings: RowSettings, say: Spelling = as_key, announce: Announce = _silent
+    kind: Kind,
+    rows: Rows,
+    folder: DatasetFolder,
+    settings: RowSettings,
+    say: Spelling = as_key,
+    announce: Announce = _silent,
+    unfinished: str | None = None,
 ) -> ExportReport:
     """Writes the rows to a folder that the form's consumer reads; memory is bounded by the shard.
 
@@ -68,10 +82,13 @@ def write(
     the folder must not replace.
     """
     tally = tally_for(kind, rows, settings, say)
-    return write_records(tally, records(rows(tally), tally.form, tally), folder, announce)
+    tally.unfinished = unfinished
+    return write_records(tally, records(rows(tally), tally.form, tally), rows, folder, announce)
 
 
-def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: DatasetFolder, announce: Announce = _silent) -> ExportReport:
+def write_records(
+    tally: Tally, written: Iterable[dict[str, Any]], rows: Rows, folder: DatasetFolder, announce: Announce = _silent
+) -> ExportReport:
     """Writes records aside as they come; then says what they come to, and what the form lost of them; then puts all in its place."""
     kind, form, settings = tally.kind, tally.form, tally.settings
     with folder:
@@ -81,7 +98,7 @@ def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: Datas
                 folder.add(name, blob)
         if tally.rows:
             folder.refuse()
-        report = _report(tally)
+        report = _report(tally, rows)
         announce(report)
         if tally.rows:
             described = {"kind": kind.name, "form": form.name, "settings": settings.model_dump(mode="json"), **tally.summary()}
@@ -89,7 +106,7 @@ def write_records(tally: Tally, written: Iterable[dict[str, Any]], folder: Datas
     return report
 
 
-def _report(tally: Tally) -> ExportReport:
+def _report(tally: Tally, rows: Rows) -> ExportReport:
     counts = tally.counts
     return ExportReport(
         rows=tally.rows,
@@ -101,11 +118,29 @@ def _report(tally: Tally) -> ExportReport:
         masked=tally.masked,
         unparsed_calls=counts["unparsed_calls"],
         unsaid=tally.unsaid,
-        loss=counts["loss_tokens"] or counts["loss_characters"],
-        loss_unit="tokens" if counts["loss_tokens"] else "characters",
+        loss=tally.loss()[0],
+        loss_unit=tally.loss()[1],
         losses=tuple(losses(tally)),
-        empty=None if tally.rows else why_empty(tally),
+        empty=None if tally.rows else why_empty([*_remedied(tally, rows)]),
     )
+
+
+def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
+    """An export without rows, then the same with the setting that takes in what it left out, while that gives no rows either.
+
+    Each candidate is counted under its first reason, behind which others stand. The ledger is read again for each.
+    """
+    yield tally
+    for _ in range(MOST_REASONS - 1):
+        found = deciding(tally)
+        setting = None if found is None else remedial_setting(found[0])
+        if setting is None or getattr(tally.settings, setting):
+            return
+        settings = tally.settings.model_copy(update={setting: True})
+        tally = Tally(tally.kind, settings, tally.form, tally.say, per_turn=tally.per_turn)
+        if any(True for _ in records(rows(tally), tally.form, tally)):
+            return
+        yield tally
 
 
 def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_key) -> Tally:

@@ -84,11 +84,11 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     """How one consumer reads rows of a kind: arrow schema, row -> columns, whether its loader gives a JSON value back unchanged.
 
     `record` raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of a row is lost in it. `masks`: whether
-    it can say that a turn carries no loss. `per_turn`: the form of rows that hold one turn with loss each. `chat`, `comparison` and
-    `steps` read a loaded row as its consumer does, where the student's template renders it. `layout`: rows in parquet shards, in one
-    parquet file, in JSON lines (`record` gives `{"line"}`), or each in a file of its own (`{"name", "text"}`). `beside`: further files by
-    name, from the names of the shards. `training` gives the section of the card that says how to use it, for the folder or repository
-    that the rows are read from.
+    it can say that a turn carries no loss; `joins`: whether it is written from messages, in which answers can be joined. `per_turn`: the
+    form of rows that hold one turn with loss each. `chat`, `comparison` and `steps` read a loaded row as its consumer does, where the
+    student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON lines (`record` gives `{"line"}`), or
+    each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names of the shards. `training` gives the
+    section of the card that says how to use it, for the folder or repository that the rows are read from.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     per_turn: "Form | None" = None
     arguments: Arguments = "json"
     masks: bool = False
+    joins: bool = True
     holds: Callable[[Any], bool] = lambda value: True
     chat: Callable[[Mapping[str, Any]], Chat] | None = None
     comparison: Callable[[Mapping[str, Any]], Comparison] | None = None

@@ -21,6 +21,7 @@ class DesirabilityRow(msgspec.Struct, frozen=True):
     trajectory: Trajectory
     prompt: list[Message]
     completion: Message
+    joined: bool = False
 
     @property
     def lineage(self) -> Trajectory:
@@ -36,7 +37,8 @@ def kto_rows(ledger: Ledger, tally: Tally) -> Iterator[DesirabilityRow]:
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
-        yield DesirabilityRow(found.label, found.trajectory, prompt_before(found.trajectory, found.label.turn, tally), said)
+        prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
+        yield DesirabilityRow(found.label, found.trajectory, prompt, said, joined)
     tally.left_out.update(report.left_out)
     if report.weights is not None:
         desirable, undesirable = report.weights
@@ -44,7 +46,7 @@ def kto_rows(ledger: Ledger, tally: Tally) -> Iterator[DesirabilityRow]:
 
 
 def _counts(row: DesirabilityRow, tally: Tally) -> Mapping[str, int]:
-    return {"trained_turns": 1, "desirable": row.label.desirable, "undesirable": not row.label.desirable}
+    return {"trained_turns": 1, "joined": row.joined, "desirable": row.label.desirable, "undesirable": not row.label.desirable}
 
 
 KTO = Kind(

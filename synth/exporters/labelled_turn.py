@@ -14,15 +14,18 @@ from synth.exporters.unroll import joined_answers
 from synth.pairs.settings import HONOURED
 
 
-def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> list[Message]:
-    """What the policy saw before a turn; its past thoughts only where they are asked for."""
+def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list[Message], bool]:
+    """What the policy saw before a turn, its past thoughts only where they are asked for; and whether answers were joined in it."""
     before = msgspec.structs.replace(trajectory, turns=trajectory.turns[:turn])
     messages = to_messages(before, thoughts=tally.settings.past_thoughts)
     if _arguments(tally.form, tally) == "dict":
         answers = [message for message in messages if message["role"] == "assistant"]
         for recorded, message in zip(before.turns, answers, strict=True):
             with_objects(recorded, message, tally.form.holds)
-    return joined_answers(messages) if tally.settings.join_answers else messages
+    if not tally.settings.join_answers:
+        return messages, False
+    joined = joined_answers(messages)
+    return joined, len(joined) < len(messages)
 
 
 def completion(turn: Turn, tally: Tally, *, thoughts: bool = True) -> Message:

@@ -1,6 +1,6 @@
 """What a person must be told about a data set: in which respects it is not what one expects, the loudest first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from synth.exporters.sft_rows import EVIDENCE
 from synth.exporters.tally import Tally
@@ -12,9 +12,9 @@ _REMEDY = {
     "held_out": ("allow_held_out", "{} takes them in, with a warning in the card"),
     "weak": ("include_weak", "their test did not confirm them; {} takes them in"),
     "off_policy": ("off_policy", "their prefix was not sampled by the policy to be trained; {} writes them as a dataset of their own"),
-    "llamafactory": (
+    "llamafactory:no_alternation": (
         "join_answers",
-        "LLaMA-Factory would leave them out with a warning only; where a tool answers and a user speaks in one turn, {} joins the two",
+        "{} takes them in, with what the user says put into the tool's answer; LLaMA-Factory would drop them with no more than a warning",
     ),
     "masked_turns": (
         "keep_masked",
@@ -22,12 +22,13 @@ _REMEDY = {
         "they are, for trainers that read that column",
     ),
 }
-"""For reasons of the export's own: the setting that takes such rows in, and what to say of it."""
+"""For reasons of the export's own, whole or up to their colon: the setting that takes such rows in, and what to say of it."""
 _MEANING = {
     "pivot_without_evidence": "no test says that what the retry did there is better: the stage `critical_step` tests acts",
     "injection_likelihood_unknown": "no student has weighed both turns: the filter `rank_surprisal` does, after the stage that injects",
     "no_positive_at_such_a_state": "there is no desirable turn to set beside them at such a state",
     "undecided_step": "no test decided them, and a trainer would read a missing label as a bad step",
+    "no_answer": "their last turn is a call or says nothing; rows need runs whose agent answers in words at the end",
     "no_check": "nothing can tell whether such a task is solved",
 }
 """For other reasons whose names do not say what could be done: what they mean."""
@@ -40,6 +41,8 @@ def notes(tally: Tally) -> list[str]:
 
 def _warnings(tally: Tally) -> Iterator[str]:
     rows, say, counts = tally.rows, tally.say, tally.counts
+    if tally.unfinished is not None:
+        yield f"WARNING: {tally.unfinished}; these rows are a part of what the run is to give."
     scripted = tally.composition["authorship"]["scripted"]
     unsolved = rows - tally.composition["outcome"]["success"] if tally.kind.name == "sft" else 0
     evidence = sum(tally.composition["synthesizer"][method] for method in EVIDENCE) if tally.kind.name == "sft" else 0
@@ -81,9 +84,11 @@ def _warnings(tally: Tally) -> Iterator[str]:
 
 def _remarks(tally: Tally) -> Iterator[str]:
     counts = tally.counts
-    for reason in _REMEDY:
-        if count := sum(n for left, n in tally.left_out.items() if left.partition(":")[0] == reason):
-            yield f"Left out: {count} as {named(tally, reason)}."
+    for remedied in _REMEDY:
+        found = sorted(reason for reason in tally.left_out if remedy(reason) == remedied)
+        if found:
+            counted = ", ".join(f"{tally.left_out[reason]} as {reason}" for reason in found)
+            yield f"Left out: {counted}; {told_remedy(tally, remedied)}."
     for left, count in sorted(tally.left_out.items()):
         if left.rpartition(":")[2] in _MEANING:
             yield f"Left out: {count} as {named(tally, left)}."
@@ -102,8 +107,13 @@ def _remarks(tally: Tally) -> Iterator[str]:
             "that made it worse stay in the context and carry none."
         )
     yield from tally.remarks
-    if tally.settings.join_answers and tally.kind.supervised:
-        yield "What users said right after a tool answered stands in that answer, after [user] (join_answers): not as the model saw it."
+    if counts["joined"]:
+        yield (
+            f"In {counts['joined']} of {tally.rows} rows what users said right after a tool answered stands in that answer, after [user] "
+            f"({tally.say('join_answers')}): not as the model saw it."
+        )
+    if tally.settings.join_answers and not tally.form.joins:
+        yield f"{tally.say('join_answers')} changes nothing here: {tally.form.name} says who spoke when."
     if counts["loss_not_counted"]:
         yield f"Loss is counted without {counts['loss_not_counted']} rows: the student's template marks no answers, or has no tokenizer."
     if counts["never_tried"]:
@@ -119,26 +129,53 @@ def losses(tally: Tally) -> list[str]:
     return [f"{tally.form.name} cannot say, of {count} of {tally.rows} rows: {'; '.join(names)}." for count, names in found]
 
 
-def why_empty(tally: Tally) -> str:
-    """Why there are no rows, in one line: the reason that decides, and the setting that changes it.
+def deciding(tally: Tally) -> tuple[str, int] | None:
+    """Of an export without rows: the reason that decides and its count, None where there was nothing to export.
 
     What the form itself has no place for decides, as no other setting brings it in; else the most common reason of what passed the filters.
     """
     reasons = tally.left_out or tally.filtered
-    if not reasons:
-        return "no valid trajectory was collected" if tally.kind.name == "sft" else f"the ledger holds nothing for kind {tally.kind.name}"
     unsayable = {reason: count for reason, count in reasons.items() if reason.partition(":")[0] == tally.form.name}
-    reason, count = max((unsayable or reasons).items(), key=lambda item: (item[1], item[0]))
+    return max((unsayable or reasons).items(), key=lambda item: (item[1], item[0])) if reasons else None
+
+
+def why_empty(tallies: Sequence[Tally]) -> str:
+    """Why there are no rows, in one line: the reason that decides and what changes it.
+
+    `tallies`: of the export, then of the same one with each remedy taken, as long as it gives no rows either.
+    """
+    tally, *further = tallies
+    found = deciding(tally)
+    if found is None:
+        return "no valid trajectory was collected" if tally.kind.name == "sft" else f"the ledger holds nothing for kind {tally.kind.name}"
+    reason, count = found
     why = f"dropped by {reason}" if reason in tally.filtered else f"left out as {named(tally, reason)}"
     unit = "trajectories" if tally.kind.name == "sft" else "candidates"
-    return f"{count} of {(tally.filtered + tally.left_out).total()} {unit} {why}"
+    then = [f"then {count} as {named(one, reason)}" for one in further for reason, count in [deciding(one) or ("", 0)] if reason]
+    return "; ".join([f"{count} of {(tally.filtered + tally.left_out).total()} {unit} {why}", *then])
+
+
+def remedy(reason: str) -> str | None:
+    """Under which name `_REMEDY` has a reason, None where nothing takes such rows in."""
+    return next((name for name in (reason, reason.partition(":")[0]) if name in _REMEDY), None)
+
+
+def remedial_setting(reason: str) -> str | None:
+    """The setting that takes such rows in."""
+    name = remedy(reason)
+    return None if name is None else _REMEDY[name][0]
+
+
+def told_remedy(tally: Tally, name: str) -> str:
+    """What can be done, in the words of whoever asked."""
+    setting, told = _REMEDY[name]
+    return told.format(tally.say(setting))
 
 
 def named(tally: Tally, reason: str) -> str:
     """A reason of the export's own, with its remedy where it has one."""
-    kind = reason.partition(":")[0]
-    if kind not in _REMEDY:
+    name = remedy(reason)
+    if name is None:
         meaning = _MEANING.get(reason.rpartition(":")[2])
         return reason if meaning is None else f"{reason}; {meaning}"
-    setting, remedy = _REMEDY[kind]
-    return f"{reason}; {remedy.format(tally.say(setting))}"
+    return f"{reason}; {told_remedy(tally, name)}"

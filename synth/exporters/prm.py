@@ -26,6 +26,7 @@ class StepValueRow(msgspec.Struct, frozen=True):
     step: Message
     prompt_text: str
     step_text: str
+    joined: bool = False
 
     @property
     def lineage(self) -> Trajectory:
@@ -42,12 +43,12 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
-        prompt = prompt_before(found.trajectory, found.label.turn, tally)
+        prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
         before, after = render(prompt, found.trajectory.tools), render([*prompt, step], found.trajectory.tools)
         if not after.startswith(before):
             tally.leaves("template_changes_the_prompt")
             continue
-        yield StepValueRow(found.label, found.trajectory, prompt, step, before, after[len(before) :])
+        yield StepValueRow(found.label, found.trajectory, prompt, step, before, after[len(before) :], joined)
     tally.left_out.update(report.left_out)
     if tally.settings.student is None:
         tally.remarks.append(
@@ -81,7 +82,7 @@ def _arguments(arguments: object) -> str:
 
 
 def _counts(row: StepValueRow, tally: Tally) -> Mapping[str, int]:
-    return {"trained_turns": 1}
+    return {"trained_turns": 1, "joined": row.joined}
 
 
 PRM = Kind(

@@ -13,6 +13,7 @@ from synth.exporters.kind import Kind
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.run.decided import by_filter, decision_order
 from synth.run.redactions import tasks_without_findings, without_findings
 from synth.run.select_rl import CHUNK, rl_tasks
 from synth.selection.rl_tasks import RlTask
@@ -75,12 +76,13 @@ def _shown_first(trial: Trajectory) -> list[Message]:
 
 def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]:
     """Decisions on tasks, by task and by who took them."""
-    sql = "SELECT trajectory_id, filter, keep, reason, score FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
-    found: dict[str, dict[str, Verdict]] = {}
+    sql = "SELECT trajectory_id, stage, filter, keep, reason, score FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    found: dict[str, list[tuple[str, str, Verdict]]] = {}
     with connect(ledger) as connection:
-        for task, name, keep, reason, score in connection.execute(sql, [tasks]).fetchall():
-            found.setdefault(task, {})[name] = Verdict(keep, reason, score)
-    return found
+        for task, stage, name, keep, reason, score in connection.execute(sql, [tasks]).fetchall():
+            found.setdefault(task, []).append((stage, name, Verdict(keep, reason, score)))
+    order = decision_order(ledger)
+    return {task: by_filter(decisions, order) for task, decisions in found.items()}
 
 
 def _shown(ledger: Ledger, tasks: list[str]) -> dict[str, Shown]:
@@ -103,8 +105,8 @@ RL = Kind(
     name="rl",
     title="Tasks for reinforcement learning",
     one_row="One row is one task. `task` is all that its environment needs to set it up again and to check it, as JSON text; it holds the "
-    "check and what the user simulator knows, and no agent may be shown it. `prompt` and `tools` are what the agent is shown. `successes` "
-    "of `trials` base trials passed.",
+    "check and what the user simulator knows, and no agent may be shown it. `prompt` and `tool_schemas` are what the agent is "
+    "shown. `successes` of `trials` base trials passed.",
     rows=rl_rows,
     counts=_counts,
     content=lambda row: row.task.task_id,

@@ -27,8 +27,9 @@ def sft_rows(trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], t
             continue
         masks = decided_masks(verdict.detail for verdict in verdicts.values())
         row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts, masks=masks)
-        if tally.settings.join_answers:
-            row = msgspec.structs.replace(row, messages=joined_answers(row.messages))
+        if tally.settings.join_answers and tally.form.joins:
+            messages = joined_answers(row.messages)
+            row = msgspec.structs.replace(row, messages=messages, joined=len(messages) < len(row.messages))
         if not row.trained:
             tally.leaves("no_trained_turn")
         elif tally.per_turn:
@@ -63,6 +64,7 @@ def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
         "loss_characters": loss_characters(row),
         "unparsed_calls": sum(call.parse_error is not None for turn in turns for call in turn.tool_calls),
         "without_tools": _lacks_tools(row),
+        "joined": row.joined,
         "recoveries": row.recovery,
         "recovery_loss_characters": loss_characters(row) * row.recovery,
     }

@@ -34,6 +34,8 @@ class SftRow(msgspec.Struct, frozen=True):
     extra: Mapping[str, Any] = {}
     recovery: bool = False
     """Whether it came back from an error, its own or an injected one; what made it worse carries no loss."""
+    joined: bool = False
+    """Whether words of users stand in answers of tools (`join_answers`)."""
 
     @property
     def lineage(self) -> Trajectory:
@@ -93,6 +95,12 @@ def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | 
     if not turn.content and not turn.tool_calls:
         return "empty"
     return None
+
+
+def characters(turn: Turn, *, thought: bool = True) -> int:
+    """Of what a turn wrote: text, thought (unless it is left out), names and arguments of calls, as they were received."""
+    calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
+    return len(turn.content or "") + (len(turn.thought or "") if thought else 0) + calls
 
 
 def said_after(trajectory: Trajectory) -> int:

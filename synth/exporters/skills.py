@@ -47,7 +47,7 @@ def skills(ledger: Ledger, wanted: set[str]) -> Iterator[Skill]:
     sql = f"""SELECT s.subject_id, t.task_id, s.detail->>'$.text', i.value
         FROM scores s JOIN trajectories t ON t.trajectory_id = s.subject_id
         LEFT JOIN scores i ON i.subject_id = s.subject_id AND i.metric = '{INDEX}'
-        WHERE s.metric = '{SKILL}' AND s.subject_id IN (SELECT unnest(?)) ORDER BY s.subject_id"""
+        WHERE s.metric = '{SKILL}' AND s.subject_id IN (SELECT unnest(?)) ORDER BY ALL"""
     with connect(ledger) as connection:
         found = connection.execute(sql, [sorted(wanted)]).fetchall()
     values, finder = found_values(ledger, wanted), Finder()

@@ -12,10 +12,9 @@ from schemas.verdict import Verdict
 from synth.exporters.kind import Form, Kind, Row
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
+from synth.pairs.settings import ALL
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
-ALL = "all"
-"""In `honour`: the decisions of every filter."""
 _MASKED = "masked:"
 
 
@@ -35,6 +34,8 @@ class Tally:
         self.unsaid: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
+        self.unfinished: str | None = None
+        """What of the run is not through, where it is not."""
         self.remarks: list[str] = []
         """What the kind has to say beside its counts."""
         self.beside: dict[str, Callable[[], bytes]] = {}
@@ -96,11 +97,17 @@ class Tally:
             self.counts["copies"] += known in self._seen
             self._seen.add(known)
 
+    def loss(self) -> tuple[int, str]:
+        """(size of what carries loss, its unit): tokens where a tokenizer was given, else characters; 0 where the kind counts none."""
+        tokens = self.counts["loss_tokens"]
+        return (tokens, "tokens") if tokens else (self.counts["loss_characters"], "characters")
+
     def summary(self) -> dict[str, Any]:
         """The counts, for the manifest."""
         return {
             "rows": self.rows,
             "unroll": "per_turn" if self.per_turn else "whole",
+            **({} if self.unfinished is None else {"unfinished": self.unfinished}),
             "counts": dict(sorted((+self.counts).items())),
             "masked_turns": dict(sorted(self.masked.items())),
             "unsaid": dict(sorted(self.unsaid.items())),

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from schemas.model import Message
-from synth.exporters.sft_rows import SftRow
+from schemas.trajectory import Turn
+from synth.exporters.sft_rows import SftRow, characters
 
 BEFORE = "before_this_turn"
 
@@ -18,7 +19,7 @@ def unrolled(row: SftRow, *, past_thoughts: bool = False) -> Iterator[SftRow]:
         before = row.messages[: places[turn]]
         prompt = before if past_thoughts else [_without_thought(message) for message in before]
         masked = {index: row.masked.get(index, BEFORE) for index in range(turn)}
-        yield SftRow([*prompt, row.messages[places[turn]]], row.trajectory, (turn,), masked, turn, row.extra, row.recovery)
+        yield SftRow([*prompt, row.messages[places[turn]]], row.trajectory, (turn,), masked, turn, row.extra, row.recovery, row.joined)
 
 
 def assistant_places(messages: list[Message]) -> list[int]:
@@ -27,9 +28,10 @@ def assistant_places(messages: list[Message]) -> list[int]:
 
 
 def loss_characters(row: SftRow) -> int:
-    """Characters of what carries loss: texts, thoughts, names and arguments of calls."""
-    places = assistant_places(row.messages)
-    return sum(_characters(row.messages[places[turn]]) for turn in row.trained)
+    """Characters of what carries loss, the same in every form: arguments count as they were received, not as an object is printed."""
+    places, turns = assistant_places(row.messages), row.trajectory.turns
+    found = [(row.messages[places[turn]], turns[turn] if turns else None) for turn in row.trained]
+    return sum(characters(turn or _said(message), thought="reasoning_content" in message) for message, turn in found)
 
 
 def joined_answers(messages: list[Message]) -> list[Message]:
@@ -43,12 +45,9 @@ def joined_answers(messages: list[Message]) -> list[Message]:
     return joined
 
 
-def _characters(message: Message) -> int:
-    size = len(message.get("content") or "") + len(message.get("reasoning_content") or "")
-    for call in message.get("tool_calls", ()):
-        arguments = call["function"]["arguments"]
-        size += len(call["function"]["name"]) + len(arguments if isinstance(arguments, str) else str(arguments))
-    return size
+def _said(message: Message) -> Turn:
+    """Of a compiled row (`memory`), which has no recorded turns: its answer, a text."""
+    return Turn(index=0, content=message["content"], thought=message.get("reasoning_content"))
 
 
 def _without_thought(message: Message) -> Message:

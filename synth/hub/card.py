@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from synth.exporters.card import size_category
+from synth.exporters.card import loss_size, size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections
 from synth.hub.card_worlds import licences, worlds
@@ -15,17 +15,19 @@ from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.ledger import Ledger
 from synth.run.funnel import counted
+from synth.run.unfinished import unfinished_line
 
 
 class Described(msgspec.Struct, frozen=True):
-    """What a card is written from. `facts` by configuration; `paths` of its shards in the repository; `traces` how many are shown.
+    """What a card is written from. `facts` by configuration; `paths` of its shards in the repository; `traces` how many are shown;
+    `licence` as the card's metadata tells it.
 
     `skills`: (path in the repository, lines) of the skill texts beside a configuration.
     """
 
     ledger: Ledger
     repo: str
-    licence: str
+    licence: Mapping[str, str]
     configs: Sequence[Config]
     facts: Mapping[str, RowFacts]
     paths: Mapping[str, Sequence[str]]
@@ -59,7 +61,7 @@ def card(one: Described) -> str:
                 ("What is left out, and what to know of each configuration", _remarks(one)),
                 ("Training", _training(one)),
                 ("Limits", sections.limits(one.ledger, one.facts)),
-                ("Licence", licences(one.ledger, one.licence)),
+                ("Licence", licences(one.ledger, one.licence["license"], one.licence.get("license_name"), one.licence.get("license_link"))),
             )
         ),
     ]
@@ -68,6 +70,9 @@ def card(one: Described) -> str:
 
 def warnings(one: Described) -> Iterator[str]:
     """What a reader must not miss, counted in the rows."""
+    unfinished = unfinished_line(one.ledger, "published")
+    if unfinished is not None:
+        yield f"{unfinished}; these rows are a part of what the run is to give."
     for name, facts in one.facts.items():
         if facts.scripted:
             yield f"`{name}`: {facts.scripted} of {facts.rows} rows were written by scripts, not by a model (`include_scripted`)."
@@ -105,7 +110,7 @@ def _metadata(one: Described, name: str) -> str:
     worlds = sorted({str(world) for world in sections.world_names(one.ledger)})
     found: dict[str, Any] = {
         "pretty_name": f"{name}: agent trajectories",
-        "license": one.licence,
+        **one.licence,
         "task_categories": ["text-generation"],
         "tags": ["agent", "tool-use", "synthetic", *worlds, *sorted({config.kind for config in one.configs})],
         "size_categories": [size_category(sum(facts.rows for facts in one.facts.values()))],
@@ -146,7 +151,7 @@ def _configurations(one: Described) -> str:
     rows = []
     for config in one.configs:
         facts, report = one.facts[config.name], config.report
-        loss = f"{report['loss']:,} {report['loss_unit']}" if report.get("loss") else "not counted"
+        loss = loss_size(report.get("loss", 0), report.get("loss_unit", "characters")) if report["trained_turns"] else "-"
         rows.append(
             (
                 f"`{config.name}`",

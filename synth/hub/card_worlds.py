@@ -29,9 +29,10 @@ def _played(ledger: Ledger, env: str) -> tuple[str, str]:
     return ", ".join(versions) or "not recorded", "; ".join(licences) or "not recorded"
 
 
-def licences(ledger: Ledger, chosen: str) -> str:
+def licences(ledger: Ledger, chosen: str, name: str | None = None, link: str | None = None) -> str:
     """What was chosen for the dataset, and what is known of the licences that it rests on: of worlds, and nothing of what was imported."""
-    said = [f"`{chosen}`, as whoever published the dataset said; synth chose none, and checked no terms of models or worlds"]
+    which = f"`{chosen}`" if name is None else f"`{chosen}`: {cell(name)} ({link})"
+    said = [f"{which}, as whoever published the dataset said; synth chose none, and checked no terms of models or worlds"]
     for env in world_names(ledger):
         licence = _played(ledger, env)[1]
         if licence != "not recorded":

@@ -1,6 +1,7 @@
 """What lies in the repository: shards by configuration, traces, the card, and a list of all of it that a rerun compares with."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -55,13 +56,16 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """Everything that goes out; `rows` by configuration; `skills` are files of texts beside the shards, in no configuration."""
+    """Everything that goes out; `rows` by configuration; `skills` are files of texts beside the shards, in no configuration.
+
+    `licence`: the card's keys that tell the Hub of it.
+    """
 
     shards: tuple[File, ...]
     traces: tuple[File, ...]
     card: File
     rows: Mapping[str, int]
-    licence: str
+    licence: Mapping[str, str]
     skills: tuple[File, ...] = ()
 
     @property
@@ -88,8 +92,9 @@ class Publication(msgspec.Struct, frozen=True):
     def placeholder(self) -> str:
         """A card whose only configuration names a file that is never there: what is half there does not load."""
         data = f"  data_files:\n  - split: train\n    path: {UNFINISHED}/none.parquet\n"
+        licence = "".join(f"{key}: {json.dumps(value)}\n" for key, value in self.licence.items())
         return (
-            f"---\nlicense: {self.licence}\nconfigs:\n- config_name: {UNFINISHED}\n{data}---\n"
+            f"---\n{licence}configs:\n- config_name: {UNFINISHED}\n{data}---\n"
             "This dataset is being published and is not whole yet; it cannot be loaded. If nothing has changed for hours, the publication "
             "was interrupted: whoever began it finishes it by running the same command again.\n"
         )

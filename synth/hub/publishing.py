@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import shorten
 
 import msgspec
 
 from schemas.errors import ConfigError
 from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
+from synth.hub.licences import metadata
 from synth.hub.outgoing import Outgoing, searched
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.readback import Sent
@@ -32,6 +34,8 @@ class Wanted(msgspec.Struct, frozen=True):
     allow_benchmark: bool = False
     allow_held_out: bool = False
     overwrite: bool = False
+    licence_name: str | None = None
+    licence_link: str | None = None
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -58,7 +62,7 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
     for file in skills.values():
         outgoing.search(file.path, _text(file))
     described = Described(
-        ledger=ledger, repo=wanted.repo, licence=wanted.licence, configs=datasets.configs, facts=facts,
+        ledger=ledger, repo=wanted.repo, licence=_terms(wanted), configs=datasets.configs, facts=facts,
         paths={name: [file.path for file in files] for name, files in shards.items()}, searched=by, traces=len(shown),
         skills={name: (file.path, len(_text(file).splitlines())) for name, file in skills.items()},
         version=version("synth-trajectories"),
@@ -71,11 +75,15 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
         traces=tuple(File(path, blob) for path, blob in shown.items()),
         card=File(CARD, text.encode()),
         rows={name: one.rows for name, one in facts.items()},
-        licence=wanted.licence,
+        licence=_terms(wanted),
         skills=tuple(skills.values()),
     )
     sent = {name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema) for name, one in facts.items()}
     return Prepared(publication, sent, datasets.left_out)
+
+
+def _terms(wanted: Wanted) -> dict[str, str]:
+    return metadata(wanted.licence, wanted.licence_name, wanted.licence_link)
 
 
 def _text(file: File) -> str:
@@ -101,7 +109,9 @@ def _require_asked(name: str, facts: RowFacts, wanted: Wanted) -> None:
 def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> None:
     """What would go out: files, sizes, rows, and how the card begins."""
     publication = prepared.publication
-    say(f"repository  {wanted.repo} ({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {wanted.licence}")
+    account = "" if "/" in wanted.repo else ", in the account whose token sends it"
+    licence = wanted.licence if wanted.licence_name is None else f"{wanted.licence}: {wanted.licence_name}, {wanted.licence_link}"
+    say(f"repository  {wanted.repo}{account} ({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {licence}")
     for name, rows in publication.rows.items():
         files = [file for file in publication.shards if file.path.startswith(f"{name}/")]
         say(f"{name:<11} {rows:,} rows in {len(files)} files, {sum(file.size for file in files):,} bytes")
@@ -113,6 +123,6 @@ def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> N
     say(f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:")
     body = _text(publication.card).split("\n---\n", 1)[1]
     for line in [line for line in body.splitlines() if line and not line.startswith("|")][:SHOWN_LINES]:
-        say(f"  | {line[:SHOWN_WIDE]}{' ...' if len(line) > SHOWN_WIDE else ''}")
+        say(f"  | {shorten(line, SHOWN_WIDE, placeholder=' ...')}")
     for line in prepared.left_out:
         say(f"left out    {line}")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from schemas.outcome import Outcome
 from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
-from synth.pairs.settings import LabelSettings
+from synth.pairs.settings import ALL, LabelSettings
 
 PLAYED_AGAIN = frozenset({"duplicates"})
 """Filters that do not bind a continuation: it repeats its own trial up to the act."""
@@ -15,7 +15,7 @@ def refusal(trajectory: Trajectory, verdicts: Mapping[str, Verdict], settings: L
     """Why nothing of a trajectory is taken, or None."""
     if trajectory.outcome is Outcome.INVALID:
         return "fault"
-    for name in settings.honours:
+    for name in verdicts if ALL in settings.honours else settings.honours:
         if name in verdicts and verdicts[name].keep is False and not (continuation and name in PLAYED_AGAIN):
             return f"filter:{name}:{verdicts[name].reason}"
     if trajectory.benchmark is not None and not settings.allow_benchmark:

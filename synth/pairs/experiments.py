@@ -75,7 +75,7 @@ class State(msgspec.Struct, frozen=True):
 _READ = msgspec.json.Decoder(Experiment)
 
 
-def states(ledger: Ledger, connection: duckdb.DuckDBPyConnection, metrics: Sequence[str]) -> Iterator[State]:
+def states(ledger: Ledger, connection: "duckdb.DuckDBPyConnection", metrics: Sequence[str]) -> Iterator[State]:
     """The current flow's states with such rows, those of one shard of trajectories side by side."""
     places = {record.trajectory_id: at for at, shard in enumerate(ledger.state.shards) for record in shard.slots}
     table = pa.table({"id": pa.array(list(places), pa.string()), "place": pa.array(list(places.values()), pa.int64())})

@@ -26,7 +26,7 @@ Surprisals = Mapping[str, Sequence[Surprisal]]
 """By trajectory: one per student that measured it."""
 
 
-def surprisals(connection: duckdb.DuckDBPyConnection, identities: Sequence[str]) -> Surprisals:
+def surprisals(connection: "duckdb.DuckDBPyConnection", identities: Sequence[str]) -> Surprisals:
     """What students have made of these trajectories, in the current flow."""
     found: dict[str, list[Surprisal]] = {}
     sql = "SELECT subject_id, detail FROM scores WHERE metric = ? AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"

@@ -5,6 +5,9 @@ from pydantic import BaseModel, ConfigDict, Field
 HONOURED = ("secrets", "duplicates", "contamination", "leak", "leaks")
 """Filters whose drop keeps a trajectory out of pairs and labels; provenance is asked of the very turn that is to be learnt."""
 
+ALL = "all"
+"""In place of a filter's name: every one."""
+
 
 class LabelSettings(BaseModel):
     """What KTO rows and step labels share with pairs.

@@ -17,6 +17,7 @@ from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experi
 from synth.pairs.likelihood_bar import Surprisals, surprisals
 from synth.pairs.looked_through import SECRETS, LookedThrough
 from synth.pairs.turns import policy_name
+from synth.run.decided import Order, by_filter, decision_order
 from synth.run.redactions import of_chunk
 
 EXPERT = "expert"
@@ -61,7 +62,7 @@ def scenes(ledger: Ledger, metrics: Sequence[str]) -> Iterator[Scene]:
     """Every state with such rows; trajectories as they may leave the machine, secrets taken out."""
     given = (ledger.state.flow or {}).get("models") or {}
     models = {name: str(role["model"]) for name, role in given.items() if role.get("model")}
-    places, looked = TaskPlaces(ledger), LookedThrough(ledger)
+    places, looked, order = TaskPlaces(ledger), LookedThrough(ledger), decision_order(ledger)
     with connect(ledger) as connection:
         scanned = connection.execute("SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]).fetchone() != (0,)
         waiting = states(ledger, connection, metrics)
@@ -70,7 +71,7 @@ def scenes(ledger: Ledger, metrics: Sequence[str]) -> Iterator[Scene]:
             read = list(ledger.trajectories(wanted, every=True))
             tasks = places.tasks({one.task_id for one in read})
             found = {one.trajectory_id: one for one in of_chunk(connection, read)}
-            verdicts = _verdicts(connection, list(found))
+            verdicts = _verdicts(connection, list(found), order)
             for identity, one in found.items() if scanned else ():
                 if SECRETS not in verdicts.setdefault(identity, {}):
                     if looked.known:
@@ -92,14 +93,14 @@ def _named(state: State) -> Iterator[str]:
         yield from filter(None, (row.retry, row.clean_twin_id))
 
 
-def _tags(connection: duckdb.DuckDBPyConnection, identities: list[str]) -> dict[str, float]:
+def _tags(connection: "duckdb.DuckDBPyConnection", identities: list[str]) -> dict[str, float]:
     sql = "SELECT subject_id, value FROM scores WHERE metric = ? AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"
     return dict(connection.execute(sql, [OFF_POLICY, identities]).fetchall())
 
 
-def _verdicts(connection: duckdb.DuckDBPyConnection, identities: list[str]) -> dict[str, dict[str, Verdict]]:
-    found: dict[str, dict[str, Verdict]] = {}
-    sql = "SELECT trajectory_id, filter, keep, reason FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
-    for identity, name, keep, reason in connection.execute(sql, [identities]).fetchall():
-        found.setdefault(identity, {})[name] = Verdict(keep, reason)
-    return found
+def _verdicts(connection: "duckdb.DuckDBPyConnection", identities: list[str], order: Order) -> dict[str, dict[str, Verdict]]:
+    found: dict[str, list[tuple[str, str, Verdict]]] = {}
+    sql = "SELECT trajectory_id, stage, filter, keep, reason FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    for identity, stage, name, keep, reason in connection.execute(sql, [identities]).fetchall():
+        found.setdefault(identity, []).append((stage, name, Verdict(keep, reason)))
+    return {identity: by_filter(decisions, order) for identity, decisions in found.items()}

@@ -138,7 +138,7 @@ def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[StepLabel]:
             yield _of(trajectory, found.turn, Tier.GOLD_RULE, "check", found.rule, label=False)
 
 
-def _statistical(connection: duckdb.DuckDBPyConnection, trajectory: Trajectory) -> Iterator[StepLabel]:
+def _statistical(connection: "duckdb.DuckDBPyConnection", trajectory: Trajectory) -> Iterator[StepLabel]:
     sql = "SELECT turn, metric, value FROM scores WHERE subject_id = ? AND turn IS NOT NULL AND metric IN (SELECT unnest(?)) ORDER BY ALL"
     for turn, metric, value in connection.execute(sql, [trajectory.trajectory_id, list(STATISTICAL)]).fetchall():
         yield _of(trajectory, turn, Tier.STATISTICAL, "topology", metric, value=value)

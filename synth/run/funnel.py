@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.printable import printable
+from synth.run.reason_cell import ReasonCell
 
 Reports = Mapping[str, Mapping[str, Any]]
 
@@ -61,7 +62,8 @@ def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
         left_out = dataset["left_out"]
         reasons = [f"left out: {counted(left_out)}"] if left_out else []
         if dataset["trained_turns"] or not dataset["rows"]:
-            reasons += [f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else f"no rows: {dataset['empty']}"]
+            why = f"no rows: {dataset['empty']}" if dataset.get("empty") else "no rows"
+            reasons += [f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else why]
         yield FunnelRow(f"{name} {folder}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
 
 
@@ -118,8 +120,8 @@ def funnel_table(reports: Reports) -> Table:
     for column, justify in (("stage", "left"), ("in", "right"), ("kept", "right"), ("unit", "left"), ("reasons", "left")):
         table.add_column(column, justify=justify, no_wrap=column != "reasons")  # type: ignore[arg-type]
     for row in funnel(reports):
-        cells = (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
-        table.add_row(*(Text(printable(cell)) for cell in cells))
+        cells = (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit)
+        table.add_row(*(Text(printable(cell)) for cell in cells), ReasonCell(printable(row.reasons)))
     return table
 
 

@@ -25,9 +25,9 @@ def without_findings(ledger: Ledger, trajectories: Iterable[Trajectory]) -> Iter
             yield from of_chunk(connection, chunk)
 
 
-def of_chunk(connection: duckdb.DuckDBPyConnection, chunk: Sequence[Trajectory]) -> Iterator[Trajectory]:
+def of_chunk(connection: "duckdb.DuckDBPyConnection", chunk: Sequence[Trajectory]) -> Iterator[Trajectory]:
     """The same for trajectories that are in memory."""
-    sql = "SELECT trajectory_id, detail FROM decisions WHERE reason = ? AND trajectory_id IN (SELECT unnest(?))"
+    sql = "SELECT trajectory_id, detail FROM decisions WHERE reason = ? AND trajectory_id IN (SELECT unnest(?)) ORDER BY ALL"
     found = _findings(connection, sql, [t.trajectory_id for t in chunk])
     return (redacted(trajectory, found.get(trajectory.trajectory_id, ())) for trajectory in chunk)
 
@@ -36,7 +36,7 @@ def tasks_without_findings(ledger: Ledger, tasks: Mapping[str, Task]) -> dict[st
     """Tasks by id, their goals redacted by the decisions on any trial of them."""
     sql = (
         "SELECT t.task_id, d.detail FROM decisions d JOIN trajectories t USING (trajectory_id) WHERE d.reason = ? "
-        "AND t.task_id IN (SELECT unnest(?)) ORDER BY trajectory_id"
+        "AND t.task_id IN (SELECT unnest(?)) ORDER BY trajectory_id, d.detail"
     )
     with connect(ledger) as connection:
         found = _findings(connection, sql, list(tasks))
@@ -53,7 +53,7 @@ def with_redacted_tasks(ledger: Ledger, trajectories: Iterable[Trajectory]) -> I
 
 def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, str]]:
     """By trajectory: each value that the current flow's decisions take out of it, and what stands there instead."""
-    sql = "SELECT trajectory_id, detail FROM decisions WHERE reason = ? AND trajectory_id IN (SELECT unnest(?))"
+    sql = "SELECT trajectory_id, detail FROM decisions WHERE reason = ? AND trajectory_id IN (SELECT unnest(?)) ORDER BY ALL"
     with connect(ledger) as connection:
         found = _findings(connection, sql, sorted(identities))
     values: dict[str, dict[str, str]] = {}
@@ -65,7 +65,7 @@ def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, st
     return values
 
 
-def _findings(connection: duckdb.DuckDBPyConnection, sql: str, identities: list[str]) -> dict[str, list[Finding]]:
+def _findings(connection: "duckdb.DuckDBPyConnection", sql: str, identities: list[str]) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
     for identity, detail in connection.execute(sql, [REDACTED, identities]).fetchall():
         kept = json.loads(detail) if detail else {}

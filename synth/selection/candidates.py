@@ -6,7 +6,7 @@ from types import MappingProxyType
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
-from synth.exporters.sft_rows import EVIDENCE, mask_reason
+from synth.exporters.sft_rows import EVIDENCE, characters, mask_reason
 from synth.provenance.linter import provenance
 from synth.selection.choosing import Candidate
 from synth.topology.trajectory_measures import strategy
@@ -72,8 +72,7 @@ def loss_by_tool(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> It
     """(tool, characters) of each turn that carries loss; turns of several tools count for the first, those without calls for `says`."""
     for index, turn in enumerate(trajectory.turns):
         if index not in masks and mask_reason(turn, index, trajectory.pivot_turn) is None:
-            size = len(turn.content or "") + len(turn.thought or "") + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
-            yield turn.tool_calls[0].name if turn.tool_calls else "says", size
+            yield turn.tool_calls[0].name if turn.tool_calls else "says", characters(turn)
 
 
 def traits(trajectory: Trajectory, task: Task | None, *, easy: bool, recovered: bool) -> dict[str, Hashable]:

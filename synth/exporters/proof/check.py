@@ -40,15 +40,16 @@ class Proof(msgspec.Struct, frozen=True):
             yield from (f"{name}: {line}" for line in found)
 
 
-def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_key) -> Proof:
+def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_key, unfinished: str | None = None) -> Proof:
     """Writes to a folder of its own, checks what stands there, and removes it."""
     found = kind_of(kind)
     with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
         folder = Path(place) / kind
         tally = tally_for(found, lambda one: found.rows(ledger, one), settings, say)
+        tally.unfinished = unfinished
         written = Written(tally.form)
         made = records(found.rows(ledger, tally), tally.form, tally)
-        report = write_records(tally, written.watched(made), DatasetFolder(folder))
+        report = write_records(tally, written.watched(made), lambda one: found.rows(ledger, one), DatasetFolder(folder))
         findings = Findings()
         if report.rows:
             again = Tally(found, settings, tally.form, say, per_turn=tally.per_turn)

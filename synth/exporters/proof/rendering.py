@@ -72,7 +72,8 @@ def rendering_findings(rows: Rows, look: Look, student: str | None, findings: Fi
         return
     if find_spec("trl") is None or find_spec("transformers") is None:
         findings.unproven.append(
-            "rendering and masks: no --student was given, and TRL, whose templates stand in, is not installed (.[train])"
+            "rendering and masks: no --student was given, and TRL, whose templates stand in, is not installed: "
+            "pip install -e '.[train]', and name the student's tokenizer with --student"
         )
         return
     findings.unproven.append("the student's own template: no --student was given; the templates of TRL stand in")

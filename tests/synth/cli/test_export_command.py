@@ -29,7 +29,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         pytest.param(
             ["--out", "s3://bucket/sft"],
-            "s3://bucket/sft: cannot be opened as a dataset folder: Install s3fs to access S3",
+            "s3://bucket/sft: cannot be opened as a dataset folder: Install s3fs to access S3: pip install -c constraints.txt -e '.[s3]'",
             marks=pytest.mark.skipif(find_spec("s3fs") is not None, reason="s3fs is installed"),
         ),
         (["--out", "nowhere://bucket/sft"], "nowhere://bucket/sft: cannot be opened as a dataset folder: "),

@@ -152,7 +152,8 @@ def test_a_licence_is_never_invented_and_one_that_the_hub_does_not_know_creates_
     run_dir: Path, hub: Hub, environment: dict[str, str]
 ) -> None:
     assert "name a licence: --license apache-2.0" in refused(publish(run_dir, "--repo", "set", "--yes", **environment))
-    line = refused(publish(run_dir, "--repo", "set", "--license", "my-own", "--yes", **environment))
+    assert "nearest: apache-2.0" in refused(publish(run_dir, "--repo", "set", "--license", "apache-2", **environment))
+    line = refused(publish(run_dir, "--repo", "set", "--license", "wtfpl", "--yes", **environment))
     assert 'the Hub refuses the card\'s metadata: "license" must be one of [' in line
     assert hub.repos == {}
 

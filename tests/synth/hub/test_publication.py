@@ -13,7 +13,7 @@ from synth.hub.publication import CARD, LIST, File, Listed, Publication, parts
 
 
 def publication(*shards: File, card: bytes = b"card") -> Publication:
-    return Publication(shards, (File("traces/t.jsonl", b"{}\n"),), File(CARD, card), {"sft": 3}, "mit")
+    return Publication(shards, (File("traces/t.jsonl", b"{}\n"),), File(CARD, card), {"sft": 3}, {"license": "mit"})
 
 
 def test_files_have_the_names_that_git_and_the_hub_give_their_bytes(tmp_path: Path) -> None:

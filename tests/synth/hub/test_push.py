@@ -34,7 +34,11 @@ def publication(folder: Path, *rows: int) -> Publication:
     names = "".join(f"    - {file.path}\n" for file in shards)
     card = f"---\nlicense: mit\nconfigs:\n- config_name: sft\n  data_files:\n  - split: train\n    path:\n{names}---\n{sum(rows)} rows\n"
     return Publication(
-        tuple(shards), (File("traces/a.jsonl", b'{"type": "session"}\n'),), File(CARD, card.encode()), {"sft": sum(rows)}, "mit"
+        tuple(shards),
+        (File("traces/a.jsonl", b'{"type": "session"}\n'),),
+        File(CARD, card.encode()),
+        {"sft": sum(rows)},
+        {"license": "mit"},
     )
 
 

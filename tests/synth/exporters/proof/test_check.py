@@ -1,6 +1,7 @@
 """A proof without transformers: the loader is asked, nothing stays, and what was not proven is said."""
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from synth.exporters.proof.findings import Findings
 from synth.exporters.proof.loading import Written, loading_findings
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, sft_rows
+from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from tests.synth.exporters.solved import trajectory
 from tests.synth.pairs.planted import act, planted, run
@@ -51,7 +53,11 @@ def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path
 
 def written(tmp_path: Path) -> tuple[Written, Form]:
     pairs: Any = [(trajectory("a"), {}), (trajectory("b"), {})]
-    tally = tally_for(SFT, lambda one: sft_rows(pairs, one), RowSettings())
+
+    def rows(tally: Tally) -> Iterable[Any]:
+        return sft_rows(pairs, tally)
+
+    tally = tally_for(SFT, rows, RowSettings())
     found = Written(tally.form)
-    write_records(tally, found.watched(records(sft_rows(pairs, tally), tally.form, tally)), DatasetFolder(tmp_path / "out"))
+    write_records(tally, found.watched(records(rows(tally), tally.form, tally)), rows, DatasetFolder(tmp_path / "out"))
     return found, tally.form

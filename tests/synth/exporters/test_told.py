@@ -1,0 +1,94 @@
+"""What an export says of itself: every reason that stands in the way, what was joined, how much carries loss, what is not through."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
+from schemas.verdict import Verdict
+from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.export import ExportReport, write
+from synth.exporters.registry import form_of, kind_of
+from synth.exporters.settings import RowSettings
+from synth.exporters.sft import SFT, export_sft, sft_rows
+from synth.exporters.spelling import as_flag
+from synth.selection.candidates import loss_characters
+from tests.synth.exporters.solved import call, result, trajectory
+
+ASIDE = Observation("Thanks.", Source.USER)
+JOINED = (Turn(index=0, tool_calls=(call("{}"),), observations=(result(), ASIDE)), Turn(index=1, content="Done."))
+
+
+def told(out: Path, *sources: Trajectory, **chosen: object) -> ExportReport:
+    pairs: list[tuple[Trajectory, Mapping[str, Verdict]]] = [(source, {}) for source in sources]
+    return export_sft(pairs, DatasetFolder(out), RowSettings(**chosen), as_flag)  # type: ignore[arg-type]
+
+
+def test_reasons_that_hide_behind_each_other_are_told_in_one_line(tmp_path: Path) -> None:
+    both = [trajectory(str(at), authorship=Authorship.SCRIPTED, split="test", benchmark="b") for at in range(3)]
+    assert told(tmp_path / "out", *both).empty == (
+        "3 of 3 trajectories left out as scripted; --include-scripted takes them in; then 3 as benchmark; --allow-benchmark takes them in, "
+        "with a warning in the card; then 3 as held_out; --allow-held-out takes them in, with a warning in the card"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reason_that_no_setting_clears_ends_the_line(tmp_path: Path) -> None:
+    silent = trajectory("s", authorship=Authorship.SCRIPTED, turns=(Turn(index=0, content="x", mask="m"),))
+    assert told(tmp_path / "out", silent).empty == (
+        "1 of 1 trajectories left out as scripted; --include-scripted takes them in; then 1 as no_trained_turn"
+    )
+
+
+def test_what_llamafactory_cannot_alternate_is_named_as_the_table_names_it_with_its_remedy_first(tmp_path: Path) -> None:
+    report = told(tmp_path / "out", trajectory(), trajectory("t2", turns=JOINED), form="llamafactory")
+    (note,) = [note for note in report.notes if note.startswith("Left out")]
+    assert note.startswith("Left out: 1 as llamafactory:no_alternation; --join-answers takes them in")
+    assert report.left_out == {"llamafactory:no_alternation": 1}
+
+
+def test_no_remedy_is_named_for_what_it_would_not_take_in(tmp_path: Path) -> None:
+    marks = (Turn(index=0, content="<tool_call>", tool_calls=(call("{}"),), observations=(result(),)), Turn(index=1, content="."))
+    report = told(tmp_path / "out", trajectory(), trajectory("t2", turns=marks), form="llamafactory")
+    assert report.left_out == {"llamafactory:marks_of_calls_in_the_text": 1}
+    assert not any("join" in note for note in report.notes)
+
+
+def test_joined_answers_are_counted_in_the_rows_that_have_them(tmp_path: Path) -> None:
+    report = told(tmp_path / "out", trajectory(), trajectory("t2", turns=JOINED), join_answers=True)
+    assert [note for note in report.notes if "joined" in note or "stands in that answer" in note] == [
+        "In 1 of 2 rows what users said right after a tool answered stands in that answer, after [user] (--join-answers): not as the model "
+        "saw it."
+    ]
+    none = told(tmp_path / "none", trajectory(), join_answers=True)
+    assert not any("stands in that answer" in note for note in none.notes)
+
+
+def test_a_form_that_says_who_spoke_when_joins_nothing_and_says_so(tmp_path: Path) -> None:
+    report = told(tmp_path / "out", trajectory("t2", turns=JOINED), form="atif", join_answers=True)
+    assert "--join-answers changes nothing here: atif says who spoke when." in report.notes
+    assert not any("stands in that answer" in note for note in report.notes)
+    (document,) = (json.loads(path.read_text()) for path in (tmp_path / "out" / "traces").iterdir())
+    assert [step["message"] for step in document["steps"] if step["source"] == "user"][-1] == "Thanks."
+
+
+@pytest.mark.parametrize("form", ["trl", "llamafactory", "axolotl", "atif"])
+def test_the_size_of_what_carries_loss_is_that_of_the_selection_in_every_form(tmp_path: Path, form: str) -> None:
+    spaced = trajectory()  # thought "look first", find, {"q": "ß", "n": 2}; then "Here it is."
+    size = len("look first") + len("find") + len('{"q": "ß", "n": 2}') + len("Here it is.")
+    assert loss_characters(spaced) == size
+    report = told(tmp_path / "out", spaced, form=form)
+    assert (report.loss, report.loss_unit) == (size, "characters")
+    assert f"2 assistant turns with loss ({size} characters)" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_the_card_of_tasks_names_columns_that_the_rows_have() -> None:
+    assert {"prompt", "tool_schemas"} <= set(form_of("rl", "trl").schema().names)
+    assert "`prompt` and `tool_schemas` are what the agent is shown" in kind_of("rl").one_row
+
+
+def test_an_export_of_a_run_that_is_through_says_nothing_of_it(tmp_path: Path) -> None:
+    write(SFT, lambda tally: sft_rows([(trajectory(), {})], tally), DatasetFolder(tmp_path / "out"), RowSettings())
+    assert "unfinished" not in json.loads((tmp_path / "out" / "manifest.json").read_text())
