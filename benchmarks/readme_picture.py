@@ -25,9 +25,11 @@ def main() -> None:
     console.print(funnel_table(reports))
     for stage, said in funnel_notes(reports):
         console.print(f"{stage}: {said}", markup=False, style="dim")
-    for name in sorted(reports["export"]["datasets"]):
-        console.print(f"{name:<8} runs/quickstart/datasets/{name}")
-    console.print("report   runs/quickstart/report.html")
+    names = sorted(reports["export"]["datasets"])
+    wide = max(8, *map(len, names))
+    for name in names:
+        console.print(f"{name:<{wide}} runs/quickstart/datasets/{name}")
+    console.print(f"{'report':<{wide}} runs/quickstart/report.html")
     svg = console.export_svg(title="make quickstart")
     start, end = svg.index("@font-face"), svg.index(".terminal")
     (ROOT / "docs" / "quickstart.svg").write_text(svg[:start] + svg[svg.rindex("}", start, end) + 1 :], encoding="utf-8")

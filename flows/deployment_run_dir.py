@@ -6,7 +6,7 @@ from pathlib import Path
 
 from schemas.errors import ConfigError
 
-DEFAULT = "runs/{name}/{date}"
+DEFAULT = "runs/{name}-{date}"
 _KNOWN = ("name", "date", "time")
 
 
@@ -40,6 +40,6 @@ def settled(template: str, *, remote: bool) -> str:
     if remote:
         raise ConfigError(
             f"--run-dir {template}: the work pool starts its runs elsewhere; name a URL that they all reach, such as "
-            "s3://bucket/{name}/{date}, or the absolute path of a disk that they share"
+            "s3://bucket/{name}-{date}, or the absolute path of a disk that they share"
         )
     return str(Path(template).absolute())

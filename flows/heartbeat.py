@@ -7,7 +7,7 @@ has worked on. The ledger says what is done; a heartbeat only says who was at it
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +28,10 @@ State = Literal["running", "completed", "stopped", "failed", "interrupted", "cra
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Times are seconds since 1970 by the clock of `host`; `flow_run` and `api` are Prefect's, where the run has been started by it."""
+    """Times are seconds since 1970 by the clock of `host`; `flow_run` and `api` are Prefect's, where the run has been started by it.
+
+    `stages_done`: of the run's current flow, whoever did them, as of the last stage that began and of the end.
+    """
 
     id: str
     flow: str
@@ -48,6 +51,7 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     total: int = 0
     unit: str = ""
     faults: int = 0
+    stages_done: int = 0
     flow_run: str | None = None
     api: str | None = None
     part: str | None = None
@@ -135,6 +139,11 @@ def lives(beat: Heartbeat, now: float | None = None) -> bool | None:
         return _born(beat.pid) == beat.born
     silent_s = (time.time() if now is None else now) - beat.beat
     return True if silent_s < MISSED * beat.every_s else None
+
+
+def overtaken(beat: Heartbeat, beats: Iterable[Heartbeat]) -> bool:
+    """Whether the whole run was completed by one of `beats` after this one began; a part of a stage completes no run."""
+    return any(other.state == "completed" and other.part is None and other.id != beat.id and other.beat >= beat.began for other in beats)
 
 
 def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> list[Heartbeat]:

@@ -4,7 +4,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -35,8 +35,10 @@ STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None
 class BeatingProgress:
     """Passes on what it is told, and counts it for the heartbeat."""
 
-    def __init__(self, shown: Progress, first: Heartbeat) -> None:
+    def __init__(self, shown: Progress, first: Heartbeat, stages_done: Callable[[], int], was_stopped: Callable[[], bool]) -> None:
         self._shown = shown
+        self._stages_done = stages_done
+        self._was_stopped = was_stopped
         self._lock = threading.Lock()
         self._beat = first
 
@@ -56,7 +58,7 @@ class BeatingProgress:
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """Another stage begins."""
-        self._moved(stage=stage, done=0, total=total, unit=unit, faults=0)
+        self._moved(stage=stage, done=0, total=total, unit=unit, faults=0, stages_done=self._stages_done())
         self._shown.start(stage, total, unit, budget)
 
     def turned(self, usage: Usage | None) -> None:
@@ -84,9 +86,9 @@ class BeatingProgress:
         self._moved(done=self._beat.done + count)
         self._shown.step(count)
 
-    def stop(self) -> None:
-        """The stage is over."""
-        self._shown.stop()
+    def stop(self, *, whole: bool = False) -> None:
+        """The stage is over: done to its end, unless an error or a ceiling has ended it."""
+        self._shown.stop(whole=whole or (sys.exception() is None and not self._was_stopped()))
 
 
 @contextlib.contextmanager
@@ -101,7 +103,7 @@ def beating(run: Run) -> Iterator[None]:
         api=by.api if by is not None else None,
         part=by.part if by is not None else None,
     )
-    told = run.progress = BeatingProgress(run.progress, first)
+    told = run.progress = BeatingProgress(run.progress, first, lambda: _stages_done(run), lambda: run.stopped is not None)
     with contextlib.suppress(SynthError):
         heartbeat.remember(first.url)
     _try_to_write(storage, first)
@@ -114,7 +116,13 @@ def beating(run: Run) -> Iterator[None]:
         over.set()
         beats.join()
         state, message = _ending(run, sys.exception())
-        _try_to_write(storage, told.now(state=state, message=message))
+        _try_to_write(storage, told.now(state=state, message=message, stages_done=_stages_done(run)))
+
+
+def _stages_done(run: Run) -> int:
+    """Of the current flow, as far as this process has read the ledger."""
+    state = run.ledger.state
+    return sum((line.stage, line.stage_key) in state.done for line in state.stages.values())
 
 
 def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:

@@ -1,9 +1,12 @@
 """A run is written into a folder of its own: one that holds what is no run's is refused, unchanged."""
 
 import re
+from pathlib import Path
 
+from flows import heartbeat
 from schemas.errors import ConfigError
 from schemas.printable import printable
+from synth.leases import holder, lease
 from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import TEMPORARY, Storage
@@ -15,17 +18,23 @@ _LOGS = (".log", ".out", ".err")
 """Endings of what a shell or a scheduler opens in a run folder before the run begins."""
 _OF_NOBODY = frozenset({".DS_Store", ".gitignore", ".gitkeep", "lost+found"})
 """What an empty folder holds."""
+_OURS = frozenset({heartbeat.FOLDER, lease.FOLDER, holder.FOLDER})
+"""What workers write that have begun nothing yet."""
 
 
 def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
     """Raises `ConfigError` where a run at `url` would mix with, or write over, what it did not make; nothing is written.
 
-    Logs are no obstacle, nor is what a start or a first import that was killed before its first manifest line has left: temporary files
-    and shards.
+    Logs are no obstacle, nor is what a start or a first import that was killed before its first manifest line has left: temporary files,
+    shards, heartbeats. On a disk a new run inside the folder of another one is refused too: what reads or deletes that would take it along.
     """
     storage = Storage(url)
     if _begun(storage):
         return
+    around = _run_around(storage)
+    if around is not None:
+        beside = f"{around}-{Path(storage.root).name}"
+        raise ConfigError(f"{url}: lies inside the run {around}; name a folder beside it with {option}, such as {beside}")
     taken = [name for name in sorted(storage.names("")) if _is_a_users(storage, name)]
     if taken and not _begun(storage):  # another process may have begun the run between the two looks: its line comes first
         named = ", ".join(map(printable, taken[:_NAMED])) + (", ..." if len(taken) > _NAMED else "")
@@ -37,12 +46,18 @@ def _begun(storage: Storage) -> bool:
     return storage.size(manifest.name_of(0)) is not None or bool(manifest.listed(storage))
 
 
+def _run_around(storage: Storage) -> Path | None:
+    """The run in whose folder this one would lie; None on an object store."""
+    folders = Path(storage.root).absolute().parents if storage.local else ()
+    return next((folder for folder in folders if Path(folder, manifest.name_of(0)).is_file()), None)
+
+
 def _is_a_users(storage: Storage, name: str) -> bool:
     if name in TABLES:
         return any(_SHARD.fullmatch(held) is None for held in storage.names(name))
     if name == manifest.FOLDER:
         return any(not held.startswith(TEMPORARY) for held in storage.names(name))
-    return bool(name) and name not in _OF_NOBODY and not name.endswith(_LOGS)
+    return bool(name) and name not in _OF_NOBODY | _OURS and not name.endswith(_LOGS)
 
 
 def refuse_their_flow_file(ledger: Ledger) -> None:

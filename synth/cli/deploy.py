@@ -14,7 +14,7 @@ import click
 @click.option("--work-pool", metavar="NAME", help="Whose workers run it [default: the process pool 'synth', made if it is not there].")
 @click.option(
     "--run-dir",
-    default="runs/{name}/{date}",
+    default="runs/{name}-{date}",
     show_default=True,
     metavar="DIR",
     help="Where each firing's ledger lies, a path or a URL; {name}, {date} and {time} are filled in.",
@@ -57,8 +57,8 @@ def deploy(
 
     \b
     Example:  synth deploy configs/quickstart.yaml --cron "0 2 * * *"
-              synth deploy configs/quickstart.yaml --interval 3600 --run-dir 's3://bucket/{name}/{date}' --partitions 8
-              synth deploy configs/quickstart.yaml --work-pool dock --job-variable image=synth:1 --run-dir 's3://bucket/{name}/{date}'
+              synth deploy configs/quickstart.yaml --interval 3600 --run-dir 's3://bucket/{name}-{date}' --partitions 8
+              synth deploy configs/quickstart.yaml --work-pool dock --job-variable image=synth:1 --run-dir 's3://bucket/{name}-{date}'
               synth deploy configs/quickstart.yaml --cron "0 2 * * *" --dry-run
     """
     import asyncio

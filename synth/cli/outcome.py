@@ -11,7 +11,8 @@ from rich.console import Console
 from schemas.printable import printable
 from synth.cli.own_name import from_here, own_name
 from synth.ledger.ledger import Ledger
-from synth.run.closing import closing_lines
+from synth.run.between_words import between_words
+from synth.run.closing import LOOK, closing_lines
 from synth.run.context import Run
 from synth.run.cost import cost_in_words
 from synth.run.funnel import funnel_notes, funnel_table
@@ -25,23 +26,32 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
     if reports:
         console.print(funnel_table(reports))
     for stage, said in funnel_notes(reports):
-        console.print(printable(f"{stage}: {said}"), markup=False, style="dim")
+        console.print(printable(f"{stage}: {said}"), markup=False, style="dim", soft_wrap=not console.is_terminal)
     storage = run.ledger.storage
+    folders = [folder for report in reports.values() for folder in report.get("datasets", {})]
+    wide = max(8, *map(len, folders)) if folders else 8
+
+    def tell(label: str, said: str) -> None:
+        console.print(f"{label:<{wide}} {said}", markup=False, soft_wrap=True)
+
     ends = " (in memory: it ends with this process)" if storage.url.startswith("memory:") else ""
-    console.print(f"ledger   {storage.url}{ends}", markup=False, soft_wrap=True)
+    tell("ledger", f"{storage.url}{ends}")
     for report in reports.values():
         for folder, dataset in report.get("datasets", {}).items():
             where = storage.path(dataset["path"])
             if dataset["rows"] == 0:
                 stale = "; what stands there is an earlier export's" if storage.size(f"{dataset['path']}/README.md") is not None else ""
                 where = f"no rows, so {where} was not written: {dataset['empty']}{stale}"
-            console.print(f"{folder:<8} {where}", markup=False, soft_wrap=True)
+            tell(folder, where)
         if report["kind"] == "report":
-            console.print(f"report   {storage.path(report['path'])}", markup=False, soft_wrap=True)
+            tell("report", storage.path(report["path"]))
     spent = cost_in_words(json.loads(storage.read("cost.json")))
-    console.print(f"cost     {storage.path('cost.json')}{f': {spent}' if spent else ''}", markup=False, soft_wrap=True)
+    tell("cost", f"{storage.path('cost.json')}{f': {spent}' if spent else ''}")
     for line in closing_lines(run, reports, lambda identity: look(run.ledger, identity)):
-        console.print(printable(line), markup=False, soft_wrap=True)
+        label, _, said = line.partition(" ")
+        whole = label == LOOK or not console.is_terminal  # a command is copied as one line
+        line = printable(f"{label:<{wide}} {said.lstrip()}")
+        console.print(line if whole else between_words(line, console.width), markup=False, soft_wrap=True)
 
 
 def look(ledger: Ledger, identity: str) -> str | None:

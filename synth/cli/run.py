@@ -44,7 +44,7 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
     flow = read_flow(flow_file, overrides)
     look_also_in(flow_file.parent)
     url = f"runs/{flow.name}" if run_dir is None else run_dir
-    refuse_foreign(url, flow_file)
+    refuse_foreign(url)
     progress = progress_for(quiet=quiet)
     if dry_run:
         with in_file(flow_file):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from flows.deployment_overview import Scheduled
     from flows.heartbeat import Heartbeat
 
@@ -52,19 +54,38 @@ def status(run_url: str | None, reap: bool, every: bool, as_json: bool) -> None:
     runs = sorted((beats for beats in by_run.values() if beats), key=lambda beats: max(beat.beat for beat in beats))
     if not every and run_url is None:
         runs = runs[-SHOWN:]
-    shown = [beat for beats in runs for beat in (beats if run_url is not None else _latest(beats))]
+    shown = [(beat, beats) for beats in runs for beat in (beats if run_url is not None else _latest(beats))]
     scheduled = asyncio.run(schedules()) if api is not None and run_url is None else []
     if as_json:
-        found = {"runs": [_as_json(beat) for beat in shown], "schedules": [_plain(one) for one in scheduled], "server": api}
+        found = {"runs": [_as_json(beat) for beat, _ in shown], "schedules": [_plain(one) for one in scheduled], "server": api}
         click.echo(json.dumps({**found, "closed": [beat.id for beat in closed], "problem": problem}, indent=2))
         return
     _say(shown, scheduled, api, problem)
 
 
 def _latest(beats: "list[Heartbeat]") -> "list[Heartbeat]":
-    """Those at work by their records; where there are none, who was there last."""
-    running = [beat for beat in beats if beat.state == "running"]
-    return running or [max(beats, key=lambda beat: beat.beat)]
+    """Those at work by their records, but for the dead whose work another has completed; where there are none, who was there last."""
+    left = [beat for beat in beats if not _was_completed(beat, beats)]
+    return [beat for beat in left if beat.state == "running"] or [max(left, key=lambda beat: beat.beat)]
+
+
+def _was_completed(beat: "Heartbeat", beats: "Iterable[Heartbeat]") -> bool:
+    """Whether it died, and the run was completed all the same."""
+    from flows.heartbeat import overtaken
+
+    return (beat.state == "crashed" or _state(beat) in ("dead", "silent")) and overtaken(beat, beats)
+
+
+def _how_far(beat: "Heartbeat") -> str:
+    """How far the run is; a run that is completed has no stage under way."""
+    from synth.run.numbers import counted_noun
+
+    if beat.state == "completed" and beat.part is None:
+        return f"all of its {counted_noun(beat.stages_done, 'stage')} done" if beat.stages_done else "nothing is left to do"
+    stages = f"{counted_noun(beat.stages_done, 'stage')} done" if beat.stages_done else ""
+    of = f" of {beat.total:,}" if beat.total else ""
+    stage = f"{beat.stage}: {beat.done:,}{of} {beat.unit}" if beat.stage else ""
+    return "; ".join(part for part in (stage, stages) if part) or "nothing begun"
 
 
 def _state(beat: "Heartbeat") -> str:
@@ -89,20 +110,22 @@ def _as_json(beat: "Heartbeat") -> dict[str, Any]:
     return {**msgspec.structs.asdict(beat), "state": _state(beat), "silent_s": round(max(0.0, time.time() - beat.beat), 1)}
 
 
-def _say(shown: "list[Heartbeat]", scheduled: "list[Scheduled]", api: str | None, problem: str | None) -> None:
+def _say(shown: "list[tuple[Heartbeat, list[Heartbeat]]]", scheduled: "list[Scheduled]", api: str | None, problem: str | None) -> None:
     from schemas.printable import printable
     from synth.run.numbers import counted_noun, short_duration
 
     now, stale = time.time(), False
-    for beat in shown:
-        state = _state(beat)
-        stale |= state in ("dead", "silent")
-        of = f" of {beat.total:,}" if beat.total else ""
-        what = f"{beat.stage}: {beat.done:,}{of} {beat.unit}" if beat.stage else "nothing begun"
+    for beat, beats in shown:
+        state, completed = _state(beat), _was_completed(beat, beats)
+        died = [other for other in beats if _was_completed(other, beats)]
+        stale |= state in ("dead", "silent") and not completed
+        stale |= any(other.state == "running" and other.flow_run is not None for other in died)  # the server still has it at work
+        what = f"was at {_how_far(beat)}; another process completed the run" if completed else _how_far(beat)
         faults = f", {counted_noun(beat.faults, 'fault')}" if beat.faults else ""
         still = f", nothing has moved for {short_duration(now - beat.moved)}" if state == "running" and now - beat.moved > 60 else ""
         part = f" [{beat.part}]" if beat.part else ""
         why = f"  {beat.message}" if beat.message else ""
+        why += f" ({counted_noun(len(died), 'other process', 'other processes')} died at it)" if died and beat.state == "completed" else ""
         click.echo(printable(f"{state:<12} {beat.url}{part}  {what}{faults}, {short_duration(max(0.0, now - beat.beat))} ago{still}{why}"))
     if not shown:
         click.echo("no runs that this machine knows; `synth run FLOW.yaml` makes one")

@@ -16,12 +16,15 @@ def verify(run: str) -> None:
     from schemas.errors import DamagedError
     from synth.ledger.storage import Storage
     from synth.ledger.verify import Verified, problems
+    from synth.run.numbers import counted_noun
 
     verified, found = Verified(), 0
     for problem in problems(Storage(run), verified):
         click.echo(printable(problem))
         found += 1
-    read = f"{verified.lines} manifest lines, {verified.packs} packs of them, {verified.files} shard files ({verified.bytes:,} bytes) read"
+    lines, packs = counted_noun(verified.lines, "manifest line"), counted_noun(verified.packs, "pack")
+    files = counted_noun(verified.files, "shard file")
+    read = f"{lines}, {packs} of them, {files} ({verified.bytes:,} bytes) read"
     if found:
         raise DamagedError(f"{run}: {read}: {found} damaged or missing")
     click.echo(f"{read}: all as they were committed")

@@ -17,7 +17,7 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?:\([^()]*\)\s*)?", re.IGNO
 _READS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 
 
-def one_question(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
+def one_question(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
     """The statement itself. Raises `ConfigError` unless it is one SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
 
     DuckDB takes COPY ... TO, INSERT, UPDATE and DELETE inside a WITH for a SELECT: those are looked for in the parsed statement.
@@ -42,7 +42,7 @@ def one_question(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     return str(statement.query)
 
 
-def answered(connection: duckdb.DuckDBPyConnection, call: Callable[[], T]) -> T:
+def answered(connection: "duckdb.DuckDBPyConnection", call: Callable[[], T]) -> T:
     """What a call on the connection gives; it runs on a thread, for DuckDB looks for Ctrl-C in some of its loops only.
 
     To be put around every fetch too: rows are computed while they are fetched. Raises `ConfigError` with DuckDB's first line.

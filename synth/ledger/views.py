@@ -19,8 +19,12 @@ from synth.ledger.tables import TABLES
 _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
 
 
-def connect(ledger: Ledger) -> duckdb.DuckDBPyConnection:
-    """An in-memory connection with the views; local files are compared with their digests first. Raises `DamagedError`."""
+def connect(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
+    """An in-memory connection with the views; local files are compared with their digests first. Raises `DamagedError`.
+
+    Everywhere this type stands in quotes: Prefect's threads keep functions of ours beyond the end of the interpreter, their annotations
+    would keep DuckDB's types, and its binding then lists each one as leaked.
+    """
     connection = duckdb.connect(":memory:")
     spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
     connection.execute(f"SET temp_directory = {_quoted(str(spill))}")
@@ -49,7 +53,7 @@ def connect(ledger: Ledger) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def query(ledger: Ledger, sql: str) -> duckdb.DuckDBPyConnection:
+def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
     """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for what is no question.
 
     The connection reads this run's files and nothing else.
@@ -63,7 +67,7 @@ def query(ledger: Ledger, sql: str) -> duckdb.DuckDBPyConnection:
     return answered(connection, lambda: connection.execute(one_question(connection, sql)))
 
 
-def _identities(connection: duckdb.DuckDBPyConnection, name: str, identities: Collection[str]) -> None:
+def _identities(connection: "duckdb.DuckDBPyConnection", name: str, identities: Collection[str]) -> None:
     """A list of ids that the views stand on, in a schema of its own: SHOW TABLES lists what is asked about."""
     if not identities:
         return

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from synth.boundary import imported
 from synth.ledger.ledger import Ledger
+from synth.report.authorship_notice import notices
 from synth.report.browser.packing import pack
 from synth.report.browser.page_files import script, style
 from synth.report.html import closing, escape, opening
@@ -43,6 +44,7 @@ def pieces(ledger: Ledger, command: str, rendered: Rendered = lambda name: None,
         first = parts[0][0] if parts else "top"
         yield opening(f"Run {name}", skip=(first, "Skip to the first section"), style=style(), script=code)
         links = " · ".join(f'<a href="#{key}">{escape(title)}</a>' for key, title, _ in parts)
+        yield from (f'\n<p class="notice">{escape(line)}</p>' for line in notices(ledger))
         yield f'\n<nav aria-label="Sections"><p>{links}</p></nav></header>\n'
         for key, title, html in parts:
             yield f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{escape(title)}</h2>{html}</section>\n'

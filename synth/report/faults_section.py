@@ -55,7 +55,7 @@ def _by_kind(kinds: list[tuple[str, int, int, list[str], str | None]], attempts:
     return note + table(f"By kind, in {attempts:,} attempts", ("boundary", "faults", "share", "tasks", "commonest detail"), rows)
 
 
-def _by_task(connection: duckdb.DuckDBPyConnection, stand_ins: StandIns) -> str:
+def _by_task(connection: "duckdb.DuckDBPyConnection", stand_ins: StandIns) -> str:
     found = connection.execute(_TASKS).fetchall()
     rows = [
         (task[:8], _short(stand_ins.in_text(task, goal or "")), f"{attempts:,}", f"{lost:,}", f"{lost / attempts:.0%}", kinds)
@@ -68,7 +68,7 @@ def _by_task(connection: duckdb.DuckDBPyConnection, stand_ins: StandIns) -> str:
     return f"<p>{escape(words + more)}</p>" + table("By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows)
 
 
-def _by_length(connection: duckdb.DuckDBPyConnection) -> str:
+def _by_length(connection: "duckdb.DuckDBPyConnection") -> str:
     edges = sorted(connection.execute(_DECILES).fetchall()[0][0])
     bins = [[0, 0] for _ in edges]
     for turns, attempts, lost in connection.execute(_LENGTHS).fetchall():

@@ -2,9 +2,10 @@
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from html import escape as _escape
+from types import MappingProxyType
 
 from schemas.printable import printable
 from synth.report.style import STYLE
@@ -47,17 +48,30 @@ def closing(data: Sequence[str] = (), script: str = "") -> str:
     return "".join(["</main>", *data, f"<script>{script}</script>" if script else "", "</body></html>"])
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a caption; a column of numbers is set to the right."""
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], meanings: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A table with a caption; a column of numbers is set to the right. `meanings` of columns are shown where a pointer rests on them."""
     numeric = [bool(rows) and all(_NUMBER.match(row[index]) for row in rows) for index in range(len(columns))]
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
-    head = "".join(f'<th scope="col"{kind}>{escape(column)}</th>' for column, kind in zip(columns, kinds, strict=True))
+    head = "".join(
+        f'<th scope="col"{kind}>{meant(column, meanings) or escape(column)}</th>' for column, kind in zip(columns, kinds, strict=True)
+    )
     lines = "".join(
         "<tr>" + "".join(f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in rows
     )
     caption = f"<caption>{escape(title)}</caption>"
     region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{escape(title)}">'
     return f"{region}<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+
+
+def meant(term: str, meanings: Mapping[str, str]) -> str:
+    """A term with what it means, for a pointer that rests on it; nothing where no meaning is known."""
+    return f'<abbr title="{escape(meanings[term])}">{escape(term)}</abbr>' if term in meanings else ""
+
+
+def legend(meanings: Mapping[str, str], shown: Collection[str], where: str) -> str:
+    """What the terms on the page mean, for touch and paper too, and where more is written of them."""
+    told = "; ".join(f"<b>{escape(term)}</b>: {escape(meaning)}" for term, meaning in meanings.items() if term in shown)
+    return f'<p class="quiet legend">{told} ({escape(where)}).</p>' if told else ""
 
 
 def _cell(cell: str) -> str:

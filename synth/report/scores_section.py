@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, table
+from synth.report.html import Drawn, legend, meant, table
 from synth.report.section import Section
 
 BINS = 16
@@ -28,6 +28,16 @@ SELECT metric, count(*), count(*) FILTER (v IS NULL), count(turn), any_value(lea
   {", ".join(f"count(*) FILTER (bin = {at})" for at in range(BINS))}
 FROM placed GROUP BY metric ORDER BY metric
 """
+MEANINGS = {
+    "gigpo": "advantage of a trial over the others of its task; beside it that of each step over others in the same state (GiGPO)",
+    "graphgpo": "the same, steps by their distance to success in the graph of all trials (GraphGPO)",
+    "salt": "for the steps alone: those that are alike in several trials share the mean advantage of these trials (SALT)",
+    "mixed_group": "chance that a group of trials of a task holds both solved and failed ones",
+    "error_branch_ratio": "share of the ways out of branching states of a task that never led to success, beside one that did",
+    "potential": "how near to success a trial's states are, by what became of the other trials that were there",
+    "decisive_drop": "what is left of that after a turn at which it fell by a quarter or more: a proposal for the critical step, no proof",
+    "singletons": "share of the graph's nodes that one trial alone visited",
+}
 COLUMNS = ("metric", "of", "values", "undefined", "least", "10 %", "median", "90 %", "most", "spread")
 
 
@@ -41,9 +51,14 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     for metric, count, undefined, of_turns, *values in found:
         figures = [_figure(value) for value in values[:5]]
         subject = "turns" if of_turns == count else "wholes" if not of_turns else "both"
-        rows.append((metric, subject, f"{count - undefined:,}", f"{undefined:,}", *figures, Drawn(_histogram(values[5:], figures))))
-    note = '<p class="quiet">Undefined values are no zeros: they are counted, and in no mean. A whole is a trajectory or a task.</p>'
-    return note + table("Every metric of the current flow", COLUMNS, rows)
+        named = Drawn(meant(metric, MEANINGS)) or metric
+        rows.append((named, subject, f"{count - undefined:,}", f"{undefined:,}", *figures, Drawn(_histogram(values[5:], figures))))
+    note = (
+        '<p class="quiet">Undefined values are no zeros: they are counted, and in no mean. <b>of</b>: a metric has a value for each '
+        "turn, or for each whole, which is a trajectory or a task.</p>"
+    )
+    metrics = [metric for metric, *_ in found]
+    return note + table("Every metric of the current flow", COLUMNS, rows) + legend(MEANINGS, metrics, "docs/topology.md")
 
 
 def _figure(value: float | None) -> str:

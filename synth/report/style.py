@@ -40,6 +40,9 @@ p { margin: .4rem 0; max-width: 46rem; }
 code { font: .9em/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .quiet, .took { color: var(--quiet); font-size: .9rem; }
 .verdict { margin: 1.25rem 0 2rem; padding: .9rem 1.1rem; border-left: 5px solid; border-radius: 4px; font-size: 1.05rem; max-width: none; }
+.notice { margin: .6rem 0; padding: .6rem .9rem; border-left: 5px solid var(--warn); border-radius: 4px; color: var(--warn);
+  background: var(--warn-back); max-width: none; }
+abbr[title] { text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 .verdict.pass { border-color: var(--pass); background: var(--pass-back); }
 .verdict.fail { border-color: var(--fail); background: var(--fail-back); }
 .mark { display: inline-block; min-width: 6.4rem; padding: .05rem .6rem; border-radius: 1rem; font-size: .85rem;

@@ -4,7 +4,7 @@ from synth.binomial import wilson
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, escape, table
+from synth.report.html import Drawn, escape, legend, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.run.numbers import counted_noun
@@ -42,6 +42,10 @@ COLUMNS = (
     "failing branches",
 )
 
+MEANINGS = {
+    "mixed group": "chance that a group of trials of this task, as an RL trainer draws it, holds both solved and failed ones",
+    "failing branches": "share of the ways out of branching states that never led to success, beside one that did",
+}
 SELDOM = ("truncated", "no verdict", "faults")
 """Columns that are left out where every task has none."""
 
@@ -72,7 +76,9 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     ]
     told = [at for at, name in enumerate(COLUMNS) if name not in SELDOM or any(row[at] != "0" for row in rows)]
     columns, cells = [COLUMNS[at] for at in told], [[row[at] for at in told] for row in rows]
-    return f"<p>{escape(words)}</p>" + table("Trials by task, without retries and other branches", columns, cells)
+    listed = table("Trials by task, without retries and other branches", columns, cells, MEANINGS)
+    has_graphs = any(mixed is not None or wrong is not None for *_, mixed, wrong in found[:SHOWN])
+    return f"<p>{escape(words)}</p>" + listed + (legend(MEANINGS, columns, "docs/topology.md") if has_graphs else "")
 
 
 def _judged(solved: int, failed: int, truncated: int) -> int:

@@ -15,6 +15,8 @@ from synth.run.user_words import user_words
 Reports = Mapping[str, Mapping[str, Any]]
 
 SHOWN = 3
+LOOK = "look"
+"""The line that holds a command."""
 _TURN = re.compile(r"^(turn|step) \d+")
 
 
@@ -61,7 +63,7 @@ def closing_lines(run: Run, reports: Reports, show: Callable[[str], str | None])
     shown = _worth_a_look(run)
     command = show(shown) if shown is not None else None
     if command is not None:
-        yield f"look     {command}"
+        yield f"{LOOK:<8} {command}"
     if run.stopped is not None:
         yield f"stopped  {run.stopped}: no further episode was started; {_advice(run.stopped)}"
         overrun = run.budget.overrun()

@@ -73,7 +73,7 @@ def spent(ledger: Ledger) -> Usage:
     return Usage(total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"], total["model_calls"], total["known_cost_usd"])
 
 
-def _by_task(connection: duckdb.DuckDBPyConnection) -> Row:
+def _by_task(connection: "duckdb.DuckDBPyConnection") -> Row:
     """How spending spreads over tasks; each task by itself is a question to `spending`."""
     each = f"SELECT task_id, {_TOKENS} AS tokens, {_SUMS} FROM spending GROUP BY task_id"
     spread = (
@@ -123,7 +123,7 @@ def _unfinished(ledger: Ledger) -> Row:
     }
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Row]:
+def _rows(connection: "duckdb.DuckDBPyConnection", sql: str) -> list[Row]:
     relation = connection.execute(sql)
     names = [column[0] for column in relation.description]
     return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]

@@ -1,9 +1,10 @@
 """The stage `filter`: each named filter judges the valid trajectories; verdicts are decisions in the ledger, nothing is removed."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
@@ -58,22 +59,33 @@ class FilterStage:
         scopes = [named.filter.scope for named in self.filters]
         parts = run.ledger.state.valid_by_shard()
         shards = [Shard(content_hash(part), part) for part in parts] if "trajectory" in scopes else []
-        tasks = dict(self._tasks(run)) if "task" in scopes else {}
-        shards += [Shard(f"{TASK}{content_hash(part)}", part) for part in _parts(tasks)]
+        trials = self._trials(run) if "task" in scopes else {}
+        shards += [Shard(f"{TASK}{content_hash(part)}", part) for part in _parts({task: len(of_it) for task, of_it in trials.items()})]
         whole = run.ledger.state.current_valid()
         shards += [Shard(f"{CORPUS}{at}", whole) for at, named in enumerate(self.filters) if named.filter.scope == "corpus" and whole]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
         if left and (faults := self._round(run)[1]):
             run.progress.say(f"{self.name}: faults left {faults:,} undefined; their measures are taken again, and all is decided anew")
-        units = sum(sum(tasks[task] for task in shard.items) if shard.name.startswith(TASK) else len(shard.items) for shard in left)
+        units = sum(
+            self._counted(shard.name, [one for task in shard.items for one in trials[task]] if shard.name.startswith(TASK) else shard.items)
+            for shard in left
+        )
         return Plan(left, (), units, "trajectories")
 
-    def _tasks(self, run: Run) -> Iterator[tuple[str, int]]:
-        counts: dict[str, int] = {}
+    def _counted(self, shard: str, identities: Iterable[str]) -> int:
+        """Units of progress: every filter of a corpus, those of a task and those of one trajectory look at all; each counts a part."""
+        corpora = [f"{CORPUS}{at}" for at, named in enumerate(self.filters) if named.filter.scope == "corpus"]
+        alone = [scope for scope in ("trajectory", "task") if any(named.filter.scope == scope for named in self.filters)]
+        looks = [*alone, *corpora]
+        this = shard if shard.startswith(CORPUS) else "task" if shard.startswith(TASK) else "trajectory"
+        return sum(crc32(identity.encode()) % len(looks) == looks.index(this) for identity in identities)
+
+    def _trials(self, run: Run) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for record in run.ledger.records():
             if record["fault"] is None:
-                counts[record["task_id"]] = counts.get(record["task_id"], 0) + 1
-        yield from counts.items()
+                found.setdefault(record["task_id"], []).append(record["trajectory_id"])
+        return found
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Judges a shard's trajectories and commits the decisions; none where a ceiling of the run kept one from being measured."""
@@ -99,7 +111,7 @@ class FilterStage:
                         return []
                     await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
                     decisions.append(_decision(case.trajectory.trajectory_id, named.name, await named.filter.judge(case, named.config)))
-            run.progress.step(len(chunk))
+            run.progress.step(self._counted(shard.name, [case.trajectory.trajectory_id for case in chunk]))
         return decisions
 
     async def _of_tasks(self, run: Run, means: Means, shard: Shard) -> Rows:
@@ -119,7 +131,7 @@ class FilterStage:
                 found = await _found(named, trials[task])
                 decisions += _decisions(named, [c.trajectory.trajectory_id for c in trials[task]], found.verdicts)
                 scores += _scores(named, found)
-        run.progress.step(len(cases))
+        run.progress.step(self._counted(shard.name, [case.trajectory.trajectory_id for case in cases]))
         return decisions, scores
 
     async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> Rows:
@@ -141,7 +153,7 @@ class FilterStage:
                     yield msgspec.structs.replace(case, measures=tuple(taken.get(identity) or not_kept.get(identity, ())))
 
         found = await _found(named, Cases(begin, len(wanted)))
-        run.progress.step(len(wanted))
+        run.progress.step(self._counted(shard.name, wanted))
         return _decisions(named, sorted(wanted), found.verdicts), _scores(named, found)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:

@@ -9,9 +9,9 @@ def short_count(count: int) -> str:
     return str(count)
 
 
-def counted_noun(count: int, noun: str) -> str:
-    """For instance: 1 fault, 2,000 faults."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def counted_noun(count: int, noun: str, several: str | None = None) -> str:
+    """For instance: 1 fault, 2,000 faults; `several` where its plural is another than with an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {several or f'{noun}s'}"
 
 
 def short_duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from schemas.printable import printable
 from schemas.trajectory import Trajectory, Usage
+from synth.run.between_words import between_words
 from synth.run.budget import Budget
 from synth.run.forecast import Forecast, forecast
 from synth.run.numbers import short_duration
@@ -34,7 +35,7 @@ class Progress(Protocol):
     def replayed(self, usage: Usage) -> None: ...
     def advance(self, attempts: Sequence[Trajectory]) -> None: ...
     def step(self, count: int) -> None: ...
-    def stop(self) -> None: ...
+    def stop(self, *, whole: bool = False) -> None: ...
 
 
 def time_left(done: int, total: int, took_s: float) -> str:
@@ -71,8 +72,9 @@ class LiveProgress:
         self._task: TaskID | None = None
 
     def say(self, line: str) -> None:
-        """A line above the bar."""
-        self._bar.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        """A line above the bar, broken between words."""
+        console = self._bar.console
+        console.print(between_words(printable(line), console.width), markup=False, highlight=False, soft_wrap=True)
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """A stage begins; with a `budget` its ceilings are looked at."""
@@ -121,7 +123,7 @@ class LiveProgress:
             lines += [Text(warning, style="yellow")] if warning is not None else []
         self._bar.below = lines
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool = False) -> None:
         """The stage is over; a line of what it did stays."""
         if self._task is not None:
             task = self._bar.tasks[self._bar.task_ids.index(self._task)]
@@ -196,11 +198,11 @@ class PlainProgress:
         left = time_left(self._done, self._total, now - self._began)
         self.say(f"{self._stage}: {self._done}{of} {self._unit}{', ' if left else ''}{left}{self._tally.ending(live=True)}")
 
-    def stop(self) -> None:
-        """The stage is over."""
+    def stop(self, *, whole: bool = False) -> None:
+        """The stage is over; one that was done to its end may have had less to do than it was planned to have at most."""
         if self._done or self._tally.turns:
             took = time.monotonic() - self._began
-            of = f"/{self._total}" if self._total else ""
+            of = f"/{self._total}" if self._total and not whole else ""
             self.say(f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} s{self._tally.ending()}")
 
 

@@ -52,7 +52,7 @@ def graph_rows(ledger: Ledger, task: str, population: str | None = None) -> Grap
         return msgspec.structs.replace(rows_of(connection, tasks[0], chosen), others=others)
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, task: str, population: str) -> GraphRows:
+def rows_of(connection: "duckdb.DuckDBPyConnection", task: str, population: str) -> GraphRows:
     """The rows of one graph, and what one of its trials did at each node."""
     which = [task, population]
     nodes = [_node(row) for row in connection.execute(_NODES, which).fetchall()]

@@ -39,7 +39,7 @@ def method_report(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task], 
 def _in_words(found: Mapping[str, Any]) -> Iterator[str]:
     """For the funnel: how many kinds of tasks, how large, how many refusals, what the tests of mutants came to."""
     several, refusals, questions, count = found["several_operations"], found["refusals"], found["questions"], found["tasks"]
-    yield f"{found['signatures']} operation signatures, {found['kinds']} kinds with their goals"
+    yield f"{counted_noun(found['signatures'], 'operation signature')}, {counted_noun(found['kinds'], 'kind')} with goals"
     yield f"{100 * several // count} % of several operations, {refusals} with a refusal, {counted_noun(questions, 'question')}"
     yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
 

@@ -10,7 +10,7 @@ import pytest
 from flows.deployment import Deployment, refuse_bad_schedule
 from flows.deployment_notice import refuse_bad_url
 from flows.deployment_retries import again_after, passes
-from flows.deployment_run_dir import refuse_unknown, run_dir_of, settled
+from flows.deployment_run_dir import DEFAULT, refuse_unknown, run_dir_of, settled
 from schemas.errors import ConfigError, DamagedError, FlowError, SynthError
 
 TWO_IN_BERLIN = datetime(2026, 11, 21, 2, 0, tzinfo=ZoneInfo("Europe/Berlin"))
@@ -93,3 +93,7 @@ def test_what_does_not_pass_in_the_end_is_raised() -> None:
 
     with pytest.raises(SynthError, match="the server refuses"):
         asyncio.run(again_after(work, "shard", lambda line: None, (0.0,)))
+
+
+def test_the_folder_of_a_firing_lies_beside_the_run_of_the_same_name() -> None:
+    assert run_dir_of(DEFAULT, "mine", TWO_IN_BERLIN) == "runs/mine-2026-11-21"

@@ -10,6 +10,7 @@ import pytest
 
 from flows import heartbeat
 from flows.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
+from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
 
@@ -46,7 +47,7 @@ def test_a_run_that_a_ceiling_stops_says_so(tmp_path: Path) -> None:
 
 
 def test_a_heartbeat_that_cannot_be_written_stops_no_run(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
+    Ledger(str(tmp_path / "run"), create=True)
     (tmp_path / "run" / "heartbeats").write_text("in the way")
     _, reports, _ = run_flow(echo_flow(**QUICK), str(tmp_path / "run"))
     assert reports["rollout"]["outcomes"] == {"success": 4}

@@ -111,3 +111,23 @@ def test_where_no_run_can_lie_is_told_at_once(url: str) -> None:
         Storage(url)
     assert "\n" not in str(caught.value)
     str(caught.value).encode()
+
+
+def test_a_new_run_inside_another_one_is_refused_and_one_that_is_there_goes_on(tmp_path: Path) -> None:
+    outer, inner = tmp_path / "mine", tmp_path / "mine" / "2026-11-21"
+    refuse_foreign(str(inner))
+    Ledger(str(inner), create=True)
+    Ledger(str(outer), create=True)
+    refuse_foreign(str(outer))
+    refuse_foreign(str(inner))
+    refuse_foreign(f"{outer}-2026-11-21")
+    refuse_foreign("memory://mine/2026-11-21")
+    with pytest.raises(ConfigError, match=f"lies inside the run {outer}; name a folder beside it .*{outer}-2026-11-22"):
+        refuse_foreign(str(outer / "2026-11-22"))
+
+
+def test_heartbeats_and_leases_of_a_worker_that_began_nothing_are_no_obstacle(tmp_path: Path) -> None:
+    for name in ("heartbeats", "leases"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_text("x")
+    refuse_foreign(str(tmp_path))

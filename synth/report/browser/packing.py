@@ -73,7 +73,7 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
 
 
 def _chunks(
-    ledger: Ledger, connection: duckdb.DuckDBPyConnection, stand_ins: StandIns
+    ledger: Ledger, connection: "duckdb.DuckDBPyConnection", stand_ins: StandIns
 ) -> Iterator[list[tuple[Trajectory, About, StandIns]]]:
     """Trajectories beside what the tables say of them, in the order of the ledger."""
     chunk: list[tuple[Trajectory, About, StandIns]] = []

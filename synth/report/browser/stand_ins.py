@@ -27,7 +27,7 @@ class StandIns:
         self._pattern = lru_cache(maxsize=64)(self._compiled)
         self.findings = 0
 
-    def taken_out(self, connection: duckdb.DuckDBPyConnection, chunk: Sequence[Trajectory]) -> Iterator[Trajectory]:
+    def taken_out(self, connection: "duckdb.DuckDBPyConnection", chunk: Sequence[Trajectory]) -> Iterator[Trajectory]:
         """Each trajectory without what was found in it."""
         found: defaultdict[str, list[Finding]] = defaultdict(list)
         for identity, detail in connection.execute(_FOUND, [[t.trajectory_id for t in chunk]]).fetchall():

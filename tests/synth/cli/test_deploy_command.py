@@ -37,7 +37,7 @@ def test_a_dry_run_says_what_would_be_registered(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.splitlines() == [
         "synth/mine: would run every 3600 s, paused, by workers of the process pool synth, rollouts in 8 parts",
-        f"into      {tmp_path}/runs/{{name}}/{{date}}",
+        f"into      {tmp_path}/runs/{{name}}-{{date}}",
         "stages    tasks, rollout",
         "notify    nobody (see --notify)",
     ]
@@ -62,7 +62,7 @@ def test_status_shows_the_runs_of_this_machine_without_a_server(tmp_path: Path) 
     assert "no runs that this machine knows" in invoked(status).output
     run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}]), str(tmp_path / "run"))
     said = invoked(status).output
-    assert f"completed    {tmp_path}/run  rollout: 8 of 8 episodes" in said
+    assert f"completed    {tmp_path}/run  all of its 2 stages done" in said
     found = json.loads(invoked(status, "--json", "--run", str(tmp_path / "run")).output)
     (run,) = found["runs"]
     assert (run["state"], run["done"], run["stage"], found["schedules"]) == ("completed", 8, "rollout", [])

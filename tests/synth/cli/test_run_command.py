@@ -82,13 +82,13 @@ def test_what_is_wrong_in_a_flow_names_its_file_and_place_before_anything_else_i
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
 def test_a_users_own_files_are_refused_as_a_run_folder(flow: Path, run_dir: str, dry: tuple[str, ...]) -> None:
     (flow.parent / "theirs").mkdir()
-    (flow.parent / "theirs" / "flow.yaml").write_text("theirs")
+    (flow.parent / "theirs" / "architecture.md").write_text("theirs")
     before = sorted(flow.parent.rglob("*"))
     done = run("my.yaml", "--run-dir", run_dir, *dry, cwd=flow.parent)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert sorted(flow.parent.rglob("*")) == before
-    assert (flow.parent / "theirs" / "flow.yaml").read_text() == "theirs"
+    assert (flow.parent / "theirs" / "architecture.md").read_text() == "theirs"
 
 
 def test_parts_of_a_users_own_are_found_beside_the_flow_file(flow: Path, tmp_path: Path) -> None:

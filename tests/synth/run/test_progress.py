@@ -110,3 +110,31 @@ def test_counts_are_told_as_people_say_them(count: int, said: str) -> None:
 )
 def test_durations_are_told_as_people_say_them(seconds: float, said: str) -> None:
     assert short_duration(seconds) == said
+
+
+def test_a_notice_is_broken_between_words_and_a_path_is_not_broken() -> None:
+    words = "rules reflect, by what the check found wrong: the retries are gold_informed, and show nothing about whether reflection works"
+    path = "/" + "a" * 100
+    stream = Terminal()
+    progress = LiveProgress(stream)
+    progress._bar.console.width = 40
+    progress.say(f"{words} {path}")
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    assert " ".join(lines) == f"{words} {path}"
+    assert lines[-1] == path
+    assert all(len(line) <= 40 for line in lines[:-1])
+
+
+def test_a_log_has_each_notice_in_one_line() -> None:
+    stream = io.StringIO()
+    PlainProgress(stream).say("word " * 60)
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_a_stage_that_was_done_to_its_end_leaves_no_share_of_what_was_planned_at_most() -> None:
+    stream = io.StringIO()
+    progress = PlainProgress(stream)
+    progress.start("failure_injection", 92, "attempts")
+    progress.step(91)
+    progress.stop(whole=True)
+    assert stream.getvalue().startswith("failure_injection: 91 attempts in ")

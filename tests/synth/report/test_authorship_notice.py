@@ -1,0 +1,48 @@
+"""The first lines of the page say whose work it shows, for it is the page that gets mailed."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from schemas.trajectory import Authorship
+from synth.report import scores_section, tasks_section
+from synth.report.authorship_notice import notices
+from synth.report.build import report
+from synth.report.html import legend, table
+from tests.synth.report.episodes import episode, ledger_of, turn
+
+pytestmark = pytest.mark.slow
+
+
+def test_scripted_and_gold_informed_rows_are_told_before_any_section(tmp_path: Path) -> None:
+    rows = [episode(f"{n:024x}", [turn(0, "O")], trial=n) for n in range(4)]
+    rows[:3] = [msgspec.structs.replace(row, authorship=Authorship.SCRIPTED) for row in rows[:3]]
+    rows[0] = msgspec.structs.replace(rows[0], gold_informed=True)
+    ledger = ledger_of(str(tmp_path / "run"), rows)
+    scripted, informed = notices(ledger)
+    assert scripted.startswith("3 of 4 trajectories were written by scripts, not by a model")
+    assert informed.startswith("1 of 4 trajectories was made by someone who had looked at gold")
+    page = report(ledger, "synth report")
+    assert page.index("<h1>") < page.index(scripted) < page.index(informed) < page.index("<nav") < page.index("<section")
+
+
+def test_a_models_own_work_has_no_notice(tmp_path: Path) -> None:
+    ledger = ledger_of(str(tmp_path / "run"), [episode("0" * 24, [turn(0, "O")])])
+    assert list(notices(ledger)) == []
+    assert 'class="notice"' not in report(ledger, "synth report")
+
+
+def test_terms_are_explained_where_they_stand_and_below_for_touch_and_paper() -> None:
+    meanings = {"salt": "what it <means>", "gigpo": "another"}
+    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table("t", ("task", "salt"), [("a", "1")], meanings)
+    said = legend(meanings, ["salt"], "docs/topology.md")
+    assert "<b>salt</b>: what it &lt;means&gt; (docs/topology.md)" in said
+    assert "gigpo" not in said
+    assert legend(meanings, [], "docs/topology.md") == ""
+
+
+def test_every_column_and_metric_that_is_explained_is_one_that_the_page_has() -> None:
+    assert set(tasks_section.MEANINGS) <= set(tasks_section.COLUMNS)
+    terms = Path("docs/topology.md").read_text()
+    assert all(f"`{metric}`" in terms for metric in scores_section.MEANINGS)
