@@ -18,6 +18,7 @@ from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.hub.traces import traces
 from synth.ledger.ledger import Ledger
+from synth.run.numbers import counted_noun
 
 SHOWN_LINES, SHOWN_WIDE = 8, 200
 """Of the card, in a dry run."""
@@ -114,12 +115,12 @@ def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> N
     say(f"repository  {wanted.repo}{account} ({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {licence}")
     for name, rows in publication.rows.items():
         files = [file for file in publication.shards if file.path.startswith(f"{name}/")]
-        say(f"{name:<11} {rows:,} rows in {len(files)} files, {sum(file.size for file in files):,} bytes")
+        say(f"{name:<11} {counted_noun(rows, 'row')} in {counted_noun(len(files), 'file')}, {sum(file.size for file in files):,} bytes")
         for file in files:
             say(f"  {file.path}  {file.size:,} bytes")
     for file in publication.skills:
         say(f"skills      {file.path}  {file.size:,} bytes")
-    say(f"traces      {len(publication.traces)} files, {sum(file.size for file in publication.traces):,} bytes")
+    say(f"traces      {counted_noun(len(publication.traces), 'file')}, {sum(file.size for file in publication.traces):,} bytes")
     say(f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:")
     body = _text(publication.card).split("\n---\n", 1)[1]
     for line in [line for line in body.splitlines() if line and not line.startswith("|")][:SHOWN_LINES]:

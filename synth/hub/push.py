@@ -7,6 +7,7 @@ import msgspec
 from schemas.errors import ConfigError, SynthError
 from synth.hub.client import Hub, MovedError, Remote
 from synth.hub.publication import BYTES_PER_COMMIT, CARD, FILES_PER_COMMIT, LIST, File, Listed, Publication, parts
+from synth.run.numbers import counted_noun
 
 ROUNDS = 5
 """Looks at a repository that others commit to at the same time."""
@@ -96,7 +97,7 @@ def _committed(
     hub: Hub, repo: str, files: Sequence[File], stale: Sequence[str], message: str, head: str, say: Callable[[str], None]
 ) -> str:
     oid = hub.commit(repo, files, stale, message, head)
-    say(f"{message}: {len(files)} files, {sum(file.size for file in files):,} bytes, {len(stale)} removed ({oid[:12]})")
+    say(f"{message}: {counted_noun(len(files), 'file')}, {sum(file.size for file in files):,} bytes, {len(stale)} removed ({oid[:12]})")
     return oid
 
 
