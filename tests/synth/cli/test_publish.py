@@ -38,7 +38,7 @@ def test_without_yes_nothing_leaves_the_machine_and_what_would_is_shown(run_dir:
     assert done.returncode == 0, done.stderr
     assert hub.seen == []
     assert "repository  me/set (private), licence mit" in done.stdout
-    assert "sft         8 rows in 1 file, " in done.stdout
+    assert "sft         8 rows in 1 file," in done.stdout
     assert "**WARNING** `sft`: 8 of 8 rows were written by scripts" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("nothing was sent; to send it:  synth publish ")
 
