@@ -12,7 +12,9 @@ Row = dict[str, Scalar]
 def state_verdicts(check: Check, start: Facts, end: Facts) -> tuple[SubVerdict, ...]:
     """`required`: each predicate holds at the end; `protected`: no protected path changed but those that a required row covers."""
     rows = _rows(end)
-    missing = tuple(f"{predicate.table} {dict(predicate.where)}" for predicate in check.required if not _holds(predicate, rows))
+    missing = tuple(
+        f"{predicate.table} {dict(sorted(predicate.where.items()))}" for predicate in check.required if not _holds(predicate, rows)
+    )
     broken = tuple(sorted(_protected_changes(check, start, end, rows)))
     return (SubVerdict("required", not missing, missing), SubVerdict("protected", not broken, broken))
 

@@ -91,8 +91,6 @@ def _bound(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
         with _at("env"):
             start = start_state(world(flow.env.name), settings)
     stages = _stages(flow, roles)
-    if flow.env is None and not stages:
-        raise ConfigError("stages: is empty, and without `env` no tasks are made either; name what to do, for instance: stages: [rollout]")
     if flow.env is None:
         return roles, stages
     return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages, start), *stages]

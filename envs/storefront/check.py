@@ -102,7 +102,7 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
         holding = _holding(predicate, base, final)
         met += len(holding) == predicate.count
         if len(holding) != predicate.count:
-            problems.append(f"{len(holding)} rows instead of {predicate.count}: {predicate.table} {dict(predicate.where)}")
+            problems.append(f"{len(holding)} rows instead of {predicate.count}: {predicate.table} {dict(sorted(predicate.where.items()))}")
         for table, key in holding:
             is_new = key not in base.tables.get(table, {})
             covered.setdefault((table, key), set()).update(final[(table, key)] if is_new else predicate.where)

@@ -51,7 +51,7 @@ def run(flow_file: Path, overrides: tuple[str, ...], run_dir: str | None, prefec
             _, stages = resolve(flow)
         for line in (*loud_settings(flow), *idle_stages(flow)):
             progress.say(line)
-        click.echo(f"{flow_file}: valid; into {url}: " + ", ".join(stage.name for stage in stages))
+        click.echo(f"{flow_file}: valid; into {url}: " + (", ".join(stage.name for stage in stages) or "no stages, nothing to do"))
         if flow.env is not None and flow.env.difficulty is not None:
             wanted = flow.env.difficulty
             click.echo(f"calibrate: plays at most {wanted.episodes} episodes of {wanted.against} before the tasks are made")

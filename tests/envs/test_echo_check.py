@@ -47,3 +47,8 @@ def test_exactly_as_many_rows_as_counted():
 def test_none_of_a_kind_may_be_required():
     no_open = Check(required=(RowPredicate("orders", {"state": "lost"}, count=0),))
     assert failed(no_open) == []
+
+
+def test_a_verdict_is_the_same_whatever_the_order_in_which_a_predicate_names_its_columns():
+    turned = Check(required=(RowPredicate("orders", {"state": "cancelled", "id": "1"}),), free=CANCEL.free)
+    assert state_verdicts(turned, START, START) == state_verdicts(CANCEL, START, START)

@@ -181,8 +181,8 @@ def test_episodes_that_go_on_from_a_roles_trials_have_the_limits_of_that_roles_r
     assert stages[-1].settings["limits"]["max_turns"] == 5
 
 
-def test_a_flow_that_would_do_nothing_is_refused() -> None:
-    assert refusal(env=None, stages=[]).startswith("stages: is empty")
+def test_an_empty_flow_is_a_flow() -> None:
+    assert resolve(echo_flow(env=None, stages=[]))[1] == []
 
 
 def test_without_stages_a_world_makes_its_tasks() -> None:

@@ -115,7 +115,7 @@ def test_tasks_are_derived_and_played_and_what_was_played_can_be_executed_again(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     audited = json.loads(found.stdout)
-    assert (found.returncode, audited["failed"], audited["tasks"]) == (0, [], 2), (audited["failed"], found.stderr)
+    assert (found.returncode, audited["failed"], audited["tasks"]) == (0, [], 2), found.stdout
     asked = {part["name"]: part["passed"] for question in audited["questions"] for part in question["parts"]}
     assert asked["mutants_are_killed"], "the gold calls of derived tasks stand in for an expert"
     assert asked["other_strategies_pass"] is None

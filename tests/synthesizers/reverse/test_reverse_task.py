@@ -54,7 +54,7 @@ def test_killed_in_the_middle_and_run_again_it_gives_the_same_tasks(tmp_path: Pa
     assert tasks_of(tmp_path / "killed") == {}, "nothing is seen before the choice among all"
     assert len([shard for shard in Ledger(url).state.shards if shard.name.startswith("from_")]) == 1, "one shard of three was committed"
     _, _, said = run_flow(flow, url)
-    assert "reverse_task: 4/4 explorations" in said, "what was committed is not done again"
+    assert "reverse_task: 4 explorations in" in said, "what was committed is not done again"
     _, whole = run_shelf(tmp_path / "whole", flow)
     assert tasks_of(tmp_path / "killed") == whole
 
