@@ -26,7 +26,7 @@ from tests.flow_files import SYNTH, run_flow
 
 INSTALLED = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere"))
 PYTHON = "/usr/bin/python3"
-PLACE = Path(tempfile.gettempdir()) / f"synth-mcp-servers-{os.getuid()}"
+PLACE = Path(tempfile.gettempdir()) / f"synth-mcp-servers-{os.getpid()}"
 """A copy that any user may read: worlds run as another one."""
 NODE_MODULES, PACKAGES = PLACE / "node_modules", PLACE / "python"
 pytestmark = [
