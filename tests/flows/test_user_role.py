@@ -156,6 +156,7 @@ def test_a_ceiling_counts_its_tokens(tmp_path: Path) -> None:
     assert 0 < sum(reports["rollout"]["outcomes"].values()) < 8
 
 
+@pytest.mark.slow
 def test_the_same_tasks_with_and_without_the_role_are_different_work(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(faithful) as server:

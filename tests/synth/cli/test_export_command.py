@@ -56,6 +56,7 @@ def test_an_export_without_rows_says_why_and_which_flag_helps(run_dir: Path, tmp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_another_dataset_is_replaced_only_with_the_flag_that_the_refusal_names(run_dir: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "out", tmp_path / "other"
     assert exported(run_dir, out) is None
@@ -100,6 +101,7 @@ def test_a_run_that_was_copied_prints_the_place_of_the_copy(run_dir: Path, tmp_p
 
 
 @pytest.mark.parametrize("command", ["export", "replay", "recheck"])
+@pytest.mark.slow
 def test_lost_shards_are_said(run_dir: Path, tmp_path: Path, command: str) -> None:
     run = tmp_path / "run"
     shutil.copytree(run_dir, run)

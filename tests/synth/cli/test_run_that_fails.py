@@ -105,6 +105,7 @@ def on_a_terminal(command: list[str], cwd: Path) -> str:
     return received.decode()
 
 
+@pytest.mark.slow
 def test_a_server_that_refuses_the_key_is_one_line_that_says_where_to_look_and_not_the_key(tmp_path: Path) -> None:
     with ChatServer(mishaps=[Mishap("unauthorized")] * 1000) as server:
         flow = model_flow(server.url, model={"api_key_env": "MY_TEST_KEY"}, env={"name": "echo", "tasks": 50, "turns": 3})
