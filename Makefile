@@ -48,7 +48,7 @@ $(LOADERS)/.ready:  # LLaMA-Factory and verl without what they need of a GPU; to
 	rm -f $(LOADERS)/lib/python*/site-packages/torchaudio/lib/*.so
 	@touch $@
 
-$(MCP)/.ready: .venv/.ready  # public MCP servers, where there is npm and the system's own Python; without one its tests say that they are left out
+$(MCP)/.ready: | .venv/.ready  # public MCP servers, where there is npm and the system's own Python; without one its tests say that they are left out
 	rm -rf $(MCP)
 	mkdir -p $(MCP)
 	cp tests/envs/mcp/servers/package.json $(MCP)
