@@ -1,43 +1,60 @@
-# Every target sets itself up: a virtual environment in .venv, pinned by constraints.txt.
+# Every target sets itself up: a virtual environment in .venv, of the files whose hashes stand in supply/locks.
 PYTHON ?= python3
 BIN = .venv/bin
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/synth
+LOCKED = -m pip install -q --disable-pip-version-check --require-hashes --no-build-isolation $(foreach lock,$(1),-r supply/locks/$(lock).txt)
+# torch's CPU build, where a wheel of it lies at hand (PIP_FIND_LINKS): pip would take the registry's CUDA build, whose hash it knows beforehand.
+CPU_TORCH = sed -n '/^torch==/,/[^\\]$$/p' supply/locks/score.txt > $(1)/torch.txt && \
+	{ $(1)/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps --require-hashes -r $(1)/torch.txt 2> /dev/null || true; }
+CHECKOUT = -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e .
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
-SCORE = $(CACHE)/score-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
+SCORE = $(CACHE)/score-$(firstword $(shell cat supply/locks/*.txt | cksum))
 MCP = $(CACHE)/mcp-$(firstword $(shell cat tests/envs/mcp/servers/package.json tests/envs/mcp/servers/requirements.txt | cksum))
-TRAIN = $(CACHE)/train-$(firstword $(shell cat constraints.txt pyproject.toml tests/trainers/no-deps.txt | cksum))
+TRAIN = $(CACHE)/train-$(firstword $(shell cat supply/locks/*.txt tests/trainers/no-deps.txt | cksum))
 LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
-RAY = $(CACHE)/ray-$(firstword $(shell cat constraints.txt pyproject.toml | cksum))
+RAY = $(CACHE)/ray-$(firstword $(shell cat supply/locks/*.txt | cksum))
+SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
+# An environment kept in the cache may have been made by another checkout, or by none: what is tested is this one.
+THIS_IN = $(1)/bin/python $(CHECKOUT)
+# A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow ray-smoke chaos vllm-smoke lint bench clean
+.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers ray-smoke chaos nightly vllm-smoke lint bench lock licences sbom clean
 
-.venv/.ready: pyproject.toml constraints.txt
+.venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python $(call LOCKED,build)  # what builds the checkout, and the few packages that come as sources alone
+	$(BIN)/python $(call LOCKED,core test)
+	$(BIN)/python $(CHECKOUT)
 	@touch $@
 
 quickstart: .venv/.ready  ## storefront, 46 tasks x 8 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
 
-test: .venv/.ready  ## unit tests, under two minutes
+test: .venv/.ready  ## unit tests, two to four minutes on two cores
 	$(BIN)/python -m pytest -n auto
+
+attack: .venv/.ready  ## hostile data, models, servers and environments, under three minutes
+	$(BIN)/python -m pytest -n auto -m attack tests/attack
 
 $(SCORE)/.ready:
 	rm -rf $(SCORE)
 	$(PYTHON) -m venv $(SCORE)
-	$(SCORE)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[score,embed,test]'
-	$(SCORE)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
-	rm -rf build
+	$(SCORE)/bin/python $(call LOCKED,build)
+	$(call CPU_TORCH,$(SCORE))
+	$(SCORE)/bin/python $(call LOCKED,core score embed test) || \
+		$(SCORE)/bin/python $(call LOCKED,core score embed test cuda)  # where the registry serves torch's CUDA build, which needs more
 	@touch $@
 
 $(TRAIN)/.ready:
 	rm -rf $(TRAIN)
 	$(PYTHON) -m venv $(TRAIN)
-	$(TRAIN)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[train,test]'
+	$(TRAIN)/bin/python $(call LOCKED,build)
+	$(call CPU_TORCH,$(TRAIN))
+	$(TRAIN)/bin/python $(call LOCKED,core train test) || \
+		$(TRAIN)/bin/python $(call LOCKED,core train test cuda)  # where the registry serves torch's CUDA build, which needs more
 	$(TRAIN)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/no-deps.txt
-	$(TRAIN)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
-	rm -rf build
 	@touch $@
 
 $(LOADERS)/.ready:  # LLaMA-Factory and verl without what they need of a GPU; torchaudio without its compiled part, which is built for CUDA only
@@ -63,12 +80,20 @@ $(VERIFIERS)/.ready:
 	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/verifiers/requirements.txt
 	@touch $@
 
-test-train: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready $(VERIFIERS)/.ready  ## TRL, Axolotl, LLaMA-Factory, verl and verifiers on exported data sets, small models, CPU; environments of their own
-	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+test-train: .venv/.ready $(TRAIN)/.ready  ## TRL, transformers and the masks' proof on exported data sets, small models, CPU; an environment of its own
+	$(call THIS_IN,$(TRAIN))
+	$(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+	$(TRAIN)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
+
+test-loaders: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready  ## Axolotl, LLaMA-Factory and verl read what is exported, in an environment of theirs
+	$(call THIS_IN,$(TRAIN))
+	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TRAIN)/bin/python -m pytest -m slow tests/trainers
+
+test-verifiers: .venv/.ready $(VERIFIERS)/.ready  ## environments as verifiers loads them, in an environment of its own
 	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers
 
 test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings with torch in an environment of its own
-	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m slow
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 2 --dist loadscope
 	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
 chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
@@ -77,12 +102,15 @@ chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, 
 $(RAY)/.ready:
 	rm -rf $(RAY)
 	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt '.[ray,s3,test]' 'moto[server]'
-	$(RAY)/bin/python -m pip uninstall -q -y synth-trajectories  # its dependencies stay; the checkout itself is what is tested
-	rm -rf build
+	$(RAY)/bin/python $(call LOCKED,build)
+	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test)  # the checkout itself is what is tested
 	@touch $@
 
+nightly: test-loaders test-verifiers chaos  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests
+	$(BIN)/python -m pytest -m nightly
+
 ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two nodes, one of them killed, and runs that share only a bucket of a local S3 server
+	$(call THIS_IN,$(RAY))
 	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/leases tests/synth/hub/test_from_object_storage.py
 
 $(VLLM)/.ready:
@@ -100,6 +128,23 @@ lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
+	$(BIN)/python -m benchmarks.house --check
+
+lock:  ## the locks and constraints.txt anew, from pyproject.toml; needs uv (UV=...), and torch's CPU builds in a folder (WHEELS=...)
+	$(PYTHON) supply/lock.py $(or $(UV),uv) $(WHEELS)
+
+licences: .venv/.ready $(SBOM)/.ready  ## the licences of every package of every lock; fails where one has none, or one that supply/licences.yaml does not allow
+	$(BIN)/python -m supply.licences --report supply/licences.csv $(SBOM)/bin/python
+
+$(SBOM)/.ready:
+	rm -rf $(SBOM)
+	$(PYTHON) -m venv $(SBOM)
+	$(SBOM)/bin/python $(call LOCKED,sbom)
+	@touch $@
+
+sbom: .venv/.ready $(SBOM)/.ready  ## what .venv holds as CycloneDX JSON in sbom.json, its licences looked at; ENVIRONMENT=... for another
+	$(SBOM)/bin/cyclonedx-py environment --pyproject pyproject.toml --of JSON --output-reproducible -o sbom.json $(or $(ENVIRONMENT),.venv)/bin/python
+	$(BIN)/python -m supply.licences --bill sbom.json
 
 bench: .venv/.ready  ## every measured claim of docs/performance.md
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,1 @@
+"""What this project is built from: lock files with hashes, licences, a bill of materials."""
