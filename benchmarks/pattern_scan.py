@@ -21,7 +21,7 @@ from synth.scan.finder import Finder
 from synth.scan.pattern_set import PatternSet
 from synth.scan.places import texts
 from synth.scan.redaction import Scan
-from synth.scan.rules import rules
+from synth.scan.rules import CREDENTIAL, rules
 from synth.scan.unescaped import blobs, layers
 
 SCANNED = ("tau1", "tau1_retail", "tau2_retail_multi")
@@ -114,7 +114,10 @@ def measure(most: int | None = None, values: int = 30, rounds: int = 5) -> Repor
         figures += [
             Figure("filter `secrets`, all kinds and escapes", rate, "trajectories/s"),
             Figure("real trajectories with a finding", 100 * sum(files.values()) / len(everything), "%"),
-            Figure("of them with a secret", sum(kinds[rule.kind] for rule in rules() if rule.group == "secrets")),
+            Figure(
+                "of them with a secret",
+                sum(kinds[kind] for kind in {CREDENTIAL, *(rule.kind for rule in rules() if rule.group == "secrets")}),
+            ),
         ]
     return Report(
         "Pattern scans",

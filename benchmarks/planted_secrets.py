@@ -1,11 +1,27 @@
-"""Secrets and personal data of every kind that is looked for, drawn at random, and the wrappings in which transcripts hold them."""
+"""Secrets and personal data drawn at random, and the wrappings in which transcripts hold them; what is found of them, and false alarms.
+
+Run: `python -m benchmarks.planted_secrets` (false alarms on trajectories need ../shared/data)
+"""
 
 import base64
 import json
 import string
+import sys
+import sysconfig
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from random import Random
 from urllib.parse import quote
+
+from benchmarks.figures import Figure, Report, Target, shown
+from benchmarks.machine import CpuOfOthers
+from benchmarks.planted_contexts import families, planted_in_context
+from benchmarks.real_trajectories import DATA, folders, real
+from synth.binomial import clopper_pearson
+from synth.scan.finder import Finder
+from synth.scan.places import texts
+from synth.scan.unescaped import layers
 
 _WORD = string.ascii_letters + string.digits
 _LOWER = string.ascii_lowercase + string.digits
@@ -121,3 +137,87 @@ def planted(seed: int, values: int = 1) -> Iterator[tuple[str, str, str, str]]:
             for _ in range(values):
                 value = draw(rng)
                 yield kind, wrapping, essence(kind, value), wrap(value)
+
+
+def left_of(finder: Finder, text: str, secret: str) -> bool:
+    """Whether what remains of a text without its findings still holds eight characters of the secret in a row, in any reading."""
+    clean = list(text)
+    for span in reversed(finder.found(text)):
+        clean[span.start : span.end] = "\0"
+    shortest = min(8, len(secret))
+    pieces = {secret[at : at + shortest] for at in range(len(secret) - shortest + 1)}
+    return any(piece in layer.text for layer in layers("".join(clean)) for piece in pieces)
+
+
+def recall(finder: Finder, seed: int, each: int = 10) -> tuple[dict[str, int], int]:
+    """How many of each family were found, and how many of each were planted."""
+    found = dict.fromkeys(families(), 0)
+    for family, _, secret, text in planted_in_context(seed, each):
+        found[family] += not left_of(finder, text, secret)
+    return found, each
+
+
+def harmless(seed: int, count: int = 400) -> Iterator[tuple[str, str]]:
+    """(source, text) of what only looks like a secret: digests, UUIDs, floats, pictures, numbers, code."""
+    rng = Random(seed)
+    for _ in range(count):
+        digest = _of(_HEX, rng, rng.choice((32, 40, 64, 128)))
+        uuid = "-".join(_of(_HEX, rng, length) for length in (8, 4, 4, 4, 12))
+        number = rng.random() * 10 ** rng.randint(-3, 6)
+        yield "digests", f"commit {digest}\nsha256:{_of(_HEX, rng, 64)}\n{digest}  archive.tar.gz\n--hash=sha256:{digest}"
+        yield "subresource integrity", f'"integrity": "sha512-{_of(_WORD + "+/", rng, 86)}==", "resolved": "https://registry.example/a.tgz"'
+        yield "UUIDs", f'{{"id": "{uuid}", "request_id": "{uuid}"}} {uuid}'
+        yield "floats", f"loss {number!r} accuracy 0.{_of('12345', rng, 16)} [{rng.gauss(0, 1)!r}, {rng.uniform(-1, 1) * 1e12!r}]"
+        yield "pictures", f"![p](data:image/png;base64,{base64.b64encode(rng.randbytes(600)).decode()})"
+        yield (
+            "numbers",
+            f"order #W{_of(string.digits, rng, 7)}, ISBN 978-3-16-{_of(string.digits, rng, 6)}-0, at {rng.randint(10**9, 2 * 10**9)}",
+        )
+
+
+def false_alarms(finder: Finder) -> Iterator[tuple[str, int, Counter[str]]]:
+    """(source, texts, findings of secrets by kind): what was drawn, real trajectories, the standard library, this repository."""
+    found: dict[str, Counter[str]] = {}
+    counts: Counter[str] = Counter()
+    library = Path(sysconfig.get_paths()["stdlib"])
+    files = [
+        ("standard library", path) for path in sorted(library.rglob("*.py")) if not {"site-packages", "test", "tests"} & set(path.parts)
+    ]
+    sources = [*harmless(3), *((source, path.read_text(encoding="utf-8", errors="replace")) for source, path in files)]
+    if DATA.is_dir():
+        sources += [("real trajectories, texts", text) for one in real(folders()) for _, text in texts(one)]
+    for source, text in sources:
+        counts[source] += 1
+        found.setdefault(source, Counter()).update(span.kind for span in finder.found(text))
+    yield from ((source, counts[source], kinds) for source, kinds in found.items())
+
+
+def measure(seed: int = 4, each: int = 10) -> Report:
+    """Recall in context by family, and findings where nothing was planted."""
+    finder = Finder()
+    found, of = recall(finder, seed, each)
+    print(f"| family | found of {of} |\n|---|---|")
+    for family, times in found.items():
+        print(f"| {family} | {times} |")
+    total, planted_count = sum(found.values()), of * len(found)
+    low, high = clopper_pearson(total, planted_count)
+    figures = [
+        Figure("families", len(found)),
+        Figure("families with 9 of 10 or more", sum(times >= 0.9 * of for times in found.values()), "", Target("at least", len(found) - 1)),
+        Figure("planted", planted_count),
+        Figure("found", 100 * total / planted_count, "%"),
+        Figure("found, 95 % interval from", 100 * low, "%"),
+        Figure("found, 95 % interval to", 100 * high, "%"),
+    ]
+    for source, count, kinds in false_alarms(finder):
+        print(f"findings in {source} ({count:,} texts): {dict(kinds.most_common()) or 'none'}")
+        drawn = source not in ("standard library", "real trajectories, texts")
+        figures.append(
+            Figure(f"findings in {source}, per 1,000", 1000 * kinds.total() / count, "", Target("at most", 1) if drawn else None)
+        )
+    return Report("Planted secrets", tuple(figures), f"{each} of each family, each in the next of 8 or 10 contexts, seed {seed}.")
+
+
+if __name__ == "__main__":
+    others = CpuOfOthers()
+    sys.exit(shown(measure(), others))

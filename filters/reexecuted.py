@@ -2,9 +2,10 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, UnboundError
 from schemas.filter import Case, Filter
 from schemas.outcome import Fault
+from schemas.task import Task
 from schemas.verdict import Verdict
 from synth.boundary import FaultError, crossing
 from synth.branching import Replayed, replay
@@ -21,26 +22,31 @@ class ReexecutedConfig(BaseModel):
 async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
     """Drop where the world answers otherwise or its check decides otherwise; undefined where there is no world to ask.
 
-    A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the detail.
+    A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the detail. An environment that is not bound
+    here (`unbound`) is not opened, whatever the task says of it.
     """
     trajectory, task = case.trajectory, case.task
     imported = trajectory.synthesizer == "import"
     if task is None or (imported and task.check is None):
         return Verdict(None, "no_world" if task is None else "no_check")
     try:
-        env = case.open_env(task.env, task.env_config)
+        return _verdict(await _replayed(case, task, config))
+    except FaultError as error:
+        return Verdict(None, "fault", detail={"fault": error.fault, "message": error.detail})
+    except UnboundError as error:
+        return Verdict(None, "unbound", detail={"message": str(error)})
     except ConfigError:
         if imported:  # it was played where its world is
             return Verdict(None, "no_world")
         raise
+
+
+async def _replayed(case: Case, task: Task, config: ReexecutedConfig) -> Replayed:
+    env = case.open_env(task.env, task.env_config)
     try:
-        try:
-            replayed = await crossing(Fault.ENVIRONMENT, "re-execution", lambda: replay(env, task, trajectory), config.timeout_s)
-        finally:
-            await crossing(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
-    except FaultError as error:
-        return Verdict(None, "fault", detail={"fault": error.fault, "message": error.detail})
-    return _verdict(replayed)
+        return await crossing(Fault.ENVIRONMENT, "re-execution", lambda: replay(env, task, case.trajectory), config.timeout_s)
+    finally:
+        await crossing(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
 
 
 def _verdict(replayed: Replayed) -> Verdict:
@@ -52,4 +58,4 @@ def _verdict(replayed: Replayed) -> Verdict:
     return Verdict(False, reason, detail={"turn": difference.turn, "what": difference.what})
 
 
-FILTER = Filter(ReexecutedConfig, reexecuted)
+FILTER = Filter(ReexecutedConfig, reexecuted, opens=True)

@@ -7,6 +7,7 @@ FILTERS: dict[str, str] = {
     "rubric": "filters.rubric.filter:FILTER",
     "leaks": "filters.leaks:FILTER",
     "secrets": "filters.secrets:FILTER",
+    "control_tokens": "filters.control_tokens:FILTER",
     "rank_surprisal": "filters.rank_surprisal.within_task:FILTER",
     "provenance": "filters.provenance:FILTER",
     "signals": "filters.signals.signals:FILTER",

@@ -62,4 +62,4 @@ async def secrets(case: Case, config: SecretsConfig) -> Verdict:
     return Verdict(True, REDACTED, measured.value, {"findings": findings})
 
 
-FILTER = Filter(SecretsConfig, secrets, measure=measure, measured=("find", "ignore", "allow", "patterns"), version=1)
+FILTER = Filter(SecretsConfig, secrets, measure=measure, measured=("find", "ignore", "allow", "patterns"), version=2)

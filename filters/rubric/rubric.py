@@ -4,11 +4,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.errors import ConfigError
 from schemas.settings_error import explain
+from schemas.strict_settings import strictly
+from schemas.yaml_text import read_yaml
 
 Answer = str | int
 SHIPPED = files("filters.rubric") / "shipped"
@@ -124,11 +125,8 @@ def read_rubric(name: str) -> Rubric:
             text = Path(name).read_text(encoding="utf-8")
         else:
             raise ConfigError(f"rubric {name!r} is not known; known: {', '.join(shipped())}, or the path of a .yaml file")
-        raw = yaml.safe_load(text)
-        return Rubric.model_validate(raw)
+        return strictly(Rubric, read_yaml(text, f"rubric {name}"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"rubric {name}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"rubric {name}: is no YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         raise ConfigError(f"rubric {name}: {explain(error, Rubric)}") from error

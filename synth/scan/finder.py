@@ -3,16 +3,22 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from schemas.errors import ConfigError
+from synth.scan.forms import FORMS, sweep_of, values
 from synth.scan.pattern_set import PatternSet
-from synth.scan.rules import UNASKED, Rule, rules
+from synth.scan.rules import CREDENTIAL, UNASKED, Rule, rules
 from synth.scan.unescaped import Layer, blobs, layers
 
 GROUPS = ("secrets", "personal")
 _BLOB = "base64"
+_BLANK = re.compile(r"[xX]{8}|[*•]{4}")
+"""Stands in the place of a key in documents, after what its issuer begins it with."""
+_TOUCH_BEFORE = re.compile(r"[\w#/$€£]\Z|\w[._-]\Z", re.ASCII)
+_TOUCH_AFTER = re.compile(r"(?!\.0{1,2}(?![\w.]))(?:\w|[.:_-]\w|%)", re.ASCII)
 
 
 class Span(msgspec.Struct, frozen=True, order=True):
@@ -26,7 +32,30 @@ class Span(msgspec.Struct, frozen=True, order=True):
 
 def kinds() -> list[str]:
     """Every kind that is known, in order of the alphabet."""
-    return sorted({rule.kind for rule in rules()})
+    return sorted({rule.kind for rule in rules()} | {CREDENTIAL})
+
+
+Searches = tuple[Mapping[str, Rule], Mapping[str, re.Pattern[str]], Sequence[PatternSet]]
+
+
+@lru_cache(16)
+def _searches(find: tuple[str, ...], ignore: tuple[str, ...], patterns: tuple[tuple[str, str], ...]) -> Searches:
+    """Rules by name, what of a hit is the value, and the automata: these take a third of a second to build, and are shared.
+
+    Raises `ValueError` for a pattern that RE2 cannot search.
+    """
+    chosen = [rule for rule in rules() if rule.kind in find or (rule.group in find and rule.kind not in UNASKED)]
+    chosen = [rule for rule in chosen if rule.kind not in ignore and rule.group not in ignore]
+    chosen += [Rule(kind, pattern) for kind, pattern in patterns]
+    named = {f"{rule.kind}#{at}": rule for at, rule in enumerate(chosen)}
+    inner = {name: re.compile(rule.value, re.ASCII) for name, rule in named.items() if rule.value is not None}
+    sweeps: dict[str, dict[str, str]] = {"issued": {}, "runs": {_BLOB: r"[A-Za-z0-9+/_-]{20,}"}}
+    for name, rule in named.items():
+        sweeps.setdefault(rule.sweep, {})[name] = rule.pattern
+    for name, pattern in FORMS.items() if _looked_for(CREDENTIAL, find, ignore) else ():
+        sweeps.setdefault(sweep_of(name), {})[name] = pattern
+    sets = [PatternSet(searched, open_repeats=sweep != "runs") for sweep, searched in sweeps.items() if searched]
+    return named, inner, sets
 
 
 class Finder:
@@ -45,57 +74,82 @@ class Finder:
         unknown = sorted({*find, *ignore} - {*GROUPS, *kinds()})
         if unknown:
             raise ConfigError(f"{unknown[0]!r} is no kind of secret or personal data; known: {', '.join([*GROUPS, *kinds()])}")
-        chosen = [rule for rule in rules() if rule.kind in find or (rule.group in find and rule.kind not in UNASKED)]
-        chosen = [rule for rule in chosen if rule.kind not in ignore and rule.group not in ignore]
-        chosen += [Rule(kind, "secrets", pattern) for kind, pattern in (patterns or {}).items()]
-        self._rules = {f"{rule.kind}#{at}": rule for at, rule in enumerate(chosen)}
-        self._inner = {name: re.compile(rule.value, re.ASCII) for name, rule in self._rules.items() if rule.value is not None}
         try:
             self._allowed = PatternSet({f"allow[{at}]": pattern for at, pattern in enumerate(allow)})
-            self._set = PatternSet({**{name: rule.pattern for name, rule in self._rules.items()}, _BLOB: r"[A-Za-z0-9+/_-]{20,}"})
+            self._rules, self._inner, self._sets = _searches(tuple(find), tuple(ignore), tuple((patterns or {}).items()))
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
     def found(self, text: str) -> list[Span]:
         """What stands in a text, in order, not overlapping; of findings that overlap, the kind of the first and longest."""
         readings = list(layers(text))
-        spans = sorted(self._all(readings, inner=False), key=lambda span: (span.start, -span.end))
+        spans = sorted(self._all(readings, inner=False), key=lambda span: (span.start, span.kind == CREDENTIAL, -span.end))
         merged: list[Span] = []
         for span in (_whole(span, readings[-1]) for span in spans):
             if merged and span.start < merged[-1].end:
                 last = merged[-1]
-                merged[-1] = msgspec.structs.replace(last, end=max(last.end, span.end))
+                named = (
+                    last.kind == CREDENTIAL != span.kind
+                    and span.end == last.end
+                    and 5 * (span.end - span.start) >= 4 * (last.end - last.start)
+                )
+                merged[-1] = span if named else msgspec.structs.replace(last, end=max(last.end, span.end))
             else:
                 merged.append(span)
         return merged
 
     def _all(self, readings: Sequence[Layer], *, inner: bool) -> Iterator[Span]:
         for layer in readings:
-            hits = self._set.hits(layer.text)
-            if not hits:
-                continue
-            if hits != (_BLOB,):
-                yield from self._of(layer)
-            if _BLOB in hits and not inner:
+            blob = False
+            for searched in self._sets:
+                hits = searched.candidates(layer.text)
+                blob = blob or _BLOB in hits
+                if hits and hits != (_BLOB,):
+                    yield from self._of(searched, layer, [name for name in hits if name != _BLOB])
+            if blob and not inner:
                 for start, end, plain in blobs(layer):
                     hidden = next(self._all(list(layers(plain)), inner=True), None)
                     if hidden is not None:
                         yield Span(start, end, hidden.kind, hidden.value)
 
-    def _of(self, layer: Layer) -> Iterator[Span]:
-        for name, places in self._set.spans(layer.text).items():
-            if name == _BLOB:
+    def _of(self, searched: PatternSet, layer: Layer, names: Sequence[str]) -> Iterator[Span]:
+        for name, places in searched.spans(layer.text, names).items():
+            for match in places:
+                for start, end in self._values(name, layer.text, *match):
+                    value = layer.text[start:end]
+                    if not self._allowed.hits(value):
+                        yield Span(*layer.origin(start, end), self._kind(name), value)
+
+    def _kind(self, name: str) -> str:
+        return CREDENTIAL if name in FORMS else self._rules[name].kind
+
+    def _values(self, name: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where values stand in what a pattern matched, as far as they pass the rule's test."""
+        if name in FORMS:
+            yield from values(name, text, start, end)
+            return
+        rule = self._rules[name]
+        inner = self._inner.get(name)
+        parts = [(start, end)] if inner is None else [(start + at, start + to) for at, to in _spans(inner, text[start:end])]
+        for first, last in parts:
+            if last - first <= 200 and _BLANK.search(text, first, last):
                 continue
-            rule = self._rules[name]
-            for start, end in places:
-                if name in self._inner:
-                    part = self._inner[name].search(layer.text[start:end])
-                    if part is None:
-                        continue
-                    start, end = start + part.start(), start + part.end()
-                value = layer.text[start:end]
-                if (rule.valid is None or rule.valid(value)) and not self._allowed.hits(value):
-                    yield Span(*layer.origin(start, end), rule.kind, value)
+            if (rule.valid is None or rule.valid(text[first:last])) and not (rule.alone and _touched(text, first, last)):
+                yield first, last
+
+
+def _spans(pattern: "re.Pattern[str]", text: str) -> list[tuple[int, int]]:
+    return [match.span(match.lastindex or 0) for match in pattern.finditer(text)]
+
+
+def _looked_for(kind: str, find: Sequence[str], ignore: Sequence[str]) -> bool:
+    return ("secrets" in find or kind in find) and kind not in ignore and "secrets" not in ignore
+
+
+def _touched(text: str, start: int, end: int) -> bool:
+    """Whether what stands beside a number makes it a part of something longer: a decimal, an identifier, another number."""
+    before, after = _TOUCH_BEFORE.search(text[max(0, start - 2) : start]), _TOUCH_AFTER.match(text[end : end + 5])
+    return before is not None or after is not None
 
 
 def _whole(span: Span, deepest: Layer) -> Span:

@@ -1,19 +1,28 @@
 """Every text of a trajectory that a person may read or a trainer be given, by the name of its place."""
 
+import re
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from schemas.check import CheckResult
+from schemas.errors import RowError
 from schemas.trajectory import Observation, ToolCall, ToolSchema, Trajectory, Turn
+from synth.scan.labels import labels, with_labels
 
 T = TypeVar("T")
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 Change = Callable[[str, str], str]
 """(place, text) -> what shall stand there."""
+IDENTIFIERS = ("trajectory_id", "slot_id", "task_id", "parent_id", "content_hash", "env", "synthesizer")
+"""What rows are found by; they are looked through, and cannot be changed."""
+_OURS = re.compile(r"[0-9a-f]{24}|[0-9a-f]{32}|[a-z_]{1,40}")
+"""Ids and names as synth itself gives them: hashes, and words."""
 _TOOLS = msgspec.json.Decoder(tuple[ToolSchema, ...])
 _CHECK = msgspec.json.Decoder(CheckResult)
+_OPEN = msgspec.json.Decoder(dict[str, Any])
+_LABELS = msgspec.json.Decoder(list[str])
 
 
 def texts(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
@@ -32,8 +41,10 @@ def with_texts(trajectory: Trajectory, change: Change) -> Trajectory:
     """The trajectory with every text changed; the same object where nothing was.
 
     Places: system, tools, opening.I, turn.N.{content,thought,raw}, turn.N.call.I.{name,arguments}, turn.N.observation.I (with .scripted,
-    .planted, .turned_down.J for what no agent was shown), guidance, fault, check. Turns are numbered by their place. Token ids and
-    log-probabilities of a changed trajectory are left out: they say what the texts no longer do.
+    .planted, .turned_down.J for what no agent was shown), guidance, fault, check, sampling, labels (a list of all short names and ids of
+    others: `synth.scan.labels`), id.NAME. Turns are numbered by their place. Token ids and log-probabilities of a changed trajectory are
+    left out: they say what the texts no longer do. Raises `RowError` where an id would be changed, or a value becomes one that its type
+    does not hold.
     """
     turns = tuple(_turn(f"turn.{at}", turn, change) for at, turn in enumerate(trajectory.turns))
     changed = _replaced(
@@ -44,14 +55,35 @@ def with_texts(trajectory: Trajectory, change: Change) -> Trajectory:
         turns=_each(turns, trajectory.turns),
         guidance=_text("guidance", trajectory.guidance, change),
         fault_detail=_text("fault", trajectory.fault_detail, change),
-        check_result=None
-        if trajectory.check_result is None
-        else _json("check", trajectory.check_result, change, lambda blob: _CHECK.decode(blob)),
+        check_result=None if trajectory.check_result is None else _json("check", trajectory.check_result, change, _CHECK.decode),
+        sampling=_json("sampling", trajectory.sampling, change, _OPEN.decode) if trajectory.sampling else trajectory.sampling,
     )
+    changed = _relabelled(changed, trajectory, change)
+    _keep_identifiers(trajectory, change)
     if changed is trajectory:
         return trajectory
     bare = tuple(_replaced(t, prompt_token_ids=None, completion_token_ids=None, logprobs=None) for t in changed.turns)
     return _replaced(changed, turns=_each(bare, changed.turns))
+
+
+def _relabelled(changed: Trajectory, given: Trajectory, change: Change) -> Trajectory:
+    """All labels are one text, so that one value is changed into one wherever it stands: calls keep their answers."""
+    known = labels(given)
+    if not known:
+        return changed
+    told = _json("labels", known, change, _LABELS.decode)
+    if told is known:
+        return changed
+    if len(set(told)) < len(known):
+        raise RowError("labels_collide", f"trajectory {given.trajectory_id}: two of its names would become one", "labels")
+    return with_labels(changed, dict(zip(known, told, strict=True)))
+
+
+def _keep_identifiers(trajectory: Trajectory, change: Change) -> None:
+    for name in IDENTIFIERS:
+        value = getattr(trajectory, name)
+        if value and not _OURS.fullmatch(value) and change(f"id.{name}", value) != value:
+            raise RowError("secret_in_identifier", f"its {name} holds what may not leave, and cannot be changed", f"id.{name}")
 
 
 def _turn(place: str, turn: Turn, change: Change) -> Turn:
@@ -88,10 +120,17 @@ def _text(place: str, text: str | None, change: Change) -> str | None:
     return change(place, text) if text else text
 
 
-def _json(place: str, value: T, change: Change, read: Callable[[bytes], T]) -> T:
+def _json(place: str, value: T, change: Change, read: Callable[[bytes], Any]) -> T:
+    """Raises `RowError` where the changed text is no value of the same type."""
     text = msgspec.json.encode(value).decode()
     changed = change(place, text)
-    return value if changed == text else read(changed.encode())
+    if changed == text:
+        return value
+    try:
+        found: T = read(changed.encode())
+    except msgspec.MsgspecError as error:
+        raise RowError("unlawful_redaction", f"what is taken out of {place} leaves no value of its type: {error}", place) from error
+    return found
 
 
 def _each(changed: tuple[T, ...], given: tuple[T, ...]) -> tuple[T, ...]:

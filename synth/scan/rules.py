@@ -1,31 +1,96 @@
 """What is looked for: kinds of secrets and of personal data, each by a pattern that RE2 can search and a test of what it found.
 
-Tokens of services are those of detect-secrets (Apache-2.0) where its pattern is the token itself; the patterns without a library are
-prefixes that their issuers publish.
+The patterns stand in secrets.yaml and the two files beside it. Tokens of some services are those of detect-secrets (Apache-2.0) where its
+pattern is the token itself.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
-from synth.scan.checksums import is_address, is_card, is_iban, is_phone, is_public_ip, is_random, is_social_security_number
+from synth.scan import checksums, credentials, told_values
+from synth.scan.randomness import is_placeholder, is_random
+from synth.scan.unnamed import is_drawn
 
 Group = Literal["secrets", "personal"]
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A kind, its group, a pattern, the part of a match that is the value (None = all of it), and whether the value counts."""
+    """A kind, its group, a pattern, the part of a match that is the value (None = all of it), and whether the value counts.
+
+    A value that must stand `alone` touches no letter and no digit, not even across a point or a hyphen.
+    """
 
     kind: str
-    group: Group
     pattern: str
+    group: Group = "secrets"
     value: str | None = None
-    valid: Callable[[str], bool] | None = None
+    test: str | None = None
+    alone: bool = False
+    sweep: str = "issued"
+    """Patterns of one sweep are searched in one pass; all in one pass would have too many states. `runs` counts repeats."""
 
+    @property
+    def valid(self) -> Callable[[str], bool] | None:
+        return None if self.test is None else TESTS[self.test]
+
+
+TESTS: Mapping[str, Callable[[str], bool]] = {
+    "address": checksums.is_address,
+    "authorizing": credentials.is_authorizing,
+    "bare_aws_secret": credentials.is_bare_aws_secret,
+    "card": checksums.is_card,
+    "community": credentials.is_community,
+    "cookie": credentials.is_cookie_value,
+    "device_password": credentials.is_device_password,
+    "digits": lambda text: any(char.isdigit() for char in text) and not is_placeholder(text),
+    "beside_user": told_values.is_beside_user,
+    "drawn_code": told_values.is_drawn_code,
+    "key_bytes": told_values.is_key_bytes,
+    "nine_digits": told_values.is_nine_digits,
+    "stored_value": told_values.is_stored_value,
+    "capitals": told_values.is_capitals,
+    "chosen_pin": told_values.is_chosen_pin,
+    "code_of_groups": told_values.is_code_of_groups,
+    "drawn_strictly": is_drawn,
+    "drawn_words": told_values.is_drawn_words,
+    "encoded": credentials.is_encoded_login,
+    "four_groups": told_values.is_four_groups,
+    "given_words": credentials.is_given_words,
+    "grouped": credentials.is_grouped_key,
+    "wire": credentials.is_wire_password,
+    "drawn": lambda text: is_random(text, 16) and any(char.isdigit() for char in text),
+    "given": credentials.is_given,
+    "link_key": told_values.is_link_key,
+    "passed": told_values.is_passed,
+    "printed_key": told_values.is_printed_key,
+    "six_digits": told_values.is_six_digits,
+    "typed_password": told_values.is_typed_password,
+    "iban": checksums.is_iban,
+    "mixed": credentials.is_mixed,
+    "mixed_password": credentials.is_mixed_password,
+    "password": credentials.is_password,
+    "phone": checksums.is_phone,
+    "phrase": credentials.is_phrase,
+    "present": lambda text: not is_placeholder(text),
+    "public_ip": checksums.is_public_ip,
+    "random": is_random,
+    "slashed_password": lambda text: "/" in text and credentials.is_mixed_password(text),
+    "social_security_number": checksums.is_social_security_number,
+    "shown_value": credentials.is_shown_value,
+    "signed_key": credentials.is_signed_key,
+    "told_beside_user": credentials.is_told_beside_user,
+    "told_password": credentials.is_told_password,
+    "url_password": credentials.is_url_password,
+    "user_and_password": credentials.is_user_and_password,
+    "words": credentials.is_seed_phrase,
+}
+"""The names that secrets.yaml gives to tests of values."""
 
 _OF_DETECT_SECRETS = {
     "aws_access_key": ("aws", "AWSKeyDetector", 1),
@@ -47,77 +112,29 @@ _OF_DETECT_SECRETS = {
 _LARGE = re.compile(r"\{(\d+),\d{4,}\}")
 """More than 1,000 of something is too many for RE2; what follows the pattern takes in the rest anyway."""
 _CASELESS = ("slack_token",)
-
-_BODY = r"(?:[\sA-Za-z0-9+/=\\:,.]|-[A-Za-z0-9])*"
-_VALUE = r"[^\s\"',;<>(){}\[\]\\]{8,200}"
-
-OWN: tuple[Rule, ...] = (
-    Rule(
-        "private_key",
-        "secrets",
-        rf"-----BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----{_BODY}(?:-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----)?",
-    ),
-    Rule("jwt", "secrets", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
-    Rule("anthropic_key", "secrets", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-    Rule("api_key", "secrets", r"\bsk-[A-Za-z0-9_-]{20,}", valid=is_random),
-    Rule("hugging_face_token", "secrets", r"\bhf_[A-Za-z0-9]{30,}"),
-    Rule("google_api_key", "secrets", r"\bAIza[0-9A-Za-z_-]{35}"),
-    Rule("google_oauth", "secrets", r"\b(?:GOCSPX-[0-9A-Za-z_-]{28}|ya29\.[0-9A-Za-z_-]{20,})"),
-    Rule("github_token", "secrets", r"\bgithub_pat_[0-9A-Za-z_]{50,}"),
-    Rule("slack_token", "secrets", r"\b(?:xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]+|xoxe\.?[a-z-]*-[A-Za-z0-9-]{20,})"),
-    Rule("npm_token", "secrets", r"\bnpm_[A-Za-z0-9]{36}"),
-    Rule("digitalocean_token", "secrets", r"\bdo[opr]_v1_[a-f0-9]{64}"),
-    Rule("databricks_token", "secrets", r"\bdapi[a-f0-9]{32}"),
-    Rule("groq_key", "secrets", r"\bgsk_[A-Za-z0-9]{40,}"),
-    Rule("xai_key", "secrets", r"\bxai-[A-Za-z0-9]{60,}"),
-    Rule("replicate_token", "secrets", r"\br8_[A-Za-z0-9]{30,}"),
-    Rule("shopify_token", "secrets", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    Rule("stripe_key", "secrets", r"\bwhsec_[A-Za-z0-9]{32,}"),
-    Rule("vault_token", "secrets", r"\bhvs\.[A-Za-z0-9_-]{24,}"),
-    Rule(
-        "url_password",
-        "secrets",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>{}\\]{1,80}:[^\s/@\"'<>{}\\]{3,80}@",
-        r"(?<=:)[^:]+(?=@\Z)",
-    ),
-    Rule("bearer_token", "secrets", r"(?i)\bbearer\s{1,3}[a-z0-9._~+/-]{20,}=*", r"\S+\Z", is_random),
-    Rule(
-        "credential",
-        "secrets",
-        r"(?i)(?:api[_-]?key|access[_-]?key|secret(?:[_-]?key)?|auth[_-]?token|access[_-]?token|passw(?:or)?d|pwd)"
-        rf"\\?[\"']?\s{{0,3}}(?::|=>?)\s{{0,3}}\\?[\"']?{_VALUE}",
-        rf"{_VALUE}\Z",
-        is_random,
-    ),
-    Rule("email", "personal", r"(?i)\b[a-z0-9][a-z0-9._%+-]{0,63}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b", valid=is_address),
-    Rule(
-        "phone",
-        "personal",
-        r"(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\)[ .-]?|\b\d{3}[ .-])\d{3}[ .-]\d{4}\b|\+\d{1,3}(?:[ .()-]{0,2}\d{2,5}){2,5}\b",
-        valid=is_phone,
-    ),
-    Rule(
-        "card_number",
-        "personal",
-        r"\b(?:\d{13,19}|\d{4}(?:[ -]\d{4}){2,3}(?:[ -]\d{1,4})?|\d{4}[ -]\d{6}[ -]\d{4,5})\b",
-        valid=is_card,
-    ),
-    Rule("iban", "personal", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", valid=is_iban),
-    Rule("social_security_number", "personal", r"\b\d{3}-\d{2}-\d{4}\b", valid=is_social_security_number),
-    Rule("ip_address", "personal", r"\b(?:\d{1,3}\.){3}\d{1,3}\b", valid=is_public_ip),
-)
+CREDENTIAL = "credential"
+"""The kind of what only its name, or a sentence about it, makes a secret (`synth.scan.labelled`)."""
 UNASKED = frozenset({"ip_address"})
 """Looked for only where it is named: version numbers look the same."""
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """All of them; imports detect-secrets."""
+    """All of them; imports detect-secrets. Raises `ValueError` where secrets.yaml names a test that there is not."""
     found = []
     for kind, (module, name, count) in _OF_DETECT_SECRETS.items():
         patterns = getattr(import_module(f"detect_secrets.plugins.{module}"), name).denylist
         for pattern in list(patterns)[:count]:
             whole = _LARGE.sub(r"{\1,}", pattern.pattern.replace(r"(?!\w)", ""))
             flag = "(?i)" if kind in _CASELESS else ""
-            found.append(Rule(kind, "secrets", rf"{flag}(?:{whole})[A-Za-z0-9_-]*"))
-    return (*found, *OWN)
+            found.append(Rule(kind, rf"{flag}(?:{whole})[A-Za-z0-9_-]*"))
+    own = [*_read("secrets.yaml"), *_read("placed_secrets.yaml", "placed"), *_read("told_secrets.yaml", "told")]
+    unknown = [rule.test for rule in own if rule.test not in (None, *TESTS)]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no test of a value; known: {', '.join(TESTS)}")
+    return (*found, *own)
+
+
+def _read(name: str, sweep: str | None = None) -> list[Rule]:
+    found = msgspec.yaml.decode((files("synth.scan") / name).read_bytes(), type=tuple[Rule, ...])
+    return [rule if sweep is None else msgspec.structs.replace(rule, sweep=sweep) for rule in found]

@@ -10,7 +10,12 @@ import msgspec
 
 DEEPEST = 3
 """JSON in JSON in JSON; each level is undone once."""
-_ESCAPE = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|(["'\\/bfnrt]))|%([0-9A-Fa-f]{2})""")
+_ESCAPE = re.compile(
+    r"""\\(?:u([0-9a-fA-F]{4})|(["'\\/bfnrt]))|%([0-9A-Fa-f]{2})|&(?:\#(\d{1,6})|\#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));"""
+    "|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
+)
+"""JSON's, URLs' and HTML's escapes, and characters without width, which nobody sees in the middle of a key."""
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _PRINTABLE = 0.95
@@ -32,7 +37,8 @@ def layers(text: str) -> Iterator[Layer]:
     layer = Layer(text)
     yield layer
     for _ in range(DEEPEST):
-        if ("\\" not in layer.text and "%" not in layer.text) or _ESCAPE.search(layer.text) is None:
+        text = layer.text
+        if ("\\" not in text and "%" not in text and "&" not in text and text.isascii()) or _ESCAPE.search(text) is None:
             return
         layer = _undone(layer)
         yield layer
@@ -63,8 +69,9 @@ def _undone(layer: Layer) -> Layer:
     end = 0
     for match in _ESCAPE.finditer(layer.text):
         pieces.append(layer.text[end : match.start()])
-        origins.extend(range(end, match.start() + 1))
-        pieces.append(_char(match))
+        said = _char(match)
+        origins.extend(range(end, match.start() + len(said)))
+        pieces.append(said)
         end = match.end()
     pieces.append(layer.text[end:])
     origins.extend(range(end, len(layer.text) + 1))
@@ -74,8 +81,14 @@ def _undone(layer: Layer) -> Layer:
 
 
 def _char(match: re.Match[str]) -> str:
-    code, plain, percent = match.groups()
+    """The character that an escape stands for, or nothing where it has no width."""
+    code, plain, percent, decimal, hexadecimal, entity = match.groups()
     if plain is not None:
         return _PLAIN.get(plain, plain)
-    number = int(code or percent, 16)
-    return chr(number) if number < 0x80 or (code is not None and not 0xD800 <= number < 0xE000) else "\ufffd"
+    if entity is not None:
+        return _ENTITIES[entity]
+    written = code or percent or hexadecimal
+    if written is None and decimal is None:
+        return ""
+    number = int(written, 16) if written is not None else int(decimal)
+    return chr(number) if number < 0x80 or (percent is None and number < 0x110000 and not 0xD800 <= number < 0xE000) else "\ufffd"
