@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from schemas.canonical import canonical_json
 from schemas.model import Message
 from schemas.trajectory import ToolCall
 
 MISSING = "call_id_missing"
+TWICE = "call_sent_twice"
 DUPLICATE = "call_id_duplicate"
 
 
@@ -27,13 +29,20 @@ def identified(calls: Sequence[ToolCall], turn: int, seen: set[str]) -> tuple[tu
     """The calls with an id each that nothing else in the conversation has, and the names of what had to be mended.
 
     Ids are kept as received where they can be; an empty one, or one that an earlier call has, becomes `call_{turn}_{i}`. Servers
-    that number from zero in every reply would else tie a tool's answer to the wrong turn's call.
+    that number from zero in every reply would else tie a tool's answer to the wrong turn's call. One call that is sent twice under one
+    id is one call.
     """
     seen = set(seen)
+    sent: set[tuple[str, str, bytes]] = set()
     kept: list[ToolCall] = []
     repairs: list[str] = []
     for i, call in enumerate(calls):
         call_id = call.call_id
+        meaning = (call_id, call.name, _meaning(call))
+        if call_id and meaning in sent:
+            repairs.append(TWICE)
+            continue
+        sent.add(meaning)
         if not call_id or call_id in seen:
             repairs.append(DUPLICATE if call_id else MISSING)
             call_id = f"call_{turn}_{i}"
@@ -43,3 +52,11 @@ def identified(calls: Sequence[ToolCall], turn: int, seen: set[str]) -> tuple[tu
         seen.add(call_id)
         kept.append(call)
     return tuple(kept), tuple(dict.fromkeys(repairs))
+
+
+def _meaning(call: ToolCall) -> bytes:
+    """The arguments, two spellings of one JSON object being the same; those that are none as they stand."""
+    try:
+        return canonical_json(call.parsed())
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return call.arguments.encode(errors="surrogatepass")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import aiohttp
 
+from synth.keys.remover import MARK, KeyRemover
 from synth.models.refusal import LONGEST_REPLY, TOO_LONG, refused
-from synth.models.secrets import KeyRemover
 from synth.models.server_error import ServerError
 from synth.models.settings import NO_KEY, ModelSettings, secret
 
@@ -30,7 +30,7 @@ class HTTPServer:
         self.url = url
         self._settings = settings
         self._now = now
-        self._remover = KeyRemover(secret(key))
+        self._remover = KeyRemover({MARK: secret(key)})
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "Authorization": f"Bearer {key or NO_KEY}"}
         self._sessions: dict[str, aiohttp.ClientSession] = {}
         self.connecting: Callable[[], None] = lambda: None
@@ -49,7 +49,8 @@ class HTTPServer:
             await self._sessions.popitem()[1].close()
 
     async def _requested(self, method: str, url: str, body: bytes | None, timeout_s: float) -> bytes:
-        """One try. The failure is raised outside the handlers: an error's context may hold the request, and with it the key."""
+        """One try. The failure is raised outside the handlers: an error's context may hold the request, and with it the key; so may the
+        words of aiohttp, which quote an answer that is no HTTP."""
         try:
             async with asyncio.timeout(timeout_s):
                 async with self._opened(method).request(method, url, data=body, headers=self._headers, allow_redirects=False) as answer:
@@ -67,7 +68,7 @@ class HTTPServer:
             failure = self.failed(f"no reply within {timeout_s:.3g} s", timeout=True)
         except (aiohttp.ClientError, OSError) as error:
             failure = self.failed(f"connection lost: {error or type(error).__name__}")
-        raise failure
+        raise failure.without_keys(self._remover.clean_text)
 
     def _opened(self, method: str) -> aiohttp.ClientSession:
         if method not in self._sessions:

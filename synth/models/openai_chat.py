@@ -6,6 +6,7 @@ installs aiohttp.
 """
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,9 +16,9 @@ import httpx2
 import openai
 
 from schemas.errors import ConfigError
+from synth.keys.remover import MARK, KeyRemover
 from synth.models.adaptive_limit import AdaptiveLimit
 from synth.models.refusal import LONGEST_REPLY, TOO_LONG, refused
-from synth.models.secrets import KeyRemover
 from synth.models.server_chat import Pacing, Post, Received, ServerChat
 from synth.models.server_error import ServerError
 from synth.models.settings import OPENAI_URL, ModelSettings, api_key, secret
@@ -34,7 +35,7 @@ class OpenAITransport:
         self._settings = settings
         self._pacing = pacing
         self._url = str(client.base_url).rstrip("/")
-        self._remover = KeyRemover(secret(client.api_key))
+        self._remover = KeyRemover({MARK: secret(client.api_key)})
         self._limit = AdaptiveLimit(settings.max_in_flight, where=self._where(), clock=pacing.clock)
 
     @property
@@ -43,19 +44,20 @@ class OpenAITransport:
         return self._limit.limit
 
     async def post(self, post: Post, timeout_s: float) -> Received:
-        """One try. The failure is raised outside the handlers: openai's errors hold the request, and with it the key."""
+        """One try. The failure is raised outside the handlers: openai's errors hold the request, and with it the key; so may the words of
+        aiohttp, which quote an answer that is no HTTP."""
         started = self._pacing.clock()
         try:
             async with asyncio.timeout(timeout_s):  # httpx's read timeout starts anew with every byte
                 response = await self._client.post(post.path, content=post.body, cast_to=httpx2.Response, options={"headers": _HEADERS})
-                self._limit.answered(self._pacing.clock() - started)
-                return Received(response.content)
+                if response.status_code == 200:
+                    self._limit.answered(self._pacing.clock() - started)
+                    return Received(response.content)
+                failure = self._refused(response)
         except TimeoutError:
             failure = self._failed(f"no reply within {timeout_s:.3g} s", timeout=True)
         except openai.APIStatusError as error:
-            answer = error.response
-            content = self._remover.clean(answer.content)
-            failure = refused(self._settings, self._where(), answer.status_code, answer.headers, content, self._pacing.now())
+            failure = self._refused(error.response)
         except openai.APIConnectionError as error:
             root = _root(error)
             what = "timeout" if _timed_out(root) else "connection lost"
@@ -65,11 +67,15 @@ class OpenAITransport:
         except (openai.OpenAIError, aiohttp.ClientError) as error:
             failure = self._failed(f"{type(error).__name__}: {_words(_root(error))}")
         self._limit.failed(failure)
-        raise failure
+        raise failure.without_keys(self._remover.clean_text)
 
     async def close(self) -> None:
         """Closes the connections."""
         await self._client.close()
+
+    def _refused(self, answer: httpx2.Response) -> ServerError:
+        content = self._remover.clean(answer.content)
+        return refused(self._settings, self._where(), answer.status_code, answer.headers, content, self._pacing.now())
 
     def _failed(self, what: str, *, timeout: bool = False, retryable: bool = True, turned_away: bool = False) -> ServerError:
         return ServerError(f"{self._where()}: {what}", retryable=retryable, timeout=timeout, turned_away=turned_away)
@@ -97,12 +103,18 @@ def open_model(
     except httpx2.InvalidURL as error:
         raise ConfigError(f"base_url: {error}; it looks like http://127.0.0.1:8000/v1") from error
     key, pacing = api_key(settings), Pacing(draw, sleep, clock, now)
+    logging.getLogger("aiohttp.internal").setLevel(logging.ERROR)  # its warnings quote cookies, in which a server may repeat the key
     client = openai.AsyncOpenAI(
         api_key=key,
         base_url=url,
         timeout=timeout,
         max_retries=0,
-        http_client=openai.DefaultAioHttpClient(timeout=timeout, limits=limits, event_hooks={"response": [_bounded]}),
+        http_client=openai.DefaultAioHttpClient(
+            timeout=timeout,
+            limits=limits,
+            follow_redirects=False,  # a conversation goes where the flow says, and nowhere else
+            event_hooks={"response": [_bounded]},
+        ),
     )
     return ServerChat(OpenAITransport(client, settings, pacing), settings, secret(key), pacing)
 

@@ -4,16 +4,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from schemas.model import Completion, Message, Sampling
 from schemas.trajectory import ToolSchema
+from synth.keys.remover import MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import Admission
 from synth.models.backoff import Backoff, with_retries
 from synth.models.chat_request import request_body
-from synth.models.reply import read_replies
+from synth.models.key_in_parts import joined_without_key, key_removed
+from synth.models.replayed import SeenReplies
+from synth.models.reply import read_replies, unusable
+from synth.models.reply_health import call_lost
 from synth.models.retry_budget import RetryBudget
-from synth.models.secrets import KEY_REMOVED, KeyRemover
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import with_recovered_calls
@@ -35,10 +39,12 @@ class Post(msgspec.Struct):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """The body of an answer, and the weights behind it where the transport knows them better than the answer."""
+    """The body of an answer, and the weights behind it where the transport knows them better than the answer; whether a key was taken
+    out of the body."""
 
     body: bytes
     weights_id: str | None = None
+    key_removed: bool = False
 
 
 class Transport(Protocol):
@@ -84,8 +90,9 @@ class ServerChat:
         self.spelled = spelled
         self._backoff = Backoff(max_retries=settings.max_retries, total_s=settings.total_timeout_s)
         self._budget = RetryBudget(pacing.clock)
-        self._remover = KeyRemover(key)
+        self._remover = KeyRemover({MARK: key})
         self._answered = False
+        self._seen = SeenReplies()
         self._gate = Admission(settings.max_in_flight, lambda: transport.room)
 
     @property
@@ -110,16 +117,20 @@ class ServerChat:
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
         def read(received: Received, latency_ms: float) -> tuple[Completion, ...]:
-            cleaned = self._remover.clean(received.body)
-            replies = read_replies(cleaned, messages, n=n, price=self._settings.price, latency_ms=latency_ms)
-            return tuple(self._finished(reply, received, cleaned is not received.body, messages, tools) for reply in replies)
+            replies = read_replies(received.body, messages, n=n, price=self._settings.price, latency_ms=latency_ms, seen=self._seen)
+            finished = tuple(self._finished(reply, received, messages, tools) for reply in replies)
+            lost = next((why for one in finished if (why := call_lost(one.finish_reason, len(one.tool_calls), len(tools)))), None)
+            if lost is not None:
+                raise unusable(received.body, lost)
+            return finished
 
         return await self.request("/chat/completions", body, messages, read)
 
     async def request(
         self, path: str, body: bytes, messages: Sequence[Message], read: Callable[[Received, float], T], *, beside: bool = False
     ) -> T:
-        """What `read` makes of the answer (with its latency in ms); an answer that it refuses by a `ServerError` is asked for again."""
+        """What `read` makes of the answer without the key (with its latency in ms); one that it refuses by a `ServerError` is asked for
+        again."""
         pacing, post, waited_s, refused = self._pacing, Post(path, body, messages, beside), 0.0, 0
 
         def working() -> float:
@@ -140,7 +151,8 @@ class ServerChat:
                     absent = error.after(refused)
                     absent.retryable = False
                     raise absent from error
-            answer = read(received, max(pacing.clock() - began - (lagged_s() - lagged), 0.0) * 1000)
+            latency_ms = max(pacing.clock() - began - (lagged_s() - lagged), 0.0) * 1000
+            answer = read(self._without_key(received), latency_ms)
             self._answered = True
             self._budget.answered()
             return answer
@@ -161,11 +173,13 @@ class ServerChat:
         """Whether nothing listened, and nothing has answered before."""
         return error.turned_away and error.status is None and not self._answered
 
-    def _finished(
-        self, reply: Completion, received: Received, cleaned: bool, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> Completion:
-        if cleaned:
-            reply = msgspec.structs.replace(reply, repairs=(*reply.repairs, KEY_REMOVED))
+    def _without_key(self, received: Received) -> Received:
+        body = self._remover.clean(received.body)
+        return received if body is received.body else replace(received, body=body, key_removed=True)
+
+    def _finished(self, reply: Completion, received: Received, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Completion:
+        """The reply as its reader gets it; texts are searched for the key whenever parts were put together."""
         if received.weights_id is not None:
-            reply = msgspec.structs.replace(reply, weights_id=received.weights_id)
-        return with_recovered_calls(reply, messages, tools) if tools else reply
+            reply = replace(reply, weights_id=received.weights_id)
+        joined = joined_without_key(key_removed(reply) if received.key_removed else reply, self._remover)
+        return joined_without_key(with_recovered_calls(joined, messages, tools), self._remover) if tools else joined

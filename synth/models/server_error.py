@@ -1,5 +1,7 @@
 """What a model's server answered instead of a reply."""
 
+from collections.abc import Callable
+
 from schemas.model import ModelError
 
 
@@ -27,8 +29,15 @@ class ServerError(ModelError):
 
     def after(self, tries: int) -> "ServerError":
         """The same failure, saying how often it was tried."""
+        return self._saying(f"{self}; gave up after {tries} {'try' if tries == 1 else 'tries'}")
+
+    def without_keys(self, clean: Callable[[str], str]) -> "ServerError":
+        """The same failure, with a mark where its words repeat a key: HTTP libraries quote what a server sent them."""
+        return self._saying(clean(str(self)))
+
+    def _saying(self, words: str) -> "ServerError":
         return ServerError(
-            f"{self}; gave up after {tries} {'try' if tries == 1 else 'tries'}",
+            words,
             retryable=self.retryable,
             timeout=self.timeout,
             context_overflow=self.context_overflow,

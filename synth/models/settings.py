@@ -12,7 +12,8 @@ from schemas.canonical import canonical_json
 from schemas.errors import ConfigError
 from schemas.model import Sampling
 from schemas.trajectory import Usage
-from synth.models.secrets import key_like, looks_like_key, names_a_variable, sendable
+from synth.keys.literals import key_like
+from synth.keys.looks import looks_like_key, names_a_variable, sendable
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
@@ -111,6 +112,9 @@ class ModelSettings(BaseModel):
         keys = list(key_like(self.extra_body))
         if keys:
             raise ConfigError(f"extra_body: {', '.join(keys)} holds a key, and would be stored with the run; use api_key_env")
+        shown = next(key_like({"server_args": self.server_args}), None)
+        if shown is not None:
+            raise ConfigError(f"{shown}: this looks like a key, and every user of the machine could read it; vLLM takes it as VLLM_API_KEY")
         try:
             canonical_json(self.extra_body)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:

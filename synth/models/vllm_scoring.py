@@ -1,8 +1,9 @@
 """The probability of a given chat under a model that vLLM serves: a rank and a log-probability for every token of its assistant turns."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -10,6 +11,8 @@ from schemas.model import Message, Scored, TokenScore
 from schemas.trajectory import TokenId, ToolSchema
 from synth.models.assistant_turns import TOO_LONG, Template, assistant_turns, known_template
 from synth.models.chat_request import encoded
+from synth.models.reply import ROUNDING
+from synth.models.reply_health import unfinished
 from synth.models.server_chat import Received, ServerChat
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
@@ -23,17 +26,20 @@ class _Tokens(msgspec.Struct):
 
 
 class _Score(msgspec.Struct):
-    logprob: float
-    rank: int
+    logprob: Annotated[float, msgspec.Meta(le=ROUNDING)]
+    rank: Annotated[int, msgspec.Meta(ge=1)]
     decoded_token: str | None = None
 
 
 class _Choice(msgspec.Struct):
     prompt_logprobs: list[dict[str, _Score] | None]
+    finish_reason: str | None = None
+    error: Any = None
 
 
 class _Scores(msgspec.Struct):
     choices: list[_Choice]
+    error: Any = None
 
 
 class VLLMScoring:
@@ -92,24 +98,47 @@ class VLLMScoring:
     async def _scored(self, tokens: Sequence[TokenId], messages: Sequence[Message]) -> tuple[list[_Score | None], str | None]:
         """Every token after those before it, None for the first; and the weights."""
         body = {"model": self._chat.name, "prompt": tokens, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
-        found, weights_id = await self._asked("/completions", body, messages, _Scores)
-        given = found.choices[0].prompt_logprobs if found.choices else []
-        if len(given) != len(tokens):
-            raise ServerError(f"model {self._chat.name}: {len(given)} probabilities for {len(tokens)} tokens")
+        found, weights_id = await self._asked("/completions", body, messages, _Scores, partial(_wrong, tokens))
+        given = found.choices[0].prompt_logprobs
         return [(scores or {}).get(str(token)) for token, scores in zip(tokens, given, strict=True)], weights_id
 
     async def _asked(
-        self, path: str, body: Mapping[str, Any], messages: Sequence[Message], kind: type[T], *, beside: bool = False
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        messages: Sequence[Message],
+        kind: type[T],
+        wrong: Callable[[T], str | None] = lambda found: None,
+        *,
+        beside: bool = False,
     ) -> tuple[T, str | None]:
-        """The answer, and the weights behind it where they are known."""
+        """The answer, and the weights behind it where they are known; one that is `wrong` is asked for again."""
 
         def read(received: Received, latency_ms: float) -> tuple[T, str | None]:
+            unusable = f"model {self._chat.name}: the answer of {path} is unusable"
             try:
-                return msgspec.json.decode(received.body, type=kind), received.weights_id
+                found = msgspec.json.decode(received.body, type=kind)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise ServerError(f"model {self._chat.name}: the answer of {path} is unusable: {error}", retryable=True) from error
+                raise ServerError(f"{unusable}: {error}", retryable=True) from error
+            why = wrong(found)
+            if why is not None:
+                raise ServerError(f"{unusable}: {why}", retryable=True)
+            return found, received.weights_id
 
         return await self._chat.request(path, encoded(self._chat.name, body), messages, read, beside=beside)
+
+
+def _wrong(tokens: Sequence[TokenId], found: _Scores) -> str | None:
+    """Why an answer holds no probabilities of these tokens, or None."""
+    told = found.error or next((choice.error for choice in found.choices if choice.error), None)
+    if told:
+        return f"it tells of an error: {str(told)[:200]}"
+    if len(found.choices) != 1:
+        return f"it has {len(found.choices)} choices, not 1"
+    (choice,) = found.choices
+    if len(choice.prompt_logprobs) != len(tokens):
+        return f"{len(choice.prompt_logprobs)} probabilities for {len(tokens)} tokens"
+    return unfinished(choice.finish_reason)
 
 
 def _known(scores: Sequence[_Score | None], index: int) -> _Score:

@@ -1,0 +1,54 @@
+"""JSON that says one thing twice: readers differ in which of the two they take, so such a reply has no meaning."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+_ONCE = ("choices", "usage", "error")
+_PER_CHOICE = ("message", "role", "finish_reason", "tool_calls", "token_ids")
+_PER_TEXT = ("content", "refusal")
+_PER_CALL = ("function", "name", "arguments")
+_NAMES = frozenset((*_ONCE, *_PER_CHOICE, *_PER_TEXT, *_PER_CALL))
+_FIELD = re.compile(rf'"({"|".join(sorted(_NAMES))})"\s*:'.encode())
+_ESCAPED_NAME = re.compile(rb"\\u00(?:5[fF]|6[1-9a-fA-F]|7[0-9aA])")
+"""A small letter or an underscore that is written as an escape, as no serialiser does."""
+
+
+class _TwiceError(ValueError):
+    """A field stands twice in one object."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"its field {name!r} stands twice in one object")
+
+
+def said_twice(body: bytes, choices: int, texts: int, calls: int) -> str | None:
+    """Which field of the reply stands twice in one object, in one line, or None.
+
+    Quotes within strings are escaped, so counting quoted names shows in a moment where that can be; only such a body is read again.
+    `texts` = messages, and log-probabilities beside them.
+    """
+    found = Counter(_FIELD.findall(body))
+    most = dict.fromkeys(_ONCE, 1) | dict.fromkeys(_PER_CHOICE, choices) | dict.fromkeys(_PER_TEXT, texts) | dict.fromkeys(_PER_CALL, calls)
+    if all(count <= most[name.decode()] for name, count in found.items()) and _ESCAPED_NAME.search(body) is None:
+        return None
+    try:
+        read_once(body)
+    except _TwiceError as error:
+        return str(error)
+    return None
+
+
+def read_once(body: bytes) -> Any:
+    """The JSON in a body. Raises `ValueError` where it is none, or a field of the reply stands twice in one object."""
+    return json.loads(body, object_pairs_hook=_checked)
+
+
+def _checked(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found and name in _NAMES:
+            raise _TwiceError(name)
+        found[name] = value
+    return found
