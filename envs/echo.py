@@ -55,9 +55,9 @@ class EchoConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     turns: int = Field(default=8, ge=1, le=1000)
-    payload_bytes: int = Field(default=0, ge=0)
-    step_ms: float = Field(default=0, ge=0)
-    blocking_ms: float = Field(default=0, ge=0)
+    payload_bytes: int = Field(default=0, ge=0, le=1 << 20)
+    step_ms: float = Field(default=0, ge=0, le=60_000)
+    blocking_ms: float = Field(default=0, ge=0, le=10_000)
     fail_at_turn: int | None = None
     hang_at_turn: int | None = None
     drift_at_turn: int | None = None

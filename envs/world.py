@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from envs.conformance.transcript import Transcript
 from schemas.check import ToldFact
 from schemas.environment import AgentTurn, Env, EnvSpec
+from schemas.errors import UnboundError
 from schemas.policy import Episode, Policy
 from schemas.reverse import WriteGoal
 from schemas.task import Task
@@ -28,8 +29,29 @@ class Questions:
 
 
 @dataclass(frozen=True)
+class Start:
+    """How a world is started, which its user alone says (flows/bindings.py): no task, row or file of a run does.
+
+    `settings` is what may be said, of which those in `paths` are paths; `bound` gives the world that is started so, whose `start` is
+    None. No key stands in `settings` and in the world's `config` as well.
+    """
+
+    settings: type[BaseModel]
+    bound: Callable[[Any], "World"]
+    paths: tuple[str, ...] = ()
+
+
+def unbound(*_: Any, **__: Any) -> Any:
+    """Stands for `open` and `make_tasks` of a world that nobody has said how to start. Raises `UnboundError`."""
+    raise UnboundError("this environment is started by what its user says of it, and nothing was said: bind it first (docs/security.md)")
+
+
+@dataclass(frozen=True)
 class World:
     """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the same tasks each time.
+
+    `config` are settings that tasks carry: data from anywhere, so nothing in them may start, import, read or allow anything, and each
+    is bounded. What does belongs to `start`; a world that has one is opened only as its `Start.bound` gives it.
 
     `level` names the setting, a number from 0 (easiest) to 1, that makes tasks harder: by it a flow's `difficulty` is calibrated.
     `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a window of an exploration achieves;
@@ -55,3 +77,4 @@ class World:
     bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
     mutants: Edits | None = None
     alternatives: Edits | None = None
+    start: Start | None = None

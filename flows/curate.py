@@ -1,14 +1,20 @@
 """The stages of a flow after collection, on what a ledger already holds: an import, or a run of another flow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from envs.registry import ENVS
+from flows.bindings import Bindings, Said
+from flows.environments import bindings_of, said_by_flow
+from flows.own_flow import what_runs
+from flows.parts import DOTTED
 from flows.resolve import OWN_STAGES, resolve_later
-from flows.run_folder import refuse_their_flow_file
+from flows.run_folder import refuse_their_datasets, refuse_their_flow_file
+from flows.run_record import keep_record, record_of, said_of_run
 from flows.synthesize import Done, Wrap, run_on
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, UnboundError
 from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.run.loud_settings import loud_settings
@@ -17,20 +23,37 @@ from synth.run.progress import Progress
 from synth.run.unfinished import kind_of_stage, not_finished, unfinished
 
 
-async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None) -> Done:
-    """Runs or resumes them; the reports by stage, those of the collection first. Raises `SynthError`; nothing is collected."""
+async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None, said: Mapping[str, Said] | None = None) -> Done:
+    """Runs or resumes them; the reports by stage, those of the collection first. Raises `SynthError`; nothing is collected.
+
+    Environments are bound by what the command line says (`said`), by the user's own flow, and by the record of a run made here: never
+    by what the ledger says.
+    """
     roles, stages = resolve_later(flow)
     ledger = Ledger(run_url)
+    bindings = bindings_of({**said_of_run(ledger), **_said_by(flow), **(said or {})}, named_in=run_url)
     whole = curated(flow, ledger)
     refuse_their_flow_file(ledger)
-    for line in (*loud_settings(whole), *left_alone(flow)):
+    refuse_their_datasets(ledger, flow.name, stages)
+    for line in (*loud_settings(whole), *left_alone(flow), *_not_bound(flow, ledger, bindings)):
         progress.say(line)
     begun_here = [begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)]
     collected = [begun for begun in begun_here if kind_of_stage(begun.stage) not in OWN_STAGES]
-    for stage in unfinished(ledger):
-        if kind_of_stage(stage) not in OWN_STAGES:
-            progress.say(not_finished([stage], "curated"))
-    return await run_on(ledger, whole, roles, stages, progress, wrap, collected=collected)
+    left = [stage for stage in unfinished(ledger) if kind_of_stage(stage) not in OWN_STAGES]
+    if left:
+        progress.say(not_finished(left, "curated"))
+    made = record_of(ledger)
+    if made is not None:
+        keep_record(ledger, made.said, tuple(what_runs(flow.model_copy(update={"env": None}).model_dump(mode="json"))))
+    return await run_on(ledger, whole, roles, stages, progress, wrap, bindings, collected=collected)
+
+
+def _said_by(flow: Flow) -> Mapping[str, Said]:
+    """What the user's flow says of its environment; one that is not here starts nothing."""
+    try:
+        return said_by_flow(flow)
+    except ConfigError:
+        return {}
 
 
 def curated(flow: Flow, ledger: Ledger) -> Flow:
@@ -68,6 +91,19 @@ def left_alone(flow: Flow) -> Sequence[str]:
     """A line where the flow would collect: its own collection is not run."""
     names = [choice.name for choice in flow.stages if choice.name not in OWN_STAGES]
     return [f"{', '.join(names)}: not run; the trajectories are those of the ledger"] if names else []
+
+
+def _not_bound(flow: Flow, ledger: Ledger, bindings: Bindings) -> list[str]:
+    """A line for each environment that a filter would open again and that nobody bound: its trajectories stay undefined."""
+    if not any("reexecuted" in str(choice.settings) for choice in flow.stages if choice.name == "filter"):
+        return []
+    lines = []
+    for name in sorted(set(ledger.task_ids().values())):
+        try:
+            bindings.world(name)
+        except UnboundError as error:
+            lines += [f"reexecuted: {error}"] if name in ENVS or DOTTED.fullmatch(name) else []
+    return lines
 
 
 def _later(flow: Flow) -> tuple[Any, ...]:

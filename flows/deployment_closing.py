@@ -1,11 +1,14 @@
 """Closes what was killed: Prefect leaves its flow run RUNNING for ever, our heartbeat tells that nobody is at work."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
+from uuid import UUID
 
 from flows import heartbeat
+from flows.deployment_overview import writes_to
 from flows.heartbeat import Heartbeat
 from flows.prefect_access import healthy
+from flows.run_record import place_of
 from schemas.errors import SynthError
 from synth.ledger.storage import Storage
 
@@ -17,31 +20,44 @@ MOST = 200
 async def close_dead(urls: Iterable[str], say: Callable[[str], None], api: str | None) -> list[Heartbeat]:
     """Marks as crashed whoever is at work on these runs by its record and dead in truth, in the run and at the server that started it.
 
-    A flow run that ended while its server was away is given the state in which it ended. The records that were changed.
+    A flow run that ended while its server was away is given the state in which it ended, if the server's own record of it leads to the
+    run: what lies in a run folder may be anybody's. The records that were changed.
     """
     import asyncio
 
-    closed, ended = [], []
+    closed: list[Heartbeat] = []
+    ended: dict[tuple[str, str], Heartbeat] = {}
     for url in urls:
         try:
             storage = Storage(url)
-            beats = await asyncio.to_thread(heartbeat.heartbeats, storage)
+            beats = await asyncio.to_thread(heartbeat.heartbeats, storage, say)
             for beat in await asyncio.to_thread(heartbeat.dead, storage, beats):
                 message = f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
                 closed.append(heartbeat.close(storage, beat, "crashed", message))
                 say(f"{url}: {beat.part or beat.flow}: {message}; closed as crashed")
-            ended += [beat for beat in await asyncio.to_thread(heartbeat.heartbeats, storage) if beat.state != "running"]
+            beats = await asyncio.to_thread(heartbeat.heartbeats, storage)
+            place = place_of(storage)
+            ended |= {(beat.flow_run, place): beat for beat in beats if beat.state != "running" and _is_uuid(beat.flow_run)}
         except SynthError as error:
             say(str(error))
-    if api is not None and any(beat.flow_run for beat in ended) and await asyncio.to_thread(healthy, api):
-        await _tell({beat.flow_run: beat for beat in ended if beat.flow_run is not None}, say)
+    if api is not None and ended and await asyncio.to_thread(healthy, api):
+        await _tell(ended, say)
     return closed
 
 
-async def _tell(ended: Mapping[str, Heartbeat], say: Callable[[str], None]) -> None:
-    """Gives the flow runs that are open at the server the states in which their processes ended; and their task runs too."""
-    from uuid import UUID
+def _is_uuid(name: str | None) -> TypeGuard[str]:
+    """Whether it is one as Prefect writes it."""
+    try:
+        return name is not None and str(UUID(name)) == name
+    except ValueError:
+        return False
 
+
+async def _tell(ended: Mapping[tuple[str, str], Heartbeat], say: Callable[[str], None]) -> None:
+    """Gives the flow runs that are open at the server the states in which their processes ended; and their task runs too.
+
+    `ended`: by flow run and the place of the run whose record names it.
+    """
     import httpx
     from prefect import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterState, FlowRunFilterStateType
@@ -50,14 +66,19 @@ async def _tell(ended: Mapping[str, Heartbeat], say: Callable[[str], None]) -> N
 
     try:
         async with get_client() as client:
-            names = [UUID(name) for name in ended]
+            names = sorted({UUID(flow_run) for flow_run, _ in ended})
             for at in range(0, len(names), MOST):
                 chosen = FlowRunFilter(
                     id=FlowRunFilterId(any_=names[at : at + MOST]),
                     state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType(name) for name in OPEN])),
                 )
                 for found in await client.read_flow_runs(flow_run_filter=chosen, sort=FlowRunSort.START_TIME_DESC, limit=MOST):
-                    beat = ended[str(found.id)]
+                    places = [place for flow_run, place in ended if flow_run == str(found.id)]
+                    own = next((place for place in places if writes_to(found, place)), None)
+                    if own is None:
+                        say(f"Prefect: flow run {found.name} is left {found.state_name}: {places[0]} names it, but it is of another run")
+                        continue
+                    beat = ended[str(found.id), own]
                     if found.state is None or found.state.timestamp.timestamp() > beat.beat:  # begun again since
                         continue
                     await client.set_flow_run_state(found.id, _state(beat), force=True)

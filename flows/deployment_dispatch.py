@@ -8,8 +8,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from flows import heartbeat
+from flows.deployment_overview import writes_to
 from flows.deployment_parts import Part
 from flows.deployment_retries import PART_STARTS
+from flows.run_record import place_of
 from synth.ledger.storage import Storage
 from synth.run.context import Run
 from synth.run.numbers import short_duration
@@ -33,6 +35,8 @@ class Dispatch:
         """Whether a flow run has done it; see `flows.deployment_parts.WorkPart`."""
         storage = run.ledger.storage
         flow_run = await asyncio.to_thread(_at_work, storage, part)
+        if flow_run is not None and not await _writes_there(flow_run, storage):
+            flow_run = None
         if flow_run is not None:
             self._say(f"{part}: flow run {flow_run} is at it already; waits for it")
         for _ in range(PART_STARTS):
@@ -103,6 +107,18 @@ def _at_work(storage: Storage, part: Part) -> str | None:
     running = [beat for beat in heartbeat.heartbeats(storage) if beat.state == "running" and beat.part == str(part)]
     gone = {beat.id for beat in heartbeat.dead(storage, running)}
     return next((beat.id for beat in running if beat.id not in gone), None)
+
+
+async def _writes_there(flow_run: str, storage: Storage) -> bool:
+    """Whether it is a flow run of this run by Prefect's own record: a heartbeat that names it may be anybody's."""
+    import httpx
+    from prefect import get_client
+    from prefect.exceptions import ObjectNotFound
+
+    with contextlib.suppress(httpx.HTTPError, OSError, RuntimeError, ValueError, ObjectNotFound):
+        async with get_client() as client:
+            return writes_to(await client.read_flow_run(UUID(flow_run)), place_of(storage))
+    return False
 
 
 async def _state(flow_run: str) -> str | None:

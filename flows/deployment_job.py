@@ -8,7 +8,7 @@ from typing import Any
 from flows.overrides import override
 from flows.yaml_file import read_yaml
 from schemas.errors import ConfigError
-from synth.models.secrets import key_like
+from synth.keys.literals import key_like
 
 OPTION = "--job-variable"
 _REFERENCE = re.compile(r"\{\{\s*prefect\.blocks\.[\w.-]+\s*\}\}")
@@ -41,7 +41,8 @@ def _secrets(given: Mapping[str, Any]) -> list[str]:
     }
     plain = {name: value for name, value in names.items() if not _is_reference(value)}
     by_name = [name for name in plain if name.startswith("env.") and name.upper().endswith(_SECRET_ENDINGS)]
-    return [*by_name, *key_like(plain)]
+    variables = {name.removeprefix("env."): value for name, value in plain.items() if name.startswith("env.")}
+    return [*by_name, *key_like({**{name: value for name, value in plain.items() if name in given}, "env": variables})]
 
 
 def _is_reference(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """The schedules of a Prefect server that `synth deploy` has made: when they fire next, and how they went last."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,7 +9,9 @@ import msgspec
 from flows.deployment import TAG
 from flows.deployment_run_dir import run_dir_of
 from flows.prefect_access import refused
+from flows.run_record import place_of
 from schemas.errors import SynthError
+from synth.ledger.storage import Storage
 
 MOST = 200
 
@@ -102,12 +105,23 @@ def url_of(flow_run: Any) -> str | None:
     name = given["flow"].get("name") if isinstance(given.get("flow"), dict) else None
     if not isinstance(name, str) or not isinstance(given.get("run_dir"), str) or flow_run.expected_start_time is None:
         return None
-    for written in given.get("overrides") or ():
-        name = written.removeprefix("name=") if written.startswith("name=") else name
     try:
+        for written in given.get("overrides") or ():
+            name = written.removeprefix("name=") if written.startswith("name=") else name
         return run_dir_of(given["run_dir"], name, flow_run.expected_start_time.astimezone(ZoneInfo(given.get("timezone") or "UTC")))
-    except (SynthError, KeyError, ValueError):
+    except (SynthError, KeyError, ValueError, TypeError, AttributeError):  # of a flow that is not ours
         return None
+
+
+def writes_to(flow_run: Any, place: str) -> bool:
+    """Whether the run at `place` (see `place_of`) is the one of this flow run by the server's own record, whatever a file there says."""
+    url = url_of(flow_run)
+    if url is None or not ("://" in url or Path(url).is_absolute()):
+        return False
+    try:
+        return place_of(Storage(url)) == place
+    except SynthError:
+        return False
 
 
 async def open_urls() -> list[str]:

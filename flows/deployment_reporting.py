@@ -8,10 +8,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from flows.deployment_retries import again_after
 from flows.heartbeat_progress import BeatingProgress
 from flows.prefect_access import healthy
+from schemas.printable import in_code
 from schemas.stage import Shard, Stage
 from synth.run.context import Run
 from synth.run.engine import WorkShard
@@ -19,6 +21,7 @@ from synth.run.funnel import funnel_markdown
 from synth.run.numbers import short_duration
 from synth.run.progress import Progress
 
+_BY_OUTCOME = '"SELECT outcome, count(*) FROM trajectories GROUP BY ALL"'
 MOST_TASK_RUNS = 500
 """Of one flow run: each costs Prefect's server about 21 KB and 5 ms. Further shards are done without a record of their own."""
 LOOK_EVERY_S = 5.0
@@ -159,9 +162,9 @@ def _links(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> str:
     storage = run.ledger.storage
 
     def link(name: str) -> str:
-        return Path(storage.root, name).absolute().as_uri() if storage.local else f"{storage.url}/{name}".rstrip("/")
+        return Path(storage.root, name).absolute().as_uri() if storage.local else f"{storage.url}/{quote(name)}".rstrip("/")
 
-    lines = [f'- ledger: {link("")} (`synth sql {storage.url} "SELECT outcome, count(*) FROM trajectories GROUP BY ALL"`)']
+    lines = [f"- ledger: {link('')} ({in_code(f'synth sql {storage.url} {_BY_OUTCOME}')})"]
     for report in reports.values():
         if report["kind"] == "export":
             lines += [f"- dataset: {link(f'datasets/{name}')}" for name in report["datasets"]]

@@ -16,7 +16,7 @@ from flows.heartbeat_progress import STARTED_BY, StartedBy
 from flows.parts import look_also_in
 from flows.prefect_access import named
 from flows.resolve import resolve
-from flows.synthesize import Done, synthesize, worked
+from flows.synthesize import Done, bindings_of_flow, synthesize, worked
 from flows.yaml_file import flow_of
 from schemas.errors import SynthError
 from schemas.flow import Flow
@@ -111,11 +111,12 @@ async def _whole(flow: Flow, url: str, progress: PlainProgress, reporting: Repor
 
 
 async def _part(flow: Flow, url: str, progress: PlainProgress, reporting: Reporting, part: Part) -> Done:
-    roles, stages = resolve(flow)
+    bindings = bindings_of_flow(flow, url)
+    roles, stages = resolve(flow, bindings)
     ledger = Ledger(url)
     budget = share_of_budget(flow, ledger, part.count)
 
     async def of_stage(run: Any) -> dict[str, Any]:
         return {part.stage: await work_begun_part(run, stages, part, reporting.as_tasks(run))}
 
-    return await worked(ledger, flow, roles, progress, of_stage, budget)
+    return await worked(ledger, flow, roles, progress, bindings, of_stage, budget)

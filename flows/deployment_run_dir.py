@@ -5,13 +5,17 @@ from datetime import datetime
 from pathlib import Path
 
 from schemas.errors import ConfigError
+from synth.keys.looks import has_user
+from synth.ledger.storage_url import CREDENTIALS
 
 DEFAULT = "runs/{name}-{date}"
 _KNOWN = ("name", "date", "time")
 
 
 def refuse_unknown(template: str) -> None:
-    """Raises `ConfigError` where a template holds what no firing can fill in."""
+    """Raises `ConfigError` where a template holds what no firing can fill in, or a key."""
+    if has_user(template):
+        raise ConfigError(f"--run-dir: {CREDENTIALS}")
     try:
         names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
     except ValueError as error:

@@ -7,9 +7,9 @@ has worked on. The ledger says what is done; a heartbeat only says who was at it
 import os
 import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -23,8 +23,14 @@ LOCAL_EVERY_S, REMOTE_EVERY_S = 5.0, 15.0
 MISSED = 6
 """Heartbeats that have not come, after which a process of another machine is looked at closely."""
 
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+"""Since 1970; the bounds refuse what no clock says."""
+Every = Annotated[float, msgspec.Meta(gt=0, le=60)]
+"""Who is silent is watched for two and a half of them: a record of a stranger makes nobody wait for longer than that."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
 State = Literal["running", "completed", "stopped", "failed", "interrupted", "crashed"]
-"""`stopped`: by a ceiling; `crashed`: found dead by somebody else."""
+"""`stopped`: by a ceiling, or with stages left that are not its to do, as by `synth curate`; `crashed`: found dead by somebody else."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,20 +44,20 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     url: str
     host: str
     machine: str | None
-    pid: int
+    pid: Count
     born: str | None
-    began: float
-    beat: float
-    moved: float
-    every_s: float
+    began: Seconds
+    beat: Seconds
+    moved: Seconds
+    every_s: Every
     state: State = "running"
     message: str = ""
     stage: str = ""
-    done: int = 0
-    total: int = 0
+    done: Count = 0
+    total: Count = 0
     unit: str = ""
-    faults: int = 0
-    stages_done: int = 0
+    faults: Count = 0
+    stages_done: Count = 0
     flow_run: str | None = None
     api: str | None = None
     part: str | None = None
@@ -92,16 +98,35 @@ def write(storage: Storage, beat: Heartbeat) -> None:
 
 def read(storage: Storage, identity: str) -> Heartbeat | None:
     """A record by id, None where there is none that can be read."""
-    try:
-        return msgspec.json.decode(storage.read(f"{FOLDER}/{identity}.json"), type=Heartbeat)
-    except (FileNotFoundError, msgspec.MsgspecError):
+    found = _read(storage, identity)
+    return found if isinstance(found, Heartbeat) else None
+
+
+def _read(storage: Storage, identity: str) -> Heartbeat | str | None:
+    """A record, or why what lies there is none; None where no file does: a link or a pipe is no record either."""
+    name = f"{FOLDER}/{identity}.json"
+    if not storage.is_plain(name):
         return None
+    try:
+        found = msgspec.json.decode(storage.read(name), type=Heartbeat)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        return str(error)
+    return found if found.id == identity else "its id is not its name"
 
 
-def heartbeats(storage: Storage) -> list[Heartbeat]:
-    """All records of a run, the one that began first first."""
-    names = [name.removesuffix(".json") for name in storage.names(FOLDER) if name.endswith(".json") and not name.startswith(".")]
-    found = [beat for beat in (read(storage, name) for name in names) if beat is not None]
+def heartbeats(storage: Storage, say: Callable[[str], None] | None = None) -> list[Heartbeat]:
+    """All records of a run, the one that began first first; of those that cannot be read `say` is told."""
+    found = []
+    for name in sorted(storage.names(FOLDER)):
+        if name.startswith(".") or not name.endswith(".json"):
+            continue
+        beat = _read(storage, name.removesuffix(".json"))
+        if isinstance(beat, Heartbeat):
+            found.append(beat)
+        elif beat is not None and say is not None:
+            say(f"{storage.url}/{FOLDER}/{name}: cannot be read as a heartbeat ({beat}); skipped, remove it if the run is yours")
     return sorted(found, key=lambda beat: (beat.began, beat.id))
 
 

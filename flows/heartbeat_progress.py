@@ -18,6 +18,8 @@ from synth.ledger.storage import Storage
 from synth.run.budget import Budget
 from synth.run.context import Run
 from synth.run.progress import Progress
+from synth.run.tally import played
+from synth.run.unfinished import unfinished_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,20 @@ class BeatingProgress:
         self._shown.replayed(usage)
 
     def advance(self, attempts: Sequence[Trajectory]) -> None:
-        """One slot is done; `shown` counts it as a step by itself."""
+        """One slot was tried; `shown` counts it as a step by itself."""
         faults = sum(trajectory.fault is not None for trajectory in attempts)
-        self._moved(done=self._beat.done + 1, faults=self._beat.faults + faults)
+        self._moved(done=self._beat.done + played(attempts), faults=self._beat.faults + faults)
         self._shown.advance(attempts)
 
     def step(self, count: int) -> None:
         """Some units are done."""
         self._moved(done=self._beat.done + count)
         self._shown.step(count)
+
+    def committed(self, count: int) -> None:
+        """The stage is interrupted; what was told as done beyond `count` is done again."""
+        self._moved(done=min(self._beat.done, count))
+        self._shown.committed(count)
 
     def stop(self, *, whole: bool = False) -> None:
         """The stage is over: done to its end, unless an error or a ceiling has ended it."""
@@ -115,7 +122,7 @@ def beating(run: Run) -> Iterator[None]:
     finally:
         over.set()
         beats.join()
-        state, message = _ending(run, sys.exception())
+        state, message = _ending(run, sys.exception(), part=first.part)
         _try_to_write(storage, told.now(state=state, message=message, stages_done=_stages_done(run)))
 
 
@@ -125,9 +132,11 @@ def _stages_done(run: Run) -> int:
     return sum((line.stage, line.stage_key) in state.done for line in state.stages.values())
 
 
-def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
+def _ending(run: Run, error: BaseException | None, *, part: str | None) -> tuple[State, str]:
     if error is None:
-        return ("completed", "") if run.stopped is None else ("stopped", run.stopped)
+        left = unfinished_line(run.ledger, "kept") if part is None else None
+        why = run.stopped or left
+        return ("completed", "") if why is None else ("stopped", why)
     if isinstance(error, Exception):
         return "failed", str(error) if isinstance(error, SynthError) else f"{type(error).__name__}: {error}"
     return "interrupted", ""

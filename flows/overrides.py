@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from schemas.errors import ConfigError
+from synth.keys import key_like
 
 
 def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, str], Any], option: str = "--set") -> None:
     """Applies one override in place; in a list of stages a name or a number leads to a stage. Raises `ConfigError`."""
-    shown = f"{option} {written if len(written) <= 80 else written[:77] + '...'}"
     path, separator, value = written.partition("=")
+    said = f"{path}{separator}..." if separator and any(key_like({path.rpartition(".")[2]: value}, path)) else written
+    shown = f"{option} {said if len(said) <= 80 else said[:77] + '...'}"
     *parents, last = path.split(".")
     if not separator or not last or not all(parents):
         example = "--set env.tasks=10" if option == "--set" else f"{option} image=synth:1"

@@ -3,32 +3,31 @@
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from envs.registry import ENVS
 from envs.world import World
-from flows.yaml_file import read_settings
-from schemas.environment import Env, EnvSpec
+from flows.data_folder import data_around
+from schemas.environment import Env, EnvSpec, OpenEnv
 from schemas.errors import ConfigError
-from schemas.settings_error import explain
 from schemas.task import Task
-from synth.boundary import called, imported
+from synth.boundary import imported
 
-_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+if TYPE_CHECKING:
+    from flows.bindings import Bindings
+
+DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _FOLDERS: list[str] = []
 
 
 def look_also_in(folder: Path) -> None:
-    """Lets users' own parts be found in a folder; it comes last on the path, so it hides nothing that is installed."""
+    """Lets users' own parts be found in a folder once one is named; until then nothing in it can be imported."""
     place = str(folder.absolute())
     if place not in _FOLDERS:
         _FOLDERS.append(place)
-    if place not in sys.path:
-        sys.path.append(place)
 
 
 def folders() -> tuple[str, ...]:
@@ -36,28 +35,47 @@ def folders() -> tuple[str, ...]:
     return tuple(_FOLDERS)
 
 
-def part(kind: str, name: str, registry: Mapping[str, str]) -> Any:
-    """What a name stands for. Raises `ConfigError`; a user's own module is looked for in the current directory too."""
+def _on_the_path(places: Sequence[str]) -> None:
+    """They come last, so they hide nothing that is installed."""
+    sys.path += [place for place in dict.fromkeys(places) if place not in sys.path]
+
+
+def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str] = ()) -> Any:
+    """What a name stands for, which the user's own flow or command line says: no data does. Raises `ConfigError`.
+
+    A user's own module is looked for `within` these folders; where none are given, in those of `look_also_in` and the current one.
+    None that is a run or a dataset, or lies in one, is looked in.
+    """
     if name in registry:
         return imported(f"{kind} {name!r}", registry[name])
-    if not _DOTTED.fullmatch(name):
+    if not DOTTED.fullmatch(name):
         raise ConfigError(f"unknown {kind} {name!r}; known: {', '.join(sorted(registry))}, or your own as package.module:attribute")
-    look_also_in(Path.cwd())
+    if not within:
+        look_also_in(Path.cwd())
+    given = tuple(within) or folders()
+    places = tuple(place for place in given if data_around(Path(place)) is None)
+    _on_the_path(places)
     try:
         return imported(f"{kind} {name!r}", name)
     except ConfigError as error:
         absent = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
         module = name.partition(":")[0]
         if absent is not None and f"{module}.".startswith(f"{absent}."):
-            raise ConfigError(f"{kind} {name!r}: cannot import {module}: it is not installed, nor in {' or '.join(_FOLDERS)}") from error
+            raise ConfigError(f"{kind} {name!r}: cannot import {module}: {_not_found(given, places)}") from error
         if isinstance(error.__cause__, AttributeError):
             raise ConfigError(f"{error} (it is {getattr(sys.modules[module], '__file__', None) or 'built in'})") from error
         raise
 
 
-def world(name: str) -> World:
-    """A world by name. Raises `ConfigError`."""
-    found = part("world", name, ENVS)
+def _not_found(given: Sequence[str], places: Sequence[str]) -> str:
+    skipped = [place for place in given if place not in places]
+    beside = f"nor in {' or '.join(places)}" if places else "and no folder was looked in"
+    return f"it is not installed, {beside}" + (f" ({' and '.join(skipped)}: a run or a dataset, never looked in)" if skipped else "")
+
+
+def world(name: str, within: Sequence[str] = ()) -> World:
+    """A world by the name that the user's own flow or command line gives it. Raises `ConfigError`."""
+    found = part("world", name, ENVS, within)
     if not isinstance(found, World):
         raise ConfigError(f"world {name!r} is of type {type(found).__name__}, not an envs.world.World")
     if not (isinstance(found.config, type) and issubclass(found.config, BaseModel) and isinstance(found.spec, EnvSpec)):
@@ -65,35 +83,36 @@ def world(name: str) -> World:
     return found
 
 
-def world_settings(name: str, overrides: Sequence[str], known: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A world's settings from `key=value` pairs over those that are known, checked to the last key. Raises `ConfigError`."""
-    settings, model = {**(known or {}), **read_settings(overrides)}, world(name).config
-    try:
-        model.model_validate(settings)
-    except ValidationError as error:
-        raise ConfigError(f"--set {explain(error, model)}") from error
-    return settings
-
-
 def open_env(name: str, config: Mapping[str, Any]) -> Env:
-    """A fresh world; see `schemas.environment.OpenEnv`."""
-    return world(name).open(config)
+    """A fresh environment of those that need no start, and of those that the user's own environments.yaml binds.
+
+    Raises `schemas.errors.UnboundError` for every other: a row may name an environment, but only `bound_envs` says how it is started.
+    """
+    return _users_own().open_env(name, config)
+
+
+def bound_envs(*files: str | Path) -> OpenEnv:
+    """Opens what `open_env` does, and what these files of the user's own bind: flows, or files as `--env` takes them.
+
+    Raises `ConfigError` for a file that says nothing of an environment.
+    """
+    from flows.environments import bindings_of, said_in_file
+
+    said = [said_in_file(Path(file)) for file in files]
+    return bindings_of(dict(said)).open_env
 
 
 def make_tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """A world's tasks, at most `count`; see `schemas.environment.MakeTasks`. Raises `ConfigError` for what is no task of that world."""
-    what = f"world {name!r}: make_tasks"
-    made = called(what, lambda: tuple(islice(world(name).make_tasks(config, seed, count), count)))
-    for task in made:
-        if not isinstance(task, Task):
-            raise ConfigError(f"{what} gave a {type(task).__name__}, not a schemas.task.Task (make one with Task.identified)")
-        if task.env != name:
-            raise ConfigError(f"{what} gave a task with env={task.env!r}; it must be {name!r}, as the flow names the world")
-        if not -(2**63) <= task.seed < 2**63:
-            raise ConfigError(f"{what} gave a task with seed {task.seed}: beyond 64 bits; derive seeds modulo 2**63")
-    return made
+    """Tasks of an environment that `open_env` opens; see `schemas.environment.MakeTasks`."""
+    return _users_own().make_tasks(name, config, seed, count)
 
 
 def spec_of(name: str, config: Mapping[str, Any]) -> EnvSpec:
-    """What a world is."""
-    return world(name).spec
+    """What an environment that `open_env` opens is."""
+    return _users_own().spec_of(name, config)
+
+
+def _users_own() -> "Bindings":
+    from flows.environments import bindings_of
+
+    return bindings_of({})

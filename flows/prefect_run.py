@@ -8,6 +8,7 @@ from flows.heartbeat_progress import STARTED_BY, StartedBy
 from flows.prefect_server import prefect_api
 from flows.synthesize import Done, Recipe
 from schemas.flow import Flow
+from synth.ledger.storage import Storage
 from synth.run.progress import Progress
 
 
@@ -21,7 +22,7 @@ async def run_under_prefect(recipe: Recipe, flow: Flow, run_url: str, progress: 
 class _HereOnly:
     """What a flow run needs in this process only: Prefect packs a flow up with all that its function holds, for workers elsewhere."""
 
-    def __init__(self, work: Callable[[Mapping[str, Any], str], Awaitable[None]] | None = None) -> None:
+    def __init__(self, work: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None) -> None:
         self.work = work
 
     def __reduce__(self) -> tuple[type["_HereOnly"], tuple[()]]:
@@ -33,11 +34,11 @@ async def _flow_run(recipe: Recipe, flow: Flow, run_url: str, progress: Progress
     from prefect import flow as prefect_flow
     from prefect.runtime import flow_run
 
-    async def work(flow: Mapping[str, Any], run_dir: str) -> None:
+    async def work(flow: Mapping[str, Any]) -> None:
         STARTED_BY.set(StartedBy(str(flow_run.id), api))
         reporting = Reporting(api, progress)
         async with reporting.watching():
-            run, reports = await recipe(Flow.model_validate(flow), run_dir, progress, reporting.as_tasks)
+            run, reports = await recipe(Flow.model_validate(flow), run_url, progress, reporting.as_tasks)
             await reporting.results(run, reports)
         finished.append((run, reports))
 
@@ -46,11 +47,11 @@ async def _flow_run(recipe: Recipe, flow: Flow, run_url: str, progress: Progress
     @prefect_flow(name=flow.name, persist_result=False, validate_parameters=False, task_runner=task_runner)
     async def synth_flow(flow: Mapping[str, Any], run_dir: str) -> None:
         if here.work is not None:
-            await here.work(flow, run_dir)
+            await here.work(flow)
 
     finished: list[Done] = []
     try:
-        await synth_flow(flow.model_dump(mode="json"), run_url)
+        await synth_flow(flow.model_dump(mode="json"), Storage(run_url).url)
     except httpx.HTTPError:  # of a server that has not come back: the work is over all the same
         if not finished:
             raise

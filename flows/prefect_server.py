@@ -30,7 +30,7 @@ def prefect_api() -> Iterator[str]:
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
     server = subprocess.Popen(
-        [sys.executable, "-m", "flows.prefect_server", str(port), str(os.getpid())],
+        [sys.executable, "-P", "-m", "flows.prefect_server", str(port), str(os.getpid())],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

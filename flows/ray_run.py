@@ -4,13 +4,15 @@ The workers plan nothing and hold nothing: each opens the run's storage, takes a
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flows.bindings import Said
+from flows.data_folder import refuse_to_start_in_data
 from flows.deployment_retries import again_after
 from flows.parts import folders
 from flows.ray_worker import Worked, work_shard
@@ -33,6 +35,7 @@ AT_ONCE = 500
 
 def ray_runner() -> Any:
     """Prefect's runner for the cluster at $RAY_ADDRESS, or for one that it starts on this machine. Raises `ConfigError`."""
+    refuse_to_start_in_data("Ray")
     try:
         from prefect_ray import RayTaskRunner  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
@@ -76,7 +79,7 @@ class OnRay(SpreadStage):
             return
         self._begun.add(shard.name)
         await self._done_there(run, stage_key, theirs, helps=False)
-        run.progress.step(sum(item.slot_id in run.ledger.state.slots for item in shard.items))
+        run.progress.step(sum(run.ledger.state.settled(item.slot_id) for item in shard.items))
         while run.may_start() and (slow := self._slow(run.ledger.state)) is not None:
             left = _left(slow, run.ledger.state)
             await self._done_there(run, stage_key, slow, helps=True)
@@ -106,7 +109,7 @@ def _left(shard: Shard, state: LedgerState) -> int:
     return sum(still_open(slot, state) for slot in shard.items)
 
 
-def on_ray(flow: Flow, url: str) -> Recipe:
+def on_ray(flow: Flow, url: str, said: Mapping[str, Said] | None = None) -> Recipe:
     """The recipe `synthesize` with shards of episodes on Ray; to be used within a Prefect flow run with `ray_runner`."""
     from prefect import task as prefect_task
     from prefect.cache_policies import NO_CACHE
@@ -118,10 +121,10 @@ def on_ray(flow: Flow, url: str) -> Recipe:
 
     def hand_over(run: Run, stage: str, stage_key: str, shard: Shard, helps: bool) -> Any:
         named = task.with_options(name=stage, task_run_name=f"{stage}-{shard.name[:8]}")
-        return named.submit(written, shared, stage, stage_key, shard, folders(), helps)
+        return named.submit(written, shared, stage, stage_key, shard, folders(), helps, said)
 
     async def recipe(flow: Flow, url: str, progress: Progress, wrap: Wrap | None) -> Done:
-        return await synthesize(flow, url, progress, _no_task_around(wrap), lambda stage: OnRay(stage, hand_over))
+        return await synthesize(flow, url, progress, _no_task_around(wrap), lambda stage: OnRay(stage, hand_over), said)
 
     return recipe
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
-from flows.parts import look_also_in, make_tasks, open_env, spec_of
+from flows.bindings import Said
+from flows.parts import look_also_in
 from flows.resolve import resolve
+from flows.synthesize import bindings_of_flow
 from schemas.canonical import content_hash
 from schemas.errors import ConfigError, SynthError
 from schemas.flow import Flow
@@ -30,24 +32,34 @@ class Worked(msgspec.Struct, frozen=True):
     refused: str | None = None
 
 
-def work_shard(flow: Mapping[str, Any], url: str, stage: str, stage_key: str, shard: Shard, folders: Sequence[str], helps: bool) -> Worked:
+def work_shard(
+    flow: Mapping[str, Any],
+    url: str,
+    stage: str,
+    stage_key: str,
+    shard: Shard,
+    folders: Sequence[str],
+    helps: bool,
+    said: Mapping[str, Said] | None = None,
+) -> Worked:
     """Does what no other worker has in hand of a shard, with the journals of this machine, until all of it is settled.
 
-    Who only `helps` waits for nobody.
+    Who only `helps` waits for nobody. `flow` and `said` are the user's, from the machine that hands the shard over.
     """
     for folder in folders:
         look_also_in(Path(folder))
     try:
-        return Worked(refused=asyncio.run(_worked(Flow.model_validate(flow), url, StageRef(stage, stage_key), shard, helps)))
+        return Worked(refused=asyncio.run(_worked(Flow.model_validate(flow), url, StageRef(stage, stage_key), shard, helps, said)))
     except SynthError as error:
         return Worked(error=str(error))
 
 
-async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard, helps: bool) -> str | None:
-    roles, stages = resolve(flow)
+async def _worked(flow: Flow, url: str, ref: StageRef, shard: Shard, helps: bool, said: Mapping[str, Said] | None) -> str | None:
+    bindings = bindings_of_flow(flow, url, said)
+    roles, stages = resolve(flow, bindings)
     ledger = Ledger(url)
     budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, max_hours=flow.max_hours, spent=spent(ledger))
-    run = Run(ledger, flow, roles, open_env, make_tasks, spec_of, PlainProgress(sys.stderr), budget)
+    run = Run(ledger, flow, roles, bindings.open_env, bindings.make_tasks, bindings.spec_of, PlainProgress(sys.stderr), budget)
     try:
         stage = next((stage for stage in stages if stage.name == ref.stage), None)
         if stage is None or ref.stage_key != content_hash([stage.name, plain(stage.settings), stage.inputs(run)]):

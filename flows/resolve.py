@@ -9,16 +9,22 @@ from typing import Any, TypeVar
 from msgspec import to_builtins
 from pydantic import BaseModel, ValidationError
 
+from envs.world import World
 from filters.registry import FILTERS
+from flows.bindings import Bindings, private
+from flows.environments import bindings_of, said_by_flow, without_start
 from flows.parts import part, world
+from flows.stage_order import refuse_order
 from flows.task_stages import task_stages
 from flows.user_role import UserSettings, of_the_model, with_user
+from flows.yaml_file import refuse_keys
 from schemas.errors import ConfigError, FlowError
 from schemas.filter import Filter
 from schemas.flow import EnvChoice, Flow, StageChoice
 from schemas.policy import PolicySpec
 from schemas.settings_error import explain
 from schemas.stage import Stage
+from schemas.strict_settings import strictly
 from schemas.user import USER
 from synth.boundary import called
 from synth.exporters.registry import require
@@ -42,10 +48,14 @@ Model = TypeVar("Model", bound=BaseModel)
 OWN_STAGES = ("filter", "topology", "select", "export", "report")
 
 
-def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
-    """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in the flow; nothing is written."""
+def resolve(flow: Flow, bindings: Bindings | None = None) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+    """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in the flow; nothing is written.
+
+    The flow is its user's own: what it says of its environment starts it, where no `bindings` are given.
+    """
     try:
-        return _bound(flow)
+        refuse_keys(flow.model_dump(mode="json"))
+        return _bound(flow, bindings)
     except ConfigError as error:
         raise FlowError(str(error)) from error
 
@@ -53,6 +63,7 @@ def resolve(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
 def resolve_later(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
     """The models that filters ask, and the stages after collection; what only collection needs is not looked at. Raises `FlowError`."""
     try:
+        refuse_keys(flow.model_dump(mode="json"))
         asked = _asked_by_filters(flow)
         roles = {name: role(name, settings) for name, settings in flow.models.items() if name in asked and "model" in settings}
         return roles, _stages(flow, roles, collect=False)
@@ -80,23 +91,32 @@ def _at(where: str) -> Iterator[None]:
         raise ConfigError(f"{where}: {error}") from error
 
 
-def _bound(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+def _bound(flow: Flow, bindings: Bindings | None) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
     require_prices(flow)
     roles = with_user(flow, {name: role(name, of_the_model(name, settings)) for name, settings in flow.models.items()})
-    if flow.env is not None:
-        settings = flow.env.settings()
-        with _at("env.name"):
-            config = world(flow.env.name).config
-        _validated(config, settings, "env", also=EnvChoice.model_fields)
-        with _at("env"):
-            start = start_state(world(flow.env.name), settings)
-    stages = _stages(flow, roles)
     if flow.env is None:
-        return roles, stages
-    return roles, [*task_stages(flow, flow.env, world(flow.env.name), roles, stages, start), *stages]
+        return roles, _stages(flow, roles)
+    env = _public(flow.env)
+    if bindings is None:
+        bindings = bindings_of(said_by_flow(flow))
+    of_env = bindings.world(env.name)
+    with _at("env"):
+        start = start_state(of_env, env.settings())
+    data = flow.model_copy(update={"env": env})
+    stages = _stages(data, roles, of_env)
+    return roles, [*task_stages(data, env, of_env, roles, stages, start), *stages]
 
 
-def _stages(flow: Flow, roles: Mapping[str, Role], *, collect: bool = True) -> list[Stage[Run]]:
+def _public(env: EnvChoice) -> EnvChoice:
+    """What of a flow's `env` is data, looked at to the last key; what starts it is looked at where it is bound."""
+    with _at("env.name"):
+        found = world(env.name)
+    public = without_start(env)
+    _validated(found.config, public.settings(), "env", also=[*EnvChoice.model_fields, *private(found)])
+    return public
+
+
+def _stages(flow: Flow, roles: Mapping[str, Role], of_env: World | None = None, *, collect: bool = True) -> list[Stage[Run]]:
     """Those that the flow names, in its order; a name that comes again is numbered."""
     stages: list[Stage[Run]] = []
     names: Counter[str] = Counter()
@@ -107,8 +127,9 @@ def _stages(flow: Flow, roles: Mapping[str, Role], *, collect: bool = True) -> l
             known = ", ".join(sorted([*SYNTHESIZERS, *OWN_STAGES]))
             raise ConfigError(f"stages[{index}]: unknown stage {choice.name!r}; known: {known}")
         if collect or choice.name in OWN_STAGES:
-            stages.append(_stage(name, index, choice, flow, roles))
+            stages.append(_stage(name, index, choice, flow, roles, of_env))
     _each_its_folder(stages)
+    refuse_order(flow.stages, collect=collect)
     return stages
 
 
@@ -135,7 +156,7 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
         return Role(_policy(where, str(policy_name), rest, None, {}), None)
     ours = {key: value for key, value in rest.items() if key in ModelSettings.model_fields or key == "api_key"}
     try:
-        chosen = ModelSettings.model_validate(ours)
+        chosen = strictly(ModelSettings, ours)
     except ValidationError as error:
         raise ConfigError(explain(error, ModelSettings, where)) from error
     except ConfigError as error:
@@ -165,7 +186,7 @@ def _policy(where: str, name: str, settings: Mapping[str, Any], model: str | Non
     return spec
 
 
-def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mapping[str, Role]) -> Stage[Run]:
+def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mapping[str, Role], of_env: World | None) -> Stage[Run]:
     where = f"stages[{index}].{choice.name}"
     if choice.name == "filter":
         return _filter_stage(name, _filters(choice.settings, where), roles, where)
@@ -187,9 +208,9 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
     with _at(where):
         if not synthesizer.of_world:
             return synthesizer.bind(name, config, flow, roles)
-        if flow.env is None:
+        if of_env is None:
             raise ConfigError(f"{choice.name} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow")
-        return synthesizer.bind(name, config, flow, roles, world(flow.env.name))
+        return synthesizer.bind(name, config, flow, roles, of_env)
 
 
 def _filters(settings: Any, where: str) -> list[NamedFilter]:
@@ -232,7 +253,7 @@ def _export(settings: Any, where: str) -> ExportSettings:
 
 
 def _validated(model: type[Model], settings: Any, where: str, also: Iterable[str] = ()) -> Model:
-    found = _or_refusal(f"{where}: its settings", lambda: model.model_validate(settings))
+    found = _or_refusal(f"{where}: its settings", lambda: strictly(model, settings))
     if isinstance(found, ValidationError):
         raise ConfigError(explain(found, model, where, also))
     return found

@@ -1,16 +1,21 @@
 """A run is written into a folder of its own: one that holds what is no run's is refused, unchanged."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from flows import heartbeat
 from schemas.errors import ConfigError
 from schemas.printable import printable
+from schemas.stage import Stage
+from synth.exporters.in_run import refuse_others
 from synth.leases import holder, lease
 from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
+from synth.run.context import Run
+from synth.run.export_stage import ExportStage
 
 _NAMED = 3
 _SHARD = re.compile(rf"[0-9a-f]{{32}}\.parquet|{re.escape(TEMPORARY)}.*")
@@ -64,3 +69,17 @@ def refuse_their_flow_file(ledger: Ledger) -> None:
     """Raises `ConfigError` where a ledger that no flow has run on, an import's, lies beside a flow.yaml: it is the user's."""
     if ledger.state.flow is None and ledger.storage.size("flow.yaml") is not None:
         raise ConfigError(f"{ledger.storage.url}: holds a flow.yaml that no run wrote, and imports only; move that file elsewhere first")
+
+
+def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
+    """The same for a run that may not have begun."""
+    if _begun(Storage(url)):
+        refuse_their_datasets(Ledger(url), flow, stages)
+
+
+def refuse_their_datasets(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
+    """Raises `ConfigError` where an export of this flow would replace the dataset of another one that is here, unless it is told to."""
+    for stage in stages:
+        if isinstance(stage, ExportStage) and not stage.config.overwrite:
+            for folder in stage.config.folders():
+                refuse_others(ledger, folder, flow, stage.name)

@@ -3,22 +3,26 @@
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from flows.bindings import Bindings, Said
+from flows.environments import bindings_of, said_by_flow
 from flows.heartbeat_progress import beating
-from flows.parts import make_tasks, open_env, spec_of
+from flows.own_flow import what_runs
 from flows.resolve import resolve
-from flows.run_folder import refuse_foreign, refuse_their_flow_file
+from flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
+from flows.run_record import keep_record
+from schemas.errors import ConfigError, FlowError
 from schemas.flow import Flow
 from schemas.stage import Stage
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StageLine
+from synth.ledger.written import write_named
 from synth.run.budget import Budget
 from synth.run.context import Role, Run
-from synth.run.cost import cost, spent
+from synth.run.cost import cost, cost_file, spent
 from synth.run.engine import WorkShard, run_stages
 from synth.run.idle_stages import idle_stages
 from synth.run.loud_settings import loud_settings
 from synth.run.progress import Progress
-from synth.run.report_files import write_report_file
 
 Wrap = Callable[[Run], WorkShard]
 Done = tuple[Run, Mapping[str, Mapping[str, Any]]]
@@ -30,15 +34,40 @@ Spread = Callable[[Stage[Run]], Stage[Run]]
 """A stage as it is, or one that has its work done elsewhere."""
 
 
-async def synthesize(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None, spread: Spread | None = None) -> Done:
-    """Runs or resumes a flow; the stages' reports by name. Raises `SynthError`; what was committed stays."""
-    roles, stages = resolve(flow)  # before anything is created: a typo leaves no run directory behind
+async def synthesize(
+    flow: Flow,
+    run_url: str,
+    progress: Progress,
+    wrap: Wrap | None = None,
+    spread: Spread | None = None,
+    said: Mapping[str, Said] | None = None,
+) -> Done:
+    """Runs or resumes a flow of the user's own; the stages' reports by name. Raises `SynthError`; what was committed stays.
+
+    `said`: what the command line says of environments beside the flow's (`--env`).
+    """
+    bindings = bindings_of_flow(flow, run_url, said)
+    roles, stages = resolve(flow, bindings)  # before anything is created: a typo leaves no run directory behind
     for line in (*loud_settings(flow), *idle_stages(flow)):
         progress.say(line)
     refuse_foreign(run_url)
     ledger = Ledger(run_url, create=True)
     refuse_their_flow_file(ledger)
-    return await run_on(ledger, flow, roles, [spread(stage) for stage in stages] if spread else stages, progress, wrap)
+    refuse_their_datasets(ledger, flow.name, stages)
+    runs = tuple(what_runs(flow.model_dump(mode="json")))
+    keep_record(ledger, bindings.said, runs)
+    try:
+        return await run_on(ledger, flow, roles, [spread(stage) for stage in stages] if spread else stages, progress, wrap, bindings)
+    finally:
+        keep_record(ledger, bindings.said, runs)
+
+
+def bindings_of_flow(flow: Flow, run_url: str, said: Mapping[str, Said] | None = None) -> Bindings:
+    """What a flow of the user's own, and their command line, say of environments. Raises `FlowError` with the place in the flow."""
+    try:
+        return bindings_of({**said_by_flow(flow), **(said or {})}, named_in=run_url)
+    except ConfigError as error:
+        raise FlowError(str(error)) from error
 
 
 async def run_on(
@@ -48,11 +77,14 @@ async def run_on(
     stages: Sequence[Stage[Run]],
     progress: Progress,
     wrap: Wrap | None,
+    bindings: Bindings,
     *,
     collected: Sequence[StageLine] = (),
 ) -> Done:
     """Runs the stages on a ledger beside those that have `collected` its trajectories, and keeps cost.json up to date."""
-    return await worked(ledger, flow, roles, progress, lambda run: run_stages(run, stages, wrap(run) if wrap else None, collected))
+    return await worked(
+        ledger, flow, roles, progress, bindings, lambda run: run_stages(run, stages, wrap(run) if wrap else None, collected)
+    )
 
 
 async def worked(
@@ -60,17 +92,18 @@ async def worked(
     flow: Flow,
     roles: Mapping[str, Role],
     progress: Progress,
+    bindings: Bindings,
     work: Callable[[Run], Awaitable[Mapping[str, Mapping[str, Any]]]],
     budget: Budget | None = None,
 ) -> Done:
     """Does `work` on a ledger, giving signs of life; under the flow's own ceilings, if no `budget` is given."""
     if budget is None:
         budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, max_hours=flow.max_hours, spent=spent(ledger))
-    run = Run(ledger, flow, roles, open_env, make_tasks, spec_of, progress, budget)
+    run = Run(ledger, flow, roles, bindings.open_env, bindings.make_tasks, bindings.spec_of, progress, budget)
     try:
         with beating(run):
             reports = await work(run)
     finally:
         await run.close()
-        write_report_file(ledger.storage, "cost.json", cost(ledger))
+        write_named(ledger, "cost.json", lambda: cost_file(cost(ledger)))
     return run, reports

@@ -9,6 +9,7 @@ from schemas.errors import ConfigError
 from schemas.flow import EnvChoice, Flow
 from schemas.settings_error import explain
 from schemas.stage import Stage
+from schemas.strict_settings import strictly
 from synth.run.context import Role, Run
 from synthesizers.calibrate import Calibrate
 from synthesizers.rollout import Rollout, RolloutSettings, places_for
@@ -52,7 +53,7 @@ def _refuse_level_unknown_to(world: World, env: EnvChoice) -> None:
     """Raises `ConfigError` where the world's own settings do not take its level, from the easiest to the hardest."""
     for level in (0.0, 1.0):
         try:
-            world.config.model_validate({**env.settings(), str(world.level): level})
+            strictly(world.config, {**env.settings(), str(world.level): level})
         except ValidationError as error:
             said = explain(error, world.config, "env")
             raise ConfigError(

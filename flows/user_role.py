@@ -10,6 +10,7 @@ from flows.parts import world
 from schemas.errors import ConfigError
 from schemas.flow import Flow
 from schemas.settings_error import explain
+from schemas.strict_settings import strictly
 from schemas.user import USER, User
 from synth.run.context import Role
 
@@ -47,7 +48,7 @@ def with_user(flow: Flow, roles: Mapping[str, Role]) -> Mapping[str, Role]:
         raise ConfigError(f"{_WHERE}: world {flow.env.name!r} has no user that a model could play (World.user); leave the role out")
     given = {key: value for key, value in flow.models[USER].items() if key in UserSettings.model_fields}
     try:
-        settings = UserSettings.model_validate(given)
+        settings = strictly(UserSettings, given)
     except ValidationError as error:
         raise ConfigError(explain(error, UserSettings, _WHERE)) from error
     user = User(

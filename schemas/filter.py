@@ -62,7 +62,8 @@ class Filter(msgspec.Struct, frozen=True):
 
     `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the settings named in `measured`, so that a
     changed threshold measures nothing again. `means` is a `synth.run.means.Means`; `roles(settings)` names the flow's models that are
-    needed, `optional_roles(settings)` those that are used where the flow has them.
+    needed, `optional_roles(settings)` those that are used where the flow has them. `opens`: it opens environments again, so all is judged
+    anew once one is bound that was not.
     """
 
     config: type[BaseModel]
@@ -73,3 +74,4 @@ class Filter(msgspec.Struct, frozen=True):
     version: int = 1
     roles: Callable[[Any], Sequence[str]] = lambda settings: ()
     optional_roles: Callable[[Any], Sequence[str]] = lambda settings: ()
+    opens: bool = False

@@ -17,7 +17,8 @@ from schemas.errors import SynthError
 from schemas.task import Task
 from schemas.trajectory import ToolCall
 from synth.boundary import FaultError
-from synth.rollout.answers import checked, opened, stepped
+from synth.rollout.answers import checked, stepped
+from synth.rollout.given import Given, copied
 
 
 async def audit(
@@ -88,11 +89,11 @@ async def _begun(world: World, settings: Mapping[str, Any], task: Task, limits: 
         turn = AgentTurn(tool_calls=(ToolCall.received("first", "no_such_tool", "{}"),))
         try:
             env = world.open(settings)
-            await opened(env.reset(task))
+            await Given(task).opened(env)
             if isinstance(await answered(env.check(), limits.input_s), Answered):
                 await checked(env)
             if isinstance(response := await answered(env.step(turn), limits.input_s), Answered):
-                await stepped(_at_once(response.given), 0)
+                await stepped(_at_once(response.given), 0, None)
             await env.close()
         except (SynthError, FaultError) as error:
             return error
@@ -130,7 +131,7 @@ async def _answer(
     parts |= {part.__name__: partial(_measured, part, limits, tables) for part in question.measured}
     findings = []
     for name, part in parts.items():
-        bench = Bench(world, settings, seed, tasks, limits.input_s, given=derived)
+        bench = Bench(world, settings, seed, list(map(copied, tasks)), limits.input_s, given=derived)
         findings.append(await on_thread(name, part, bench, limits.part_s))
     return Answer(question.name, question.asked, tuple(findings), tuple(tables), time.monotonic() - began, question.headline)
 

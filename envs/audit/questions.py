@@ -36,6 +36,11 @@ QUESTIONS = (
         ("tasks_by_seed", "tasks_open_their_world"),
     ),
     Question(
+        "protocol",
+        "Is every call answered once, by its id and name, and does the world keep to the task and the tools that it began with?",
+        ("answers_keep_to_the_protocol",),
+    ),
+    Question(
         "determinism",
         "Do the same actions get the same answers: done again, in another process, after another episode, and beside another one?",
         ("determinism", "fresh_process", "reset_starts_anew"),

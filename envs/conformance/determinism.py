@@ -84,7 +84,7 @@ def _acts_otherwise(here: Transcript, there: Transcript) -> str | None:
 def _other_process(asked: bytes, limit_s: float) -> "subprocess.CompletedProcess[bytes]":
     """Another interpreter with this one's import path, given an errand on stdin; blocks the check's own thread."""
     return subprocess.run(
-        [sys.executable, "-c", _CHILD],
+        [sys.executable, "-P", "-c", _CHILD],
         input=asked,
         capture_output=True,
         timeout=limit_s,

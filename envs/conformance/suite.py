@@ -11,6 +11,7 @@ from envs.conformance.fact_keys import facts_match_patterns
 from envs.conformance.finding import Bench, Finding
 from envs.conformance.guard import on_thread
 from envs.conformance.hostile_input import hostile_input, steps_after_the_end
+from envs.conformance.protocol import answers_keep_to_the_protocol
 from envs.conformance.purity import check_at_any_time, check_has_no_side_effects, reset_starts_anew
 from envs.conformance.rechecks import recheck_repeats_the_verdict
 from envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
@@ -38,6 +39,7 @@ CHECKS: dict[str, Callable[[Bench], Awaitable[Finding]]] = {
     "close_is_idempotent": close_is_idempotent,
     "steps_after_the_end": steps_after_the_end,
     "hostile_input": hostile_input,
+    "answers_keep_to_the_protocol": answers_keep_to_the_protocol,
 }
 
 

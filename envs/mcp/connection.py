@@ -1,22 +1,28 @@
 """The line to a server: its process, JSON messages a line each, and what it may not do to us with them."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import anyio
 
 from synth.boundary import imported
+from synth.keys.remover import KeyRemover
 
 LONGEST_LINE = 16 << 20
 """Bytes of one message: a server that writes without an end would fill our memory."""
 LEAVE_S = 2.0
 """How long a server has to end once nobody writes to it any more."""
-SHOWN = 100
+LONG_LINE = 64 << 10
+"""Bytes of a message from which on reading it would hold up the event loop."""
+SHOWN, LOOKED_AT = 100, 4096
+"""Characters of a line that is no message that are told, and those in which keys are looked for before it is cut."""
 EXTRA = "the library of MCP worlds (pip install -c constraints.txt -e '.[mcp]')"
 
 
@@ -29,17 +35,29 @@ class Connection:
         self.amiss: str | None = None
 
 
+@dataclass(frozen=True)
+class Command:
+    """What is started, with which environment; `inherited` are descriptors that it gets."""
+
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    inherited: Sequence[int] = ()
+
+
 @asynccontextmanager
-async def connected(command: Sequence[str], environment: Mapping[str, str], folder: Path, errors: IO[str]) -> AsyncIterator[Connection]:
-    """Starts the server in `folder`, and ends it with all that it started. Raises `OSError` where there is no such program."""
+async def connected(command: Command, folder: Path, errors: IO[str], keys: KeyRemover) -> AsyncIterator[Connection]:
+    """Starts the server in `folder`, and ends it with all that it started. Raises `OSError` where there is no such program.
+
+    The `keys` are taken out of each of its messages before anything else reads it.
+    """
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
-        env=dict(environment), cwd=folder, limit=LONGEST_LINE, start_new_session=True,
+        *command.words, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors, env=dict(command.environment),
+        cwd=folder, limit=LONGEST_LINE, start_new_session=True, pass_fds=tuple(command.inherited),
     )  # fmt: skip
     to_session, reading = anyio.create_memory_object_stream[Any](0)
     writing, from_session = anyio.create_memory_object_stream[Any](0)
     found = Connection(process, (reading, writing))
-    tasks = [asyncio.create_task(_read(found, to_session)), asyncio.create_task(_write(process, from_session, to_session))]
+    tasks = [asyncio.create_task(_read(found, to_session, keys)), asyncio.create_task(_write(process, from_session, to_session))]
     try:
         yield found
     finally:
@@ -51,7 +69,7 @@ async def connected(command: Sequence[str], environment: Mapping[str, str], fold
             stream.close()
 
 
-async def _read(found: Connection, to_session: Any) -> None:
+async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
     """What is no message is left out, and remembered."""
     adapter, message = imported(EXTRA, "mcp.types:jsonrpc_message_adapter"), imported(EXTRA, "mcp.shared.message:SessionMessage")
     output = found.process.stdout
@@ -67,11 +85,22 @@ async def _read(found: Connection, to_session: Any) -> None:
             if not line:
                 return
             try:
-                said = message(adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
-            except ValueError:
-                found.amiss = f"wrote to stdout what is no message: {line[:SHOWN].decode('utf-8', 'replace').strip()!r}"
+                written = await _without(keys, line)
+                said = message(adapter.validate_python(written, by_name=False))
+            except (ValueError, RecursionError):
+                shown = keys.clean_text(line[:LOOKED_AT].decode("utf-8", "replace").strip())[:SHOWN]
+                found.amiss = f"wrote to stdout what is no message: {shown!r}"
                 continue
             await to_session.send(said)
+
+
+async def _without(keys: KeyRemover, line: bytes) -> Any:
+    """What a line says in JSON, without the keys; a long one is read beside the event loop. Raises `ValueError` for what is no JSON."""
+
+    def read() -> Any:
+        return keys.cleaned(json.loads(line.decode("utf-8", "replace")))
+
+    return read() if len(line) <= LONG_LINE else await asyncio.to_thread(read)
 
 
 async def _write(process: asyncio.subprocess.Process, from_session: Any, to_session: Any) -> None:

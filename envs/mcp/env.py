@@ -16,7 +16,7 @@ from envs.mcp.folder import PLACES, facts_of, packed, removed, start_content, st
 from envs.mcp.pool import given_back, lent
 from envs.mcp.proposing import proposed
 from envs.mcp.server import McpServer, ServerError, reads_only, schema_of
-from envs.mcp.settings import McpSettings
+from envs.mcp.settings import McpConfig, McpSettings
 from envs.mcp.walk import TooLargeError, emptied
 from schemas.canonical import content_hash, valid_text
 from schemas.check import CheckResult, Facts
@@ -56,8 +56,9 @@ class _Saved(msgspec.Struct, frozen=True):
 class McpEnv:
     """Its folder lies in the temporary folder of this machine and goes with it; the agent sees it as /world."""
 
-    def __init__(self, settings: McpSettings) -> None:
+    def __init__(self, settings: McpSettings, config: McpConfig | None = None) -> None:
         self._settings = settings
+        self._config = config or McpConfig()
         self._folder: Path | None = None
         self._server: McpServer | None = None
         self._task: Task | None = None
@@ -73,7 +74,7 @@ class McpEnv:
     async def reset(self, task: Task | None) -> Opening:
         """A fresh copy of the start folder and a server of its own. Raises `ConfigError` where the start folder is another one now."""
         start = self._settings.start
-        if self._settings.digest is not None and start_digest(start) != self._settings.digest:
+        if self._config.digest is not None and start_digest(start) != self._config.digest:
             raise ConfigError(
                 f"{self._settings.folder}: the start folder was changed since its tasks were made: put it back, or run the flow again, "
                 "which makes new tasks of it as it is now"
@@ -82,7 +83,7 @@ class McpEnv:
         self._task, self._turns, self._told = task, 0, False
         self._start = self._facts()
         goal = task.goal if task is not None else EXPLORE
-        return Opening(self._settings.system_prompt, self._schemas(), (Observation(goal, Source.USER),), self._state_key())
+        return Opening(self._config.system_prompt, self._schemas(), (Observation(goal, Source.USER),), self._state_key())
 
     async def _begin(self, content: bytes | None) -> None:
         if self._server is not None and not (self._settings.stateless and self._server.lives):
@@ -172,6 +173,7 @@ class McpEnv:
 
     def _inside(self, text: str) -> str:
         text = text.replace(str(self._folder), INSIDE) if self._settings.unconfined else text
+        text = self._live()[0].keys.clean_text(text)
         for pattern in self._settings.masked:
             text = re.sub(pattern, "<...>", text)
         return text
@@ -204,7 +206,7 @@ class McpEnv:
             return ()
         safe = [tool for tool in server.tools if reads_only(tool)]
         tools = safe if safe and self._task is None and self._turns < LOOKS_FIRST else list(server.tools)
-        seed = self._settings.explored_seed if self._task is None else 0  # it tells explorations apart, and nothing else
+        seed = self._config.explored_seed if self._task is None else 0  # it tells explorations apart, and nothing else
         draw = Random(f"{seed} {self._turns} {self._state_key()}")
         return [AgentTurn(tool_calls=(call,)) for call in proposed([schema_of(tool) for tool in tools], self._facts(), draw)]
 
@@ -213,7 +215,8 @@ class McpEnv:
         return self._facts()
 
     def _facts(self) -> Facts:
-        return facts_of(self._live()[1], self._settings.ignore)
+        server, folder = self._live()
+        return facts_of(folder, self._config.ignore, server.keys)
 
     def _state_key(self) -> str:
         return content_hash([self._facts(), self._told])

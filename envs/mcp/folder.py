@@ -19,18 +19,21 @@ from schemas.canonical import canonical_json, content_hash, digest
 from schemas.check import Facts, Scalar
 from schemas.errors import ConfigError
 from synth.confinement import hand_over
+from synth.keys.remover import KeyRemover
 
 PATH, FILE = "@path", "@file"
 PLACES = (f"file/*/{PATH}", f"folder/*/{PATH}", f"record/*/{FILE}", f"row/*/{TABLE}", f"table/*/{TABLE}")
 """Facts that say where a row stands: they come and go with the row's others."""
+NO_KEYS = KeyRemover({})
 LONGEST_TEXT = 16_384
 """Bytes of a file whose content is a fact as it stands; of a longer one its digest is."""
 
 
-def facts_of(folder: Path, ignore: Sequence[str]) -> Facts:
+def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) -> Facts:
     """`file/<path>/content` (`digest` of binary and long ones, `link` and `is` of what is none), `folder/<path>/is`, of JSON lines
     `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/tables.py` says.
 
+    The `keys` are taken out first, so that no hash depends on them; rows of a database are hashed as they are.
     Paths are percent-encoded. A record's key is the hash of its content, so that the order of lines is no fact. Each row also says where
     it stands, in a column of its own (`PLACES`): what is new is known by its columns alone. The field `id` is `@id`, as the column `id` of
     a row is its key.
@@ -44,12 +47,14 @@ def facts_of(folder: Path, ignore: Sequence[str]) -> Facts:
         if entry.kind == "folder":
             found |= {f"folder/{name}/is": "there", f"folder/{name}/{PATH}": name}
         elif entry.kind == "file":
-            found |= _file_facts(name, entry.content())
+            content = entry.content()
+            found |= _file_facts(name, content if is_database(content) else keys.clean(content))
         elif entry.kind == "link":
             found |= _file(name, "link", os.fsencode(entry.target()).decode("utf-8", "backslashreplace"))
         else:
             found |= _file(name, "is", entry.kind)
-    return found
+    cleaned: Facts = keys.cleaned(found)
+    return cleaned
 
 
 def _file(name: str, column: str, value: Scalar) -> dict[str, Scalar]:

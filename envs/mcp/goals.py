@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from envs.fact_pattern import matches
 from envs.mcp.folder import PLACES
-from envs.mcp.settings import McpSettings
+from envs.mcp.settings import McpConfig
 from schemas.check import Facts, Scalar
 from schemas.reverse import Draft, NoGoal, Window
 
@@ -17,7 +17,7 @@ Rows = Mapping[tuple[str, str], Mapping[str, Scalar]]
 
 def write_goal(window: Window) -> Draft | NoGoal:
     """Every row that is other at the end than at the start is told, with its content; what was undone again is no goal."""
-    settings = McpSettings.model_validate(dict(window.env_config))
+    settings = McpConfig.model_validate(dict(window.env_config))
     before, after = _rows(window.start, settings.free), _rows(window.end, settings.free)
     said: list[str] = []
     kinds: list[str] = []

@@ -37,7 +37,7 @@ def given_back(settings: McpSettings, server: McpServer, folder: Path) -> bool:
 
 
 def _key(settings: McpSettings) -> str:
-    return settings.model_dump_json(exclude={"digest", "explored_seed", "folder", "task_file", "free", "ignore", "system_prompt"})
+    return settings.model_dump_json(exclude={"folder", "task_file"})
 
 
 def _of_this_loop() -> dict[str, list[Kept]]:

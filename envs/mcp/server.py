@@ -4,25 +4,29 @@ import asyncio
 import os
 import re
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from envs.mcp.connection import EXTRA, Connection, connected
+from envs.mcp.connection import EXTRA, Command, Connection, connected
 from envs.mcp.settings import McpSettings
 from envs.mcp.walk import TooLargeError, weight
 from schemas.errors import ConfigError
 from schemas.outcome import Fault
 from schemas.trajectory import ToolSchema
 from synth.boundary import imported
-from synth.confinement import LOOK_S, Held, confined_command, held, tree
+from synth.confinement import LOOK_S, Held, confined_command, environment_file, held, tree
+from synth.keys import resolved
+from synth.keys.remover import KeyRemover
 
 END_S = 5.0
 CONNECTION_CLOSED = -32000
 """The library's code for a connection that is gone."""
 MOST_TOOLS = 2000
 LONGEST_WORDS = 300
+LAST_WORDS = 64 << 10
+"""Bytes of what it said in the end that keys are looked for in, before all but its last words are cut off."""
 _TELLING = re.compile(r"^.*\b(?:\w*Error|\w*Exception|error|panic|fatal)\b.*$", re.MULTILINE)
 """The line of a server's last words that says most."""
 
@@ -52,26 +56,23 @@ class McpServer:
         self._connection: Connection | None = None
         self._processes = 0
         self.tools: tuple[Any, ...] = ()
+        self.keys = KeyRemover({})
 
     async def start(self) -> None:
         """Starts the server and reads its tools. Raises `ServerError`, and `ConfigError` where it has no tools, and where confinement
         or the library is missing."""
-        command = list(self._settings.command)
-        if not self._settings.unconfined:
-            settings, shown = self._settings, self._settings.shown
-            command = confined_command(
-                command, folder=self._folder, limits=settings.limits, read_only=shown, environment=settings.environment
-            )
+        environment, self.keys = resolved(self._settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
         self._stop = asyncio.Event()
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by `end`
         ready = asyncio.Event()
-        self._task = asyncio.create_task(self._live(command, client, ready))
-        waiting = asyncio.create_task(ready.wait())
-        try:
-            await asyncio.wait({waiting, self._task}, timeout=self._settings.start_s, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
+        with self._command(environment) as command:
+            self._task = asyncio.create_task(self._live(command, client, ready))
+            waiting = asyncio.create_task(ready.wait())
+            try:
+                await asyncio.wait({waiting, self._task}, timeout=self._settings.start_s, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waiting.cancel()
         if not ready.is_set():
             problem = self._problem("was not ready in time" if not self._task.done() else "did not start", Fault.INFRASTRUCTURE)
             await self.end()
@@ -103,13 +104,23 @@ class McpServer:
     def _held(self) -> Held:
         return held(self._connection.process.pid) if self._connection is not None else Held(0, 0)
 
-    async def _live(self, command: list[str], client: Any, ready: asyncio.Event) -> None:
-        environment = {"PATH": os.environ.get("PATH", "")}
-        if self._settings.unconfined:
-            environment |= {"HOME": str(self._folder), "LANG": "C.UTF-8", **self._settings.environment}
+    @contextmanager
+    def _command(self, environment: Mapping[str, str]) -> Iterator[Command]:
+        """How the server is started; its variables never stand in a command line. Raises `ConfigError` where it cannot be confined."""
+        settings, path = self._settings, {"PATH": os.environ.get("PATH", "")}
+        if settings.unconfined:
+            yield Command(settings.command, {**path, "HOME": str(self._folder), "LANG": "C.UTF-8", **environment})
+            return
+        with environment_file(environment) as held:
+            confined = confined_command(
+                settings.command, folder=self._folder, limits=settings.limits, read_only=settings.shown, environment=held
+            )
+            yield Command(confined, path, () if held is None else (held,))
+
+    async def _live(self, command: Command, client: Any, ready: asyncio.Event) -> None:
         if self._said is None:
             raise RuntimeError("the server was ended before it was started")
-        async with connected(command, environment, self._folder, self._said) as line:
+        async with connected(command, self._folder, self._said, self.keys) as line:
             self._connection = line
             async with client(*line.streams) as session:
                 await session.initialize()
@@ -189,13 +200,13 @@ class McpServer:
         """With the server's own last words."""
         task = self._task
         error = task.exception() if task is not None and task.done() and not task.cancelled() else None
-        cause = f": {_first(error)}" if error is not None else ""
+        cause = f": {self.keys.clean_text(_first(error))[:LONGEST_WORDS]}" if error is not None else ""
         amiss = f"; it {self._connection.amiss}" if self._connection is not None and self._connection.amiss else ""
         words = ""
         if self._said is not None:
             size = self._said.seek(0, os.SEEK_END)
-            self._said.seek(max(0, size - 20 * LONGEST_WORDS))
-            words = _telling(self._said.read())
+            self._said.seek(max(0, size - LAST_WORDS))
+            words = _telling(self.keys.clean_text(self._said.read())[-20 * LONGEST_WORDS :])
         return ServerError(f"the MCP server {self._named!r} {what}{cause}{amiss}{f'; it said: {words}' if words else ''}", fault)
 
 
@@ -236,4 +247,4 @@ def _first(error: BaseException) -> str:
     """The first cause in a group of exceptions, in one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"[:LONGEST_WORDS]
+    return f"{type(error).__name__}: {error}"

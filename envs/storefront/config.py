@@ -39,8 +39,8 @@ class StorefrontConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    world_seed: int | None = None
-    tasks_per_world: int = Field(default=8, ge=1)
+    world_seed: int | None = Field(default=None, gt=-(2**70), lt=2**70)
+    tasks_per_world: int = Field(default=8, ge=1, le=1_000_000)
     variant: Literal["train", "held_out"] = "train"
     level: float | None = Field(default=None, ge=0, le=1)
     customers: int = Field(default=32, ge=30, le=60)
@@ -66,7 +66,7 @@ class StorefrontConfig(BaseModel):
     pressure: float = Field(default=0.3, ge=0, le=1)
     injections: float = Field(default=0.15, ge=0, le=1)
     dialogue: bool = True
-    budget_slack: float | None = Field(default=None, ge=1)
+    budget_slack: float | None = Field(default=None, ge=1, le=1_000)
     outcome_only: bool = False
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from envs.storefront.line_content import FACTS, Mark, marks, without_facts
 from envs.storefront.plain_words import words_beyond
 from schemas.model import Completion
 from schemas.trajectory import Deviation
+from synth.models.reply_health import mask_of
 
 KINDS = (
     "silent",
@@ -50,7 +51,7 @@ def deviations(line: str, reply: Completion) -> Sequence[Deviation]:
         return [Deviation("plays_agent", f"it calls {', '.join(call.name for call in reply.tool_calls)[:80]}")]
     if not text:
         return [Deviation("silent", "nothing is said")]
-    if reply.finish_reason == "length":
+    if mask_of(reply.finish_reason) is not None:
         return [Deviation("cut_off", "it ends in the middle")]
     most = most_words(line)
     if len(text) > _LETTERS_PER_WORD * most or len(text.split()) > most:

@@ -22,7 +22,7 @@ class TextWorldConfig(BaseModel):
     quest_breadth: int = Field(default=1, ge=1, le=3)
     quests: int = Field(default=1, ge=1, le=3)
     split: Literal["train", "held_out"] = "train"
-    explored_seed: int = 0
+    explored_seed: int = Field(default=0, ge=-(2**63), lt=2**63)
 
     def of_the_game(self) -> dict[str, Any]:
         """The settings that determine the game of a seed."""

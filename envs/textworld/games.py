@@ -20,9 +20,15 @@ from schemas.errors import ConfigError, SynthError
 from synth.ledger.journal import state_folder
 
 GAME, LOGIC = "game.z8", "game.json"
-RECIPE = 1
+RECIPE = 2
 """To be raised with every change to what the worker makes of a seed."""
-_WORKER = "from envs.textworld.generation import main; main()"
+_WORKER = """
+import glob
+as_they_lie = glob.glob
+glob.glob = lambda *given, **named: sorted(as_they_lie(*given, **named))
+from envs.textworld.generation import main; main()
+"""
+"""TextWorld reads its grammars in the order in which the disk lists them: another disk would make other games of a seed."""
 _ONE_AT_A_TIME = Lock()
 
 
@@ -71,7 +77,7 @@ def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
     except OSError as error:
         raise ConfigError(f"{root}: {error.strerror}; set SYNTH_STATE_DIR to a folder that can be written to") from error
     worker = subprocess.run(
-        [sys.executable, "-c", _WORKER],
+        [sys.executable, "-P", "-c", _WORKER],
         input=b"\n".join(msgspec.json.encode(Order(config.of_the_game(), seed, str(folder))) for folder, seed in missing.items()),
         capture_output=True,
         env=_worker_environment(),
@@ -85,4 +91,5 @@ def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
 @lru_cache(maxsize=512)
 def _loaded(folder: Path) -> MadeGame:
     content = json.loads((folder / LOGIC).read_text(encoding="utf-8"))
+    content["KB"]["text_grammars_path"] = ""  # where TextWorld lies on this machine is no part of the game
     return MadeGame(folder / GAME, Game.deserialize(content), content_hash(content))

@@ -1,0 +1,69 @@
+"""Every call is answered once and by its id, and a world keeps to the task and the tools that it began with."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from envs.conformance.experts import players
+from envs.conformance.finding import Bench, Finding
+from schemas.environment import AgentTurn
+from schemas.policy import Episode, View
+from schemas.trajectory import ToolCall, Turn
+from synth.boundary import FaultError
+from synth.rollout.answers import checked, stepped
+from synth.rollout.given import Given
+
+MOST_TURNS = 60
+
+
+async def answers_keep_to_the_protocol(bench: Bench) -> Finding:
+    """An episode of each task, with odd turns in it, held to what a run holds every answer to."""
+    name, turns = "answers_keep_to_the_protocol", 0
+    for task in bench.tasks:
+        for odd_first in (False, True):
+            given = Given(task)
+            try:
+                turns += await _played(bench, given, odd_first=odd_first)
+                given.unchanged()
+            except FaultError as fault:
+                return Finding(name, False, f"task {task.task_id}: {fault.detail}")
+    return Finding(name, True, f"{turns} turns answered by the rules")
+
+
+async def _played(bench: Bench, given: Given, *, odd_first: bool) -> int:
+    """Turns taken. Raises `FaultError` for the first answer that a run would not take."""
+    env = bench.open()
+    _, choose = next(iter(players(bench.world.spec).items()))
+    policy = choose(Episode(env, None, 0, bench.seed))
+    bench.note(f"reset for task {given.task.task_id}")
+    opening = await given.opened(env)
+    turns: list[Turn] = []
+    done = False
+    while len(turns) < MOST_TURNS and not done:
+        action = (await policy.act(View(opening, tuple(turns)))).turn
+        for act in (*(_odd(action.tool_calls) if odd_first and not turns else ()), action):
+            index = len(turns)
+            bench.note(f"turn {index}")
+            response = await stepped(env.step(act), index, act.tool_calls)
+            turns.append(Turn(index, act.content, act.tool_calls, response.observations, state_key=response.state_key))
+            done = response.done
+            if done:
+                break
+    for act in _odd(turns[-1].tool_calls):
+        bench.note("a turn after the end")
+        await stepped(env.step(act), len(turns), act.tool_calls)
+    bench.note("check")
+    await checked(env)
+    await env.close()
+    return len(turns)
+
+
+def _odd(calls: Sequence[ToolCall]) -> Iterator[AgentTurn]:
+    """Turns that models take and experts do not: calls side by side, a call that does not parse, one of no tool, words, nothing."""
+    unknown = ToolCall.received("call_odd_1", "no_such_tool", "{}")
+    broken = ToolCall.received("call_odd_2", calls[0].name if calls else "no_such_tool", "{")
+    yield AgentTurn(tool_calls=(unknown, broken))
+    if calls:
+        yield AgentTurn(tool_calls=(broken, *(msgspec.structs.replace(call, call_id=f"{call.call_id}_beside") for call in calls)))
+    yield AgentTurn("One moment.")
+    yield AgentTurn()

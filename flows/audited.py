@@ -1,0 +1,34 @@
+"""The world that `synth audit` asks, as the command line names it, with the settings that it is asked about."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from envs.world import World
+from flows.bindings import Bindings, private, started
+from flows.parts import world
+from flows.yaml_file import read_settings
+from schemas.errors import ConfigError
+from schemas.settings_error import explain
+from schemas.strict_settings import strictly
+
+
+def audited(name: str, overrides: Sequence[str], known: Mapping[str, Any], bindings: Bindings) -> tuple[World, dict[str, Any]]:
+    """The world, ready to be opened, and its settings: `key=value` pairs of the command line over those of a task (`known`).
+
+    How it is started is said by the command line, and by `bindings`; what a task says of that is not looked at. Raises `ConfigError`.
+    """
+    said = bindings.said_of(name)
+    found = world(name) if said is None else world(said.world, said.folders)
+    given = read_settings(overrides)
+    keys = private(found)
+    settings = {key: value for key, value in {**known, **given}.items() if key not in keys}
+    try:
+        strictly(found.config, settings)
+    except ValidationError as error:
+        raise ConfigError(f"--set {explain(error, found.config, also=keys)}") from error
+    start = {key: value for key, value in given.items() if key in keys}
+    if found.start is not None and said is None and not start:
+        return bindings.world(name), settings
+    return started(name, found, {**(said.start if said is not None else {}), **start}), settings

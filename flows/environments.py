@@ -1,0 +1,124 @@
+"""What a user says of environments, and where: the `env` block of a flow, `--env NAME=FILE`, and a file in their configuration folder."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from envs.registry import ENVS
+from flows.bindings import Bindings, Further, Said, private
+from flows.own_flow import refuse_what_a_run_says
+from flows.parts import folders, world
+from flows.yaml_file import read_content
+from schemas.errors import ConfigError
+from schemas.flow import EnvChoice, Flow
+from schemas.settings_error import explain
+from schemas.strict_settings import strictly
+from synth.keys import refuse_literals
+
+FILE = "environments.yaml"
+OPTION = "--env"
+
+
+def bindings_of(said: Mapping[str, Said], *, named_in: str = "", further: Sequence[Further] = ()) -> Bindings:
+    """What was said, then what `further` gives, then what the user's own file binds, then the registry's that need no start."""
+    return Bindings(said, named_in=named_in, further=[*further, users_environments])
+
+
+def said_by_flow(flow: Flow) -> dict[str, Said]:
+    """How the flow's environment is started; nothing where it has none. Raises `ConfigError` for settings that it does not take."""
+    return {} if flow.env is None else {flow.env.name: said_of(flow.env, Path.cwd(), "env")}
+
+
+def said_of(env: EnvChoice, base: Path, where: str) -> Said:
+    """The part of an `env` block that says how the environment is started; its paths are taken from `base`."""
+    found = world(env.name)
+    start, within = found.start, () if env.name in ENVS else folders()
+    if start is None:
+        return Said(env.name, {}, within)
+    given = {key: value for key, value in env.settings().items() if key in private(found)}
+    try:
+        strictly(start.settings, given)
+    except ValidationError as error:
+        raise ConfigError(explain(error, start.settings, where, [*EnvChoice.model_fields, *found.config.model_fields])) from error
+    for key in start.paths:
+        if given.get(key) is not None:
+            given[key] = _absolute(given[key], base)
+    return Said(env.name, given, within)
+
+
+def without_start(env: EnvChoice) -> EnvChoice:
+    """What of an `env` block is data: this alone reaches tasks and stages."""
+    keys = private(world(env.name))
+    return EnvChoice.model_validate({key: value for key, value in env.model_dump().items() if key not in keys})
+
+
+def said_by_options(written: Sequence[str]) -> dict[str, Said]:
+    """What `--env NAME=FILE` options bind. Raises `ConfigError`."""
+    said: dict[str, Said] = {}
+    for one in written:
+        name, equals, file = one.partition("=")
+        if not (name and equals and file):
+            raise ConfigError(f"{OPTION} {one}: write NAME=FILE: the name that the data uses, and a file with an `env` block of your own")
+        if name in said:
+            raise ConfigError(f"{OPTION} {name}: given twice; one file says how an environment is started")
+        said[name] = said_in_file(Path(file), name)[1]
+    return said
+
+
+def said_in_file(path: Path, name: str | None = None) -> tuple[str, Said]:
+    """What a file of the user's own binds: an `env` block, or a flow that has one; by `name`, if one is given.
+
+    Raises `ConfigError` for a file that says nothing of an environment, and for one that lies in a run which was not made here.
+    """
+    refuse_what_a_run_says(path)
+    content = read_content(path)
+    block = content.get("env", content)
+    if not isinstance(block, dict):
+        raise ConfigError(f"{path}: env is no mapping; it holds `name` and how the environment is started")
+    said = _said_in_block(block, name, Path.cwd(), str(path))
+    return name or said.world, said
+
+
+@cache
+def _read_users_file(path: Path) -> Mapping[str, Said]:
+    mode = path.stat().st_mode
+    if mode & 0o022:
+        raise ConfigError(f"{path}: others may write to it, and it says what runs here: chmod go-w {path}")
+    return {str(name): _said_in_block(block, str(name), path.parent, f"{path}: {name}") for name, block in read_content(path).items()}
+
+
+def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[str, Said]:
+    """What the user's own $XDG_CONFIG_HOME/synth/environments.yaml (else below ~/.config) binds, by name. Raises `ConfigError`."""
+    variables = os.environ if environment is None else environment
+    base = Path(variables.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    path = base / "synth" / FILE
+    return _read_users_file(path) if base.is_absolute() and path.is_file() else {}
+
+
+def _said_in_block(block: Any, name: str | None, base: Path, where: str) -> Said:
+    if not isinstance(block, dict):
+        raise ConfigError(f"{where}: is no mapping; it holds `name` and how the environment is started")
+    refuse_literals(block, f"{where}: ")
+    try:
+        env = strictly(EnvChoice, {"name": name, **block})
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {explain(error, EnvChoice)}") from error
+    if name in ENVS and env.name != name:
+        raise ConfigError(f"{where}: describes {env.name!r}, not {name!r}; name the file that says how {name} is started")
+    found = world(env.name)
+    keys = {*EnvChoice.model_fields, *found.config.model_fields, *private(found)}
+    unknown = sorted(map(str, env.settings().keys() - keys))
+    if unknown:
+        raise ConfigError(f"{where}: {unknown[0]} is not a setting of {env.name}; allowed: {', '.join(sorted(keys))}")
+    return said_of(env, base, where)
+
+
+def _absolute(value: Any, base: Path) -> Any:
+    """A path, or a list of them, as it holds in every folder."""
+    if isinstance(value, list | tuple):
+        return [_absolute(one, base) for one in value]
+    return str(base / Path(value).expanduser())

@@ -1,0 +1,86 @@
+"""A flow file in a run or a dataset is data, as all that lies there: what it says of what runs counts only in a run made here so."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from envs.registry import ENVS
+from flows.bindings import private
+from flows.data_folder import data_around
+from flows.parts import DOTTED, look_also_in, world
+from flows.run_record import made_here
+from flows.yaml_file import flow_of, read_content
+from schemas.canonical import canonical_json, content_hash
+from schemas.errors import ConfigError
+from schemas.flow import EnvChoice, Flow
+
+REACH = ("engine", "base_url", "api_key_env", "python", "server_args")
+"""Settings of a model that say what is started, or to whom a key of ours is sent."""
+
+
+def refuse_what_a_run_says(path: Path) -> None:
+    """Raises `ConfigError` for a file below a run or a dataset that says what runs, unless that run was made here by the same words.
+
+    The folders of the user's other files are looked in for modules of theirs; those of data never are.
+    """
+    data = data_around(path)
+    if data is None:
+        look_also_in(path.parent)
+        return
+    said = what_runs(read_content(path))
+    known = made_here(str(data)) if said else frozenset()
+    foreign = [words for words in said if content_hash(words) not in known]
+    if foreign:
+        place = foreign[0].partition(": ")[0]  # what stands there may be a key
+        raise ConfigError(
+            f"{path}: lies in the run or dataset {data}, which was not made here by this flow, and says what runs ({place[:120]}): "
+            "nothing below one may; read it, copy it to a folder of your own, and give that file instead"
+        )
+
+
+def what_runs(content: Mapping[str, Any]) -> list[str]:
+    """What a flow, or an `env` block, says of modules, processes and servers, each in one line that equals only the same words."""
+    env = content.get("env", content if "stages" not in content else None)
+    found = [*_starts(env), *_dotted({**content, "env": None} if "env" in content or "stages" in content else {})]
+    models = content.get("models")
+    for role, settings in models.items() if isinstance(models, dict) else ():
+        reach = {key: settings[key] for key in REACH if key in settings} if isinstance(settings, dict) else {}
+        if isinstance(settings, dict) and ("model" in settings or reach):
+            found.append(f"models.{role}: {_text({**reach, 'model': settings.get('model')})}")
+    return list(dict.fromkeys(found))
+
+
+def _starts(env: Any) -> Iterator[str]:
+    if not isinstance(env, dict):
+        return
+    name = env.get("name")
+    if isinstance(name, str) and DOTTED.fullmatch(name):
+        yield f"env.name: {name}"
+        return
+    known = world(name) if isinstance(name, str) and name in ENVS else None
+    starting = {key for key in env if known is None or key in private(known)} - {*EnvChoice.model_fields}
+    for key in sorted(starting, key=str):
+        yield f"env.{key}: {_text(env[key])}"
+
+
+def _dotted(value: Any) -> Iterator[str]:
+    """Every `package.module:attribute` in it, keys among them."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _dotted(key)
+            yield from _dotted(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _dotted(inner)
+    elif isinstance(value, str) and DOTTED.fullmatch(value):
+        yield value
+
+
+def _text(value: Any) -> str:
+    return canonical_json(value).decode()
+
+
+def own_flow(path: Path, overrides: tuple[str, ...] = ()) -> Flow:
+    """The flow in a file of the user's own, overrides applied. Raises `ConfigError`."""
+    refuse_what_a_run_says(path)
+    return flow_of(read_content(path), overrides, str(path))

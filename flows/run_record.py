@@ -1,0 +1,111 @@
+"""How a run was made on this machine, kept in the state folder: its environments may be started so again, at that place alone.
+
+A run folder holds nothing that could say so, for all in it may be another's. The record holds for the folder or URL at which the run
+was made, for its id, and for the first lines of its manifest: a copy elsewhere is not it, nor is another run that is put in its place.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from flows.bindings import Said
+from schemas.canonical import content_hash, digest
+from schemas.errors import SynthError
+from synth.ledger import manifest
+from synth.ledger.journal import state_folder
+from synth.ledger.ledger import Ledger
+from synth.ledger.storage import Storage, write_error
+
+FOLDER = "made"
+MOST_LINES = 8
+"""Lines of the manifest that are compared: the run, its flow, its first stages and shards. On an object store each is a request."""
+
+
+class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`said` of each environment, as the flow wrote it: keys are named in it, never held.
+
+    `runs`: hashes of `flows.own_flow.what_runs`.
+    """
+
+    lines: int
+    digest: str
+    said: Mapping[str, Said]
+    runs: tuple[str, ...] = ()
+
+
+def keep_record(ledger: Ledger, said: Mapping[str, Said], runs: tuple[str, ...]) -> None:
+    """Writes down what a user's flow says, beside what their earlier flows said, for this run at this place. Raises `SynthError`."""
+    storage = ledger.storage
+    if storage.url.startswith("memory:"):  # it ends with this process
+        return
+    stored = _stored(storage, min(ledger.state.lines, MOST_LINES))
+    path = _path(storage, ledger.state.run_id)
+    runs = tuple(map(content_hash, runs))
+    before = _read(path, lambda lines: stored[:lines])
+    if before is not None:
+        said, runs = {**before.said, **said}, tuple(dict.fromkeys([*before.runs, *runs]))
+    made = RunRecord(len(stored), content_hash(stored, size=32), said, runs)
+    if made == before:
+        return
+    temporary = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.chmod(0o700)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(file, "wb") as opened:
+            opened.write(msgspec.json.encode(made))
+        temporary.replace(path)
+    except OSError as error:
+        raise write_error(str(path), error) from error
+
+
+def record_of(ledger: Ledger) -> RunRecord | None:
+    """How this run was made here; None where it was not: nothing of it is believed then."""
+    return _record(ledger.storage, ledger.state.run_id)
+
+
+def said_of_run(ledger: Ledger) -> Mapping[str, Said]:
+    """What the user said of the environments of a run that was made here; nothing of any other."""
+    found = record_of(ledger)
+    return {} if found is None else found.said
+
+
+def made_here(url: str) -> frozenset[str]:
+    """Hashes of what the flows of the run at `url` said of what runs, if it was made here."""
+    try:
+        storage = Storage(url)
+        first = manifest.read(storage, 0)
+    except SynthError:
+        return frozenset()
+    found = _record(storage, first.run_id) if isinstance(first, manifest.RunLine) else None
+    return frozenset(() if found is None else found.runs)
+
+
+def place_of(storage: Storage) -> str:
+    """Where a run lies: the same for each path that leads to a folder."""
+    return str(Path(storage.root).resolve()) if storage.local else storage.url
+
+
+def _record(storage: Storage, run_id: str) -> RunRecord | None:
+    return _read(_path(storage, run_id), lambda lines: _stored(storage, lines))
+
+
+def _read(path: Path, stored: Callable[[int], list[str | None]]) -> RunRecord | None:
+    """The record in a file, None where the manifest's first lines are not those that it is of."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=RunRecord)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return found if content_hash(stored(found.lines), size=32) == found.digest else None
+
+
+def _path(storage: Storage, run_id: str) -> Path:
+    return state_folder() / FOLDER / f"{content_hash([run_id, place_of(storage)], size=16)}.json"
+
+
+def _stored(storage: Storage, lines: int) -> list[str | None]:
+    """Digests of the first lines of a manifest, as they are stored; None for a line that is gone."""
+    blobs = [manifest.read_stored(storage, number) for number in range(min(lines, MOST_LINES))]
+    return [None if blob is None else digest(blob) for blob in blobs]
