@@ -25,6 +25,7 @@ class Cursor:
         self._storage = storage
         self._mends = mends
         self._history = ""
+        self._chained = False
         self._block: list[bytes] = []
         self._block_bytes = 0
         self._alone = 0
@@ -35,7 +36,7 @@ class Cursor:
 
     def append(self, line: Line) -> bool:
         """Writes a line at the end of the log, and the packs that it fills; False where another writer was first."""
-        blob = manifest.stored(line)
+        blob = manifest.stored(line, self._history)
         if not self._storage.create(manifest.name_of(self.number), blob):
             return False
         packs.write(self._storage, self.number, [*self._block, blob], packs.history_after(self._history, blob))
@@ -48,6 +49,7 @@ class Cursor:
         stored = self._from_packs() or self._from_line()
         self._batch = [manifest.decoded(self._storage, self.number + place, blob) for place, blob in enumerate(stored)]
         for place, blob in enumerate(stored):
+            self._require_fits(self.number + place, blob)
             self._pass(self.number + place, blob)
         self.number += len(stored)
         return self._batch
@@ -105,6 +107,13 @@ class Cursor:
                     raise manifest.missing_error(self._storage, number)
             return self._listed_to >= self.number
         return self._listed_to >= self.number or manifest.goes_on(self._storage, self.number)
+
+    def _require_fits(self, number: int, blob: bytes) -> None:
+        """Raises `DamagedError` where a line says that it follows others than those read before it, or no longer says which."""
+        before = manifest.chained(blob)
+        if before != self._history if before is not None else self._chained:
+            raise manifest.misplaced_error(self._storage, number)
+        self._chained = before is not None
 
     def _pass(self, number: int, blob: bytes) -> None:
         """Goes over a line. Lines are kept until a pack of the greatest size is full with them, as far as one may hold them."""

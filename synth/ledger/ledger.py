@@ -21,7 +21,7 @@ from synth.ledger.cursor import Cursor
 from synth.ledger.fencing import fenced, refuse_fenced
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine, paths
+from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine, WrittenLine, paths
 from synth.ledger.presence import Presence
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.shard_files import ShardFiles
@@ -115,6 +115,10 @@ class Ledger:
         key = (ref.stage, ref.stage_key)
         self._append(lambda: DoneLine(ref.stage, ref.stage_key, report) if self.state.done.get(key) != report else None)
 
+    def name_written(self, line: WrittenLine) -> None:
+        """Names files beside the tables that are about to stand; nothing is added where the manifest says so already."""
+        self._append(lambda: None if self.state.names(line) else line)
+
     def fence(self, work: str, token: int, holder: str) -> bool:
         """Takes a piece of work under `token` from whoever holds it under a smaller one; False where another writer was first."""
         return self._append(lambda: FenceLine(work, token, holder) if self.state.fences.get(work, 0) < token else None)
@@ -148,7 +152,7 @@ class Ledger:
                 if (
                     fenced(self.state.fences)
                     or kept != self._renumbered(kept)
-                    or any(self._settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded)
+                    or any(self.state.settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded)
                 ):
                     break
             else:
@@ -176,7 +180,7 @@ class Ledger:
             stage_key=ref.stage_key,
             files=self.files.write(tables),
             slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
-            superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self._settled(t.slot_id)),
+            superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self.state.settled(t.slot_id)),
             name=name,
         )
         return line, kept, ended
@@ -223,9 +227,8 @@ class Ledger:
 
     def task_ids(self) -> dict[str, str]:
         """The current flow's tasks: id -> environment."""
-        return {
-            row["task_id"]: row["env"] for table in self._task_tables(every=False) for row in table.select(["task_id", "env"]).to_pylist()
-        }
+        rows_of = (table.select(["task_id", "env"]).to_pylist() for table in self._task_tables(every=False))
+        return {row["task_id"]: row["env"] for found in rows_of for row in found}
 
     def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
         """The wanted tasks by id, as far as the current flow has them, or any flow that ran here."""
@@ -280,10 +283,6 @@ class Ledger:
                 return
             time.sleep(0.1)
         raise manifest.missing_error(self.storage, before)
-
-    def _settled(self, slot: str) -> bool:
-        state = self.state.slots.get(slot)
-        return state is not None and state.valid is not None
 
     def _renumbered(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         """Attempts that another process committed meanwhile under the same number get the next free ones."""

@@ -1,9 +1,12 @@
 """The manifest: a log of numbered lines, each created if absent; what it does not name does not exist.
 
-Line n is the file `manifest/<n>`: its own digest, a space, one JSON object. Numbering orders all writers, on a disk
-as on an object store; a listing is looked at only to find that a line is missing.
+Line n is the file `manifest/<n>`: the digest of what follows, a space, the history of the lines before (see `synth.ledger.packs`), a space,
+one JSON object. So a line that was changed, swapped with another or put back from an older copy does not fit its neighbours; lines of
+earlier versions have no history, and none of them stands after one that has. Numbering orders all writers, on a disk as on an object store;
+a listing is looked at only to find that a line is missing.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +14,7 @@ import msgspec
 
 from schemas.canonical import canonical_json, digest
 from schemas.errors import DamagedError
+from synth.ledger.inside import plain
 from synth.ledger.storage import Storage
 
 
@@ -36,7 +40,8 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=True
     """The first line: the run's own id (its journal is kept under it)."""
 
     run_id: str
-    format: int = 1
+    format: int = 2
+    """From 2 on every file that leaves the run is named by a `WrittenLine` before it is put in its place."""
 
 
 class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=True, omit_defaults=True):
@@ -106,9 +111,35 @@ class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=
     holder: str
 
 
-Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine | FenceLine
+class WrittenFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file beside the tables, as it was written; the digest is the one that `sha256sum` prints."""
+
+    bytes: int
+    sha256: str
+
+
+class WrittenLine(msgspec.Struct, frozen=True, tag="written", forbid_unknown_fields=True, omit_defaults=True):
+    """From here on these files stand in the run (path -> file); committed before they are put in their place.
+
+    `folder`: that of a dataset, which holds these files and no others; `flow` wrote it. `stage`, `stage_key`: the stage that is done once
+    they stand; it counts as not done until its next `DoneLine`.
+    """
+
+    files: Mapping[str, WrittenFile]
+    folder: str = ""
+    flow: str = ""
+    stage: str = ""
+    stage_key: str = ""
+
+    def places(self) -> tuple[str, ...]:
+        """What the line speaks of: a dataset's folder, or single files."""
+        return (self.folder,) if self.folder else tuple(self.files)
+
+
+Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine | FenceLine | WrittenLine
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
+_SHARD = re.compile(r"[a-z_]{1,40}/[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.parquet")
 FOLDER = "manifest"
 LOOK_AHEAD = 2
 
@@ -118,10 +149,17 @@ def name_of(number: int) -> str:
     return f"{FOLDER}/{number:08d}"
 
 
-def stored(line: Line) -> bytes:
-    """A line as it lies in storage."""
+def stored(line: Line, history: str = "") -> bytes:
+    """A line as it lies in storage; `history` goes to the line before, the first has none."""
     payload = canonical_json(line)
-    return digest(payload).encode() + b" " + payload + b"\n"
+    rest = history.encode() + b" " + payload if history else payload
+    return digest(rest).encode() + b" " + rest + b"\n"
+
+
+def chained(blob: bytes) -> str | None:
+    """The history that an intact line says it follows; None for the first line, and for those of earlier versions."""
+    before, _, _ = blob.partition(b" ")[2].partition(b" ")
+    return None if before.startswith(b"{") else before.decode(errors="replace")
 
 
 def shards_of(line: Line) -> tuple[ShardLine, ...]:
@@ -150,8 +188,8 @@ def read_stored(storage: Storage, number: int) -> bytes | None:
 
 def intact(blob: bytes) -> bool:
     """Whether a line's bytes are those that were written, by the digest in them."""
-    said, _, payload = blob.rstrip(b"\n").partition(b" ")
-    return digest(payload).encode() == said
+    said, _, rest = blob[:-1].partition(b" ")
+    return blob.endswith(b"\n") and digest(rest).encode() == said
 
 
 def decoded(storage: Storage, number: int, blob: bytes) -> Line:
@@ -160,9 +198,34 @@ def decoded(storage: Storage, number: int, blob: bytes) -> Line:
     if not intact(blob):
         raise DamagedError(f"{path}: damaged manifest line (its digest differs); restore it from a backup")
     try:
-        return _DECODER.decode(blob.partition(b" ")[2])
+        line = _DECODER.decode(blob[blob.find(b"{") :])
     except msgspec.MsgspecError as error:
         raise DamagedError(f"{path}: written by another version of synth: {error}") from error
+    for name in _ids(line):
+        if not plain(name):
+            raise DamagedError(f"{path}: {name[:80]!r} is no id that synth gives: it would lead elsewhere; do not use this run")
+    for name in paths(line):
+        if _SHARD.fullmatch(name) is None:
+            raise DamagedError(f"{path}: {name[:80]!r} is no shard of this run: it would be read elsewhere; do not use this run")
+    return line
+
+
+def _ids(line: Line) -> list[str]:
+    """The ids in a line that names of files are made of, here or in the state folder."""
+    shards = [one.stage_key for one in shards_of(line)]
+    match line:
+        case RunLine():
+            return [line.run_id]
+        case FlowLine():
+            return [stage.stage_key for stage in line.stages]
+        case StageLine() | DoneLine():
+            return [line.stage_key]
+        case WrittenLine():
+            return [line.stage_key] if line.stage_key else []
+        case FenceLine():
+            return [line.work]
+        case _:
+            return shards
 
 
 def listed(storage: Storage) -> set[int]:
@@ -173,6 +236,14 @@ def listed(storage: Storage) -> set[int]:
 def goes_on(storage: Storage, number: int) -> bool:
     """Whether lines stand after `number`, by a look at the next few names."""
     return any(storage.size(name_of(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD))
+
+
+def misplaced_error(storage: Storage, number: int) -> DamagedError:
+    """One line for a line that is whole, but not the one that was committed here."""
+    return DamagedError(
+        f"{storage.path(name_of(number))}: is not the manifest line that was committed here (it follows other lines than stand before "
+        "it: swapped, or put back from another copy); restore the whole manifest from one backup"
+    )
 
 
 def missing_error(storage: Storage, number: int) -> DamagedError:

@@ -7,7 +7,19 @@ from types import MappingProxyType
 from typing import Any
 
 from schemas.canonical import content_hash
-from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, ImportedFile, ImportLine, Line, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import (
+    DoneLine,
+    FenceLine,
+    FlowLine,
+    ImportedFile,
+    ImportLine,
+    Line,
+    RunLine,
+    ShardLine,
+    SlotRecord,
+    StageLine,
+    WrittenLine,
+)
 
 IMPORT = "import"
 
@@ -34,7 +46,11 @@ class SlotState:
 
 @dataclass(slots=True)
 class LedgerState:
-    """Folded line by line; later lines see what earlier ones settled."""
+    """Folded line by line; later lines see what earlier ones settled.
+
+    `written`: what stands beside the tables, by dataset folder or path; `formerly`: the digests that a path ever had; `flow_of`: the name
+    of the last flow that had a stage under a key.
+    """
 
     run_id: str = ""
     lines: int = 0
@@ -48,6 +64,10 @@ class LedgerState:
     lost_shards: list[tuple[str, ShardLine]] = field(default_factory=list)
     imported: dict[str, ImportedFile] = field(default_factory=dict)
     fences: dict[str, int] = field(default_factory=dict)
+    format: int = 1
+    written: dict[str, WrittenLine] = field(default_factory=dict)
+    formerly: dict[str, set[str]] = field(default_factory=dict)
+    flow_of: dict[str, str] = field(default_factory=dict)
     _lost_attempts: dict[str, int] = field(default_factory=dict)
     _contested: set[str] = field(default_factory=set)
     _last: dict[str, ShardLine | None] = field(default_factory=dict)
@@ -58,18 +78,22 @@ class LedgerState:
         self.lines += 1
         match line:
             case RunLine():
-                self.run_id = line.run_id
+                self.run_id, self.format = line.run_id, line.format
             case FlowLine():
                 self.flow = line.flow
                 self.former_stages |= self.stages
-                self.stages = {stage.stage: stage for stage in line.stages}
+                self.stages = {}
+                for stage in line.stages:
+                    self._begin(stage)
             case StageLine():
-                self.stages[line.stage] = line
+                self._begin(line)
             case DoneLine():
                 if self._last.get(conclusion(line.stage_key), line) is not None:  # without its conclusion it is still to be done
                     self.done[(line.stage, line.stage_key)] = line.report
             case FenceLine():
                 self.fences[line.work] = max(line.token, self.fences.get(line.work, 0))
+            case WrittenLine():
+                self._write(line)
             case ShardLine():
                 self._take(line, missing)
             case ImportLine():
@@ -77,6 +101,26 @@ class LedgerState:
                     self._take(shard, missing)
                 if not missing:
                     self.imported |= {file.sha: file for file in line.files}
+
+    def _begin(self, line: StageLine) -> None:
+        self.stages[line.stage] = line
+        self.flow_of[line.stage_key] = str((self.flow or {}).get("name", ""))
+
+    def _write(self, line: WrittenLine) -> None:
+        self.written |= dict.fromkeys(line.places(), line)
+        for path, file in line.files.items():
+            self.formerly.setdefault(path, set()).add(file.sha256)
+        self.done.pop((line.stage, line.stage_key), None)
+
+    def names(self, line: WrittenLine) -> bool:
+        """Whether the files of a line are those that the manifest names already, of a dataset for the same stage."""
+        if line.folder:
+            return self.written.get(line.folder) == line
+        return all(path in self.written and self.written[path].files[path] == file for path, file in line.files.items())
+
+    def is_unfinished(self, line: WrittenLine) -> bool:
+        """Whether the stage that named these files has not said since that they stand."""
+        return bool(line.stage) and (line.stage, line.stage_key) not in self.done
 
     def _take(self, line: ShardLine, missing: Mapping[str, str]) -> None:
         gone = [missing[file.path] for file in line.files.values() if file.path in missing]
@@ -105,6 +149,10 @@ class LedgerState:
                 slot.valid = record
             else:
                 self._contested.add(record.slot_id)
+
+    def settled(self, slot_id: str) -> bool:
+        """Whether a slot has a valid attempt."""
+        return (slot := self.slots.get(slot_id)) is not None and slot.valid is not None
 
     def next_attempt(self, slot_id: str) -> int:
         """The first number that no attempt at a slot ever had, a lost one neither: verdicts on that one are not verdicts on the next."""

@@ -3,16 +3,20 @@
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import time
 import uuid
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from schemas.errors import ConfigError, SynthError
-from synth.ledger.storage_url import how_to_install, unusable
+from synth.keys.looks import has_user
+from synth.ledger.inside import inside
+from synth.ledger.storage_url import CREDENTIALS, how_to_install, unusable
 
 TEMPORARY = ".tmp-"
 REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})
@@ -26,6 +30,8 @@ class Storage:
     """Named byte strings under one root; `url` is a path, or s3://, gs://, abfs://, memory:// (see `storage_url`)."""
 
     def __init__(self, url: str, what: str = "run directory") -> None:
+        if has_user(url):
+            raise ConfigError(f"{url.partition('://')[0]}://...: {CREDENTIALS}")
         problem = unusable(url)
         if problem is not None:
             raise ConfigError(f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2))
@@ -42,13 +48,16 @@ class Storage:
             raise ConfigError(f"{url}: {blocked} is a file, not a folder; name another {what}")
 
     def path(self, name: str) -> str:
-        """Where a name lies, as fsspec and (with the file system registered) DuckDB read it."""
-        return f"{self.root}/{name}" if self.local else str(self.fs.unstrip_protocol(f"{self.root}/{name}"))
+        """Where a name lies, as fsspec and (with the file system registered) DuckDB read it. Raises `DamagedError` as `inside`."""
+        return self._at(name) if self.local else str(self.fs.unstrip_protocol(self._at(name)))
+
+    def _at(self, name: str) -> str:
+        return inside(self.root, name, local=self.local)
 
     def read(self, name: str) -> bytes:
         """The bytes of a name. Raises `FileNotFoundError`, and `SynthError` where what lies there cannot be read."""
         try:
-            return bytes(self.fs.cat_file(f"{self.root}/{name}"))
+            return bytes(self.fs.cat_file(self._at(name)))
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -57,15 +66,51 @@ class Storage:
     def size(self, name: str) -> int | None:
         """Bytes stored under a name, None where there is nothing. Raises `SynthError` where one may not look."""
         try:
-            return int(self.fs.size(f"{self.root}/{name}"))
+            return int(self.fs.size(self._at(name)))
         except FileNotFoundError:
             return None
         except OSError as error:
             raise access_error(self.path(name), error) from error
 
+    def sha256(self, name: str) -> str:
+        """The digest of what lies under a name, as `sha256sum` prints it. Raises as `read` does."""
+        if not self.local:
+            return sha256(self.read(name)).hexdigest()
+        try:
+            with Path(self._at(name)).open("rb") as file:
+                return file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise access_error(self.path(name), error) from error
+
+    def is_plain(self, name: str) -> bool:
+        """Whether what lies there is a file itself: no link to one, no folder, no device."""
+        if not self.local:
+            return True
+        with contextlib.suppress(OSError):
+            return stat.S_ISREG(Path(self.root, name).lstat().st_mode)
+        return False
+
+    def is_link(self, name: str) -> bool:
+        """Whether a link lies there, be it one to nothing."""
+        return self.local and Path(self.root, name).is_symlink()
+
+    def tree(self, folder: str) -> list[str]:
+        """Every file in a folder and below it, by path from the root, links among them but never followed; empty where there is none."""
+        path = f"{self.root}/{folder}".rstrip("/")
+        if not self.local:
+            self.fs.invalidate_cache(path)
+            return sorted(str(found)[len(self.root) + 1 :] for found in self.fs.find(path))
+        found = []
+        for where, folders, files in os.walk(path):
+            links = [name for name in folders if Path(where, name).is_symlink()]
+            found += [str(Path(where, name).relative_to(self.root)) for name in (*files, *links)]
+        return sorted(found)
+
     def names(self, folder: str) -> list[str]:
         """What lies in a folder now, by name; empty where there is none."""
-        path = f"{self.root}/{folder}"
+        path = self._at(folder)
         self.fs.invalidate_cache(path)
         try:
             return [str(entry).rsplit("/", 1)[-1] for entry in self.fs.ls(path, detail=False)]
@@ -93,7 +138,7 @@ class Storage:
         if not self.local:
             return None
         try:
-            os.link(Path(self.root, source), Path(self.root, name))
+            os.link(self._at(source), self._at(name))
         except FileExistsError:
             return False
         except OSError:  # declared dead meanwhile, or more links than a file may have
@@ -107,10 +152,22 @@ class Storage:
         """
         try:
             if not self.local:
-                self.fs.pipe_file(f"{self.root}/{name}", blob)
+                self.fs.pipe_file(self._at(name), blob)
                 return
             temporary = self._temporary(name)
             temporary.write_bytes(blob)
+            temporary.replace(self._at(name))
+        except OSError as error:
+            raise write_error(self.path(name), error) from error
+
+    def replace_from(self, name: str, source: Path) -> None:
+        """The same with the bytes of a file, however large, that stays where it is."""
+        try:
+            if not self.local:
+                self.fs.put_file(str(source), f"{self.root}/{name}")
+                return
+            temporary = self._temporary(name)
+            shutil.copyfile(source, temporary)
             temporary.replace(Path(self.root, name))
         except OSError as error:
             raise write_error(self.path(name), error) from error
@@ -118,7 +175,7 @@ class Storage:
     def discard(self, name: str) -> None:
         """Removes a file that no manifest line names (our own, never committed)."""
         with contextlib.suppress(FileNotFoundError):
-            self.fs.rm_file(f"{self.root}/{name}")
+            self.fs.rm_file(self._at(name))
 
     def prune(self) -> None:
         """Removes what is left of a run directory that holds nothing but empty folders."""
@@ -129,18 +186,18 @@ class Storage:
 
     def leftovers(self, folder: str) -> list[str]:
         """Temporary files of writers that died half-way; they are part of nothing."""
-        if not self.local or not self.fs.isdir(f"{self.root}/{folder}"):
+        if not self.local or not self.fs.isdir(self._at(folder)):
             return []
         return sorted(p.name for p in Path(self.root, folder).iterdir() if p.name.startswith(TEMPORARY) and not _alive(p.name))
 
     def _temporary(self, name: str) -> Path:
         """A new file's name beside that of `name`, in a folder that is there."""
-        folder = Path(self.root, name).parent
+        folder = Path(self._at(name)).parent
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
 
     def _link(self, name: str, blob: bytes, *, durable: bool) -> bool:
-        target, temporary = Path(self.root, name), self._temporary(name)
+        target, temporary = Path(self._at(name)), self._temporary(name)
         try:
             with temporary.open("xb") as file:
                 file.write(blob)
@@ -164,7 +221,7 @@ class Storage:
     def _put(self, name: str, blob: bytes) -> bool:
         for wait_s in (*AGAIN_S, None):
             try:
-                self.fs.pipe_file(f"{self.root}/{name}", blob, mode="create")
+                self.fs.pipe_file(self._at(name), blob, mode="create")
             except OSError as error:
                 held = self._held(name)
                 if held is not None:

@@ -3,6 +3,10 @@
 PROTOCOLS = ("file", "local", "memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl")
 """File systems that can create a file only where there is none: what a ledger stands on."""
 
+CREDENTIALS = (
+    "the URL holds a user name or a key, and would be stored and shown; leave it out, and set what the file system reads itself, such as "
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+)
 _S3, _GS, _AZURE = "-c constraints.txt -e '.[s3]'", "gcsfs", "adlfs"
 _PACKAGES = {"s3": _S3, "s3a": _S3, "gs": _GS, "gcs": _GS, "abfs": _AZURE, "abfss": _AZURE, "az": _AZURE, "adl": _AZURE}
 

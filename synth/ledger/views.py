@@ -1,9 +1,14 @@
 """DuckDB over the ledger: `<table>` shows the current flow's rows, `<table>_all` every row ever committed."""
 
+import atexit
+import re
 import tempfile
 import uuid
-from collections.abc import Collection, Sequence
+import weakref
+from collections.abc import Collection, Sequence, Set
 from pathlib import Path
+from threading import RLock
+from typing import Self
 
 import duckdb
 import pyarrow as pa
@@ -17,54 +22,139 @@ from synth.ledger.spending import SPENDING
 from synth.ledger.tables import TABLES
 
 _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
+_DERIVED = {"spending": SPENDING, "groups": GROUPS, "repairs": REPAIRS}
+_NAMES = frozenset([*TABLES, *(f"{name}_all" for name in TABLES), *_DERIVED])
+_WORD = re.compile("[a-z_]+")
 
 
-def connect(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
-    """An in-memory connection with the views; local files are compared with their digests first. Raises `DamagedError`.
+class Views:
+    """A database in memory with the views over one state of a ledger. A view is made when the first question names it.
 
-    Everywhere this type stands in quotes: Prefect's threads keep functions of ours beyond the end of the interpreter, their annotations
-    would keep DuckDB's types, and its binding then lists each one as leaked.
+    That is where local files are compared with their digests: those that a question reads.
     """
-    connection = duckdb.connect(":memory:")
-    spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
-    connection.execute(f"SET temp_directory = {_quoted(str(spill))}")
-    connection.execute("SET enable_progress_bar = false")  # it would be written into the answer, pipe or not
-    if not ledger.storage.local:
-        connection.register_filesystem(ledger.storage.fs)
-    _identities(connection, "adopted", ledger.state.adopted())
-    _identities(connection, "superseded", ledger.state.superseded)
-    whole, partly = ledger.state.visible()
-    for name, schema in TABLES.items():
-        hidden = " WHERE trajectory_id NOT IN (FROM lineage.superseded)" if name in _BY_TRAJECTORY and ledger.state.superseded else ""
-        parts = [_scan(ledger, name, whole) + hidden] if _files(name, whole) else []
-        if _files(name, partly) and name in _BY_TRAJECTORY:
-            adopted = f"SELECT * FROM ({_scan(ledger, name, partly)}) WHERE trajectory_id IN (FROM lineage.adopted)"
+
+    def __init__(self, ledger: Ledger) -> None:
+        state = ledger.state
+        self.lines = state.lines
+        self._storage, self._shard_files = ledger.storage, ledger.files
+        self._every, (self._whole, self._partly) = tuple(state.shards), state.visible()
+        self._made: set[str] = set()
+        self._making = RLock()
+        self.database = duckdb.connect(":memory:")
+        spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
+        self.database.execute(f"SET temp_directory = {_quoted(str(spill))}")
+        self.database.execute("SET enable_progress_bar = false")  # it would be written into the answer, pipe or not
+        if not ledger.storage.local:
+            self.database.register_filesystem(ledger.storage.fs)
+        self._hides = bool(state.superseded)
+        _identities(self.database, "adopted", state.adopted())
+        _identities(self.database, "superseded", state.superseded)
+
+    def make(self, names: Set[str] = _NAMES) -> None:
+        """Makes these views, and those that they stand on, where they are not there yet. Raises `DamagedError`."""
+        with self._making:
+            for name in sorted(names):
+                if name not in self._made:
+                    if name in _DERIVED:
+                        self.make(_named(_DERIVED[name]) - {name})
+                    self.database.execute(_DERIVED.get(name) or f"CREATE VIEW {name} AS {self._rows(name)}")
+                    self._made.add(name)
+
+    def _rows(self, name: str) -> str:
+        """The question behind the view of one table: `<table>` or `<table>_all`."""
+        table = name.removesuffix("_all")
+        if name != table:
+            every = [self._scan(table, self._every)] if _files(table, self._every) else []
+            return " UNION ALL BY NAME ".join([_empty(TABLES[table]), *every])
+        hidden = " WHERE trajectory_id NOT IN (FROM lineage.superseded)" if name in _BY_TRAJECTORY and self._hides else ""
+        parts = [self._scan(name, self._whole) + hidden] if _files(name, self._whole) else []
+        if _files(name, self._partly) and name in _BY_TRAJECTORY:
+            adopted = f"SELECT * FROM ({self._scan(name, self._partly)}) WHERE trajectory_id IN (FROM lineage.adopted)"
             parts.append(f"SELECT * FROM ({adopted}){hidden}")
-        elif _files(name, partly) and name == "tasks":
-            parts.append(_scan(ledger, name, partly))
-        every = [_scan(ledger, name, ledger.state.shards)] if _files(name, ledger.state.shards) else []
-        rows = " UNION ALL BY NAME ".join([_empty(schema), *parts])
-        if name == "tasks" and len(_files(name, [*whole, *partly])) > 1:
+        elif _files(name, self._partly) and name == "tasks":
+            parts.append(self._scan(name, self._partly))
+        rows = " UNION ALL BY NAME ".join([_empty(TABLES[name]), *parts])
+        if name == "tasks" and len(_files(name, [*self._whole, *self._partly])) > 1:
             rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY stage, stage_key) = 1"
-        connection.execute(f"CREATE VIEW {name} AS {rows}")
-        connection.execute(f"CREATE VIEW {name}_all AS {' UNION ALL BY NAME '.join([_empty(schema), *every])}")
-    for view in (SPENDING, GROUPS, REPAIRS):
-        connection.execute(view)
-    return connection
+        return rows
+
+    def _scan(self, table: str, shards: Sequence[ShardLine]) -> str:
+        files = _files(table, shards)
+        if self._storage.local:
+            for file in files:
+                self._shard_files.verify(file)
+        paths = ", ".join(_quoted(self._storage.path(file.path)) for file in files)
+        return f"SELECT * FROM read_parquet([{paths}], union_by_name = true)"
+
+
+class LedgerConnection:
+    """A connection of one's own to the views of a ledger; as DuckDB's, as far as it is needed here."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._cursor = views.database.cursor()
+
+    def execute(self, sql: str, parameters: object = None) -> "duckdb.DuckDBPyConnection":
+        """Asks a question; what it returns gives the rows. Raises `DamagedError` where a file of it has other bytes than were committed."""
+        self._views.make(_named(sql))
+        return self._cursor.execute(sql, parameters)
+
+    def cursor(self) -> "LedgerConnection":
+        """Another connection to the same views, for a question while this one's rows are still read."""
+        return LedgerConnection(self._views)
+
+    def register(self, name: str, table: pa.Table) -> None:
+        """Makes a table of the caller's known to this connection."""
+        self._cursor.register(name, table)
+
+    def close(self) -> None:
+        """Ends what is still asked."""
+        self._cursor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+_KEPT: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
+_KEEPING = RLock()
+atexit.register(_KEPT.clear)  # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
+
+
+def connect(ledger: Ledger) -> LedgerConnection:
+    """A connection with the views over a ledger as it stands now; they are kept until it grows.
+
+    Everywhere DuckDB's types stand in quotes: Prefect's threads keep functions of ours beyond the end of the interpreter, their
+    annotations would keep the types, and DuckDB's binding then lists each one as leaked.
+    """
+    with _KEEPING:
+        views = _KEPT.get(ledger)
+        if views is None or views.lines != ledger.state.lines:
+            views = _KEPT[ledger] = Views(ledger)
+        return LedgerConnection(views)
 
 
 def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
-    """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for what is no question.
+    """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for what is no question, `DamagedError`.
 
     The connection reads this run's files and nothing else.
     """
-    connection = connect(ledger)
+    views = Views(ledger)
+    views.make()
+    connection = views.database
     paths = sorted({ledger.storage.path(file.path) for shard in ledger.state.shards for file in shard.files.values()})
     connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, paths))}]")
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return answered(connection, lambda: connection.execute(one_question(connection, sql)))
+
+
+def _named(sql: str) -> frozenset[str]:
+    """The views that a question may mean: all whose names are among its words."""
+    return _NAMES.intersection(_WORD.findall(sql.lower()))
 
 
 def _identities(connection: "duckdb.DuckDBPyConnection", name: str, identities: Collection[str]) -> None:
@@ -92,14 +182,6 @@ def _type(kind: pa.DataType) -> str:
 
 def _files(name: str, shards: Sequence[ShardLine]) -> list[StoredFile]:
     return [shard.files[name] for shard in shards if name in shard.files]
-
-
-def _scan(ledger: Ledger, name: str, shards: Sequence[ShardLine]) -> str:
-    files = _files(name, shards)
-    if ledger.storage.local:
-        for file in files:
-            ledger.files.verify(file)
-    return f"SELECT * FROM read_parquet([{', '.join(_quoted(ledger.storage.path(file.path)) for file in files)}], union_by_name = true)"
 
 
 def _quoted(text: str) -> str:
