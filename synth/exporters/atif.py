@@ -4,6 +4,7 @@ from typing import Any
 
 from schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from schemas.model import Message
+from schemas.printable import in_file_name
 from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from synth.exporters import facts
 from synth.exporters.json_columns import plain_text
@@ -18,7 +19,7 @@ LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
 def trace_record(row: SftRow) -> dict[str, Any]:
     """One document."""
-    return {"name": f"{row.trajectory.trajectory_id}.json", "text": plain_text(document(row))}
+    return {"name": f"{in_file_name(row.trajectory.trajectory_id)}.json", "text": plain_text(document(row))}
 
 
 def document(row: SftRow) -> dict[str, Any]:

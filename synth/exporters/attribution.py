@@ -1,22 +1,30 @@
 """Failure attribution data sets: failed runs, and the step that an intervention proved to be the cause."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from schemas.errors import RowError
+from schemas.messages import to_messages
 from schemas.outcome import Outcome
 from schemas.task import Task
 from schemas.trajectory import Trajectory
-from synth.exporters.kind import DECISIONS_ON_TEXT, Kind
+from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.decided import decided
-from synth.run.redactions import with_redacted_tasks
+from synth.run.flow_scan import FlowScan
+from synth.run.redactions import found_values, with_redacted_tasks
+from synth.scan.message_texts import Change, with_messages, with_trajectory
+from synth.scan.quoted_values import QuotedValues
+from synth.set_aside import SetAside
 
 METRICS = ("injection", "observation_fault", "repair")
 """Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes a failed run pass."""
+_DETAIL = msgspec.json.Decoder(dict[str, Any])
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -47,17 +55,29 @@ class AttributionRow(msgspec.Struct, frozen=True):
 
 def attribution_rows(ledger: Ledger, tally: Tally) -> Iterator[AttributionRow]:
     """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
-    causes = _causes(ledger)
+    causes = _causes(ledger, tally.aside)
+    values, flow = found_values(ledger, set(causes)), FlowScan(ledger)
 
     def labelled() -> Iterator[Trajectory]:
-        for trajectory, verdicts in decided(ledger):
+        for trajectory, verdicts in decided(ledger, tally.aside):
             if trajectory.trajectory_id in causes and not tally.drops(verdicts) and not tally.leaves(_refusal(trajectory, causes, tally)):
                 yield trajectory
 
-    for trajectory, task in with_redacted_tasks(ledger, labelled()):
-        found = causes[trajectory.trajectory_id]
-        taken = [cause for cause in found if cause.confirmed] or found
-        yield AttributionRow(trajectory, task, min(taken, key=lambda cause: cause.turn))
+    for trajectory, task in with_redacted_tasks(ledger, labelled(), tally.aside):
+        identity = trajectory.trajectory_id
+        found = causes[identity]
+        first = min([cause for cause in found if cause.confirmed] or found, key=lambda cause: cause.turn)
+        cause = tally.aside.tried(identity, partial(_clean, trajectory, first, QuotedValues(values.get(identity, {}), flow.finder)))
+        if cause is not None:
+            yield AttributionRow(trajectory, task, cause)
+
+
+def _clean(trajectory: Trajectory, cause: Cause, values: QuotedValues) -> Cause:
+    """The cause without values that were found in its trajectory, and what the flow's filter finds in its words."""
+    if cause.turn >= len(trajectory.turns):
+        raise RowError("label_without_turn", f"trajectory {trajectory.trajectory_id} has no turn {cause.turn}", cause.metric)
+    detail = values.out_of(msgspec.json.encode(cause.detail).decode())
+    return msgspec.structs.replace(cause, detail=_DETAIL.decode(detail))
 
 
 def _refusal(trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tally: Tally) -> str | None:
@@ -68,7 +88,7 @@ def _refusal(trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tall
     return tally.unfit(trajectory)
 
 
-def _causes(ledger: Ledger) -> dict[str, list[Cause]]:
+def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
     """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no value) are none."""
     names = ", ".join(f"'{name}'" for name in METRICS)
     labels = f"metric IN ({names}) AND value IS NOT NULL AND turn IS NOT NULL"
@@ -76,8 +96,24 @@ def _causes(ledger: Ledger) -> dict[str, list[Cause]]:
     found: dict[str, list[Cause]] = {}
     with connect(ledger) as connection:
         for subject, metric, turn, value, detail in connection.execute(sql).fetchall():
-            found.setdefault(subject, []).append(Cause(metric, turn, value == 1, msgspec.json.decode(detail)))
+            read = aside.tried(subject, partial(_DETAIL.decode, detail or ""))
+            if read is not None:
+                found.setdefault(subject, []).append(Cause(metric, turn, value == 1, read))
     return found
+
+
+def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
+    """What was said, the question and what stands behind the label changed; a task's answer, gold and check are only looked at."""
+    bare = msgspec.structs.replace(row.trajectory, system_prompt=None)
+    said = to_messages(bare, thoughts=False)
+    changed = with_messages(said, change) != said
+    trajectory = with_trajectory(row.trajectory, change) if changed else row.trajectory
+    cause = msgspec.structs.replace(row.cause, detail=change("evidence", dict(row.cause.detail)))
+    task = row.task
+    if task is not None:
+        change("task", msgspec.to_builtins([task.script.get("answer"), task.gold, task.check]))
+        task = msgspec.structs.replace(task, goal=change("goal", task.goal))
+    return msgspec.structs.replace(row, trajectory=trajectory, task=task, cause=cause)
 
 
 def _counts(row: AttributionRow, tally: Tally) -> Mapping[str, int]:
@@ -92,6 +128,7 @@ ATTRIBUTION = Kind(
     "was found: `injection` (a mistake was put there), `repair` (a correction made it pass), `observation_fault` (the world answered "
     "wrongly: nobody is to blame, `mistake_agent` and `mistake_step` are empty, `fault_step` names the message).",
     rows=attribution_rows,
+    texts=_texts,
     counts=_counts,
     content=lambda row: (row.trajectory.trajectory_id, row.cause.turn),
     honours=DECISIONS_ON_TEXT - {"provenance"},

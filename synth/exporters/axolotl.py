@@ -51,8 +51,10 @@ def chat(row: Mapping[str, Any]) -> Chat:
     messages, trained = [], []
     for message in row["messages"]:
         kept = {key: value for key, value in message.items() if value is not None and key != "training"}
-        for call in kept.get("tool_calls", ()):
-            call["function"]["arguments"] = objects(call["function"]["arguments"])
+        if "tool_calls" in kept:
+            kept["tool_calls"] = [
+                call | {"function": call["function"] | {"arguments": objects(call["function"]["arguments"])}} for call in kept["tool_calls"]
+            ]
         if message["role"] == "assistant":
             trained.append(message["training"])
         messages.append(kept)

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from synth.exporters.dpo import PreferenceRow
-from synth.exporters.facts import EVIDENCE
+from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
 from synth.exporters.kind import Form, Steps, UnsayableError
 from synth.exporters.trl_preferences import PRM as TRL_STEPS
 from synth.exporters.trl_preferences import prm_steps
@@ -42,6 +42,7 @@ def unsaid(row: PreferenceRow) -> tuple[str, ...]:
     thinks, named = (any(message.get(key) for message in messages) for key in ("reasoning_content", "name"))
     return (
         EVIDENCE,
+        *((KEPT_OUT,) if kept_out(row.trajectory) else ()),
         *(("thoughts: the strategy passes role and content alone",) if thinks else ()),
         *(("names: the strategy passes role and content alone",) if named else ()),
     )

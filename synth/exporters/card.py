@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
+from schemas.printable import front_matter, in_cell, in_markdown
 from synth.exporters.notes import notes
 from synth.exporters.skills import SKILLS
 from synth.exporters.tally import Tally
@@ -22,19 +23,17 @@ def card(tally: Tally, files: Collection[str]) -> str:
     Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows. Files that hold one row each are not.
     """
     shards = [name for name in files if name.endswith(".parquet")]
-    paths = ["configs:", "- config_name: default", "  data_files:", "  - split: train", "    path:", *[f"    - {name}" for name in shards]]
+    loaded = [{"config_name": "default", "data_files": [{"split": "train", "path": shards}]}]
     lines = [
-        "---",
-        *(paths if shards else ()),
-        "task_categories:",
-        "- text-generation",
-        "tags:",
-        "- agent",
-        "- tool-use",
-        "size_categories:",
-        f"- {size_category(tally.rows)}",
-        "---",
-        *[line for note in notes(tally) for line in (note, "")],
+        front_matter(
+            {
+                **({"configs": loaded} if shards else {}),
+                "task_categories": ["text-generation"],
+                "tags": ["agent", "tool-use"],
+                "size_categories": [size_category(tally.rows)],
+            }
+        ).rstrip(),
+        *[line for note in notes(tally) for line in (in_markdown(note), "")],
         f"# {tally.kind.title}",
         "",
         f"{tally.rows} rows{_loss(tally)}; form {tally.form.name}{', one row per turn with loss' if tally.per_turn else ''}. "
@@ -74,11 +73,7 @@ def _table(title: str, column: str, counter: Counter[str]) -> list[str]:
     if not counter:
         return []
     rows = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
-    cells = [f"| {_cell(name)} | {count} |" for name, count in rows[:_TOP]]
+    cells = [f"| {in_cell(name)} | {count} |" for name, count in rows[:_TOP]]
     if rest := rows[_TOP:]:
         cells.append(f"| {len(rest)} others | {sum(count for _, count in rest)} |")
-    return [f"## {title}", "", f"| {column} | count |", "|---|---|", *cells, ""]
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return [f"## {title}", "", f"| {in_cell(column)} | count |", "|---|---|", *cells, ""]

@@ -1,14 +1,14 @@
-"""A data set folder: shards, card and manifest, written aside and then put in place, never over what synth did not write.
+"""A data set folder: shards, card, manifest and sums, written aside and then put in place, never over what synth did not write.
 
-The order (shards, card, manifest, then what they replace is removed) keeps the folder readable at every moment: the card lists its
-shards by name, and their names hold the digest of the rows.
+The order (shards, card, manifest, sums, then what they replace is removed) keeps the folder readable at every moment: the card lists its
+shards by name, and their names hold the digest of the rows. SHA256SUMS names all other files as `sha256sum -c` reads them.
 """
 
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from os import getpid
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +22,14 @@ from synth.exporters.kind import Form
 from synth.exporters.row_files import write_row_files
 from synth.exporters.shards import ShardFile, is_shard, write_lines, write_shards, writing
 from synth.exporters.spelling import Spelling, as_key
+from synth.exporters.sums import SUMS, names_dataset, sums_text
+from synth.ledger.manifest import WrittenFile
 from synth.ledger.storage import Storage, process_lives
+from synth.ledger.written import CARD, written_file
 
-CARD, MANIFEST = "README.md", "manifest.json"
+MANIFEST = "manifest.json"
+Named = Callable[[Mapping[str, WrittenFile]], None]
+"""Told what all files of a data set will be, before any of them is put in its place."""
 Replace = Literal["nothing", "written", "edited"]
 """What an export may replace: nothing, a data set that synth wrote, or one whose card was edited by hand as well."""
 _WRITTEN_BY = "synth"
@@ -42,16 +47,28 @@ class Manifest(msgspec.Struct, frozen=True):
 class DatasetFolder:
     """Used as a context manager: what was not committed leaves nothing behind. Raises `ConfigError` for what it must not replace.
 
-    `url` is a path or anything that fsspec opens. Files of others beside a data set of ours are left alone.
+    `url` is a path or anything that fsspec opens. Files of others beside a data set of ours are left alone. `named`: commits the digests
+    to a run; `ours`: what its ledger says that stands here, or was begun to be put here.
     """
 
-    def __init__(self, url: str | Path, *, replace: Replace = "nothing", stage_key: str | None = None, say: Spelling = as_key) -> None:
+    def __init__(
+        self,
+        url: str | Path,
+        *,
+        replace: Replace = "nothing",
+        stage_key: str | None = None,
+        say: Spelling = as_key,
+        named: Named = lambda files: None,
+        ours: Collection[str] = (),
+    ) -> None:
         self._storage = Storage(str(url), "dataset folder")
         self._url = self._storage.url
         self._local = Path(self._storage.root).resolve() if self._storage.local else None
         self._replace = replace
         self._stage_key = stage_key
         self._say = say
+        self._named = named
+        self._known = frozenset(ours)
         self._found = self._ours()
         self.files: dict[str, ShardFile] = {}
 
@@ -86,8 +103,10 @@ class DatasetFolder:
         """(manifest that stands here, whether it is of the same rows, whether its card was edited). Raises `ConfigError`: it must stay."""
         before = read_manifest(self._storage)
         same = before is not None and before.files == self.files
-        if before is not None and not same and self._replace == "nothing":
-            raise ConfigError(f"{self._url}: holds another dataset; choose another folder, or replace it with {self._say('overwrite')}")
+        of_a_flow = before is not None and before.stage_key not in (None, self._stage_key)
+        if before is not None and (of_a_flow or not same) and self._replace == "nothing":
+            held = "a dataset that a flow wrote" if of_a_flow else "another dataset"
+            raise ConfigError(f"{self._url}: holds {held}; choose another folder, or replace it with {self._say('overwrite')}")
         edited = self._edited()
         if edited and not same and self._replace != "edited":
             raise ConfigError(f"{self._url}/{CARD}: edited by hand; rename it first, or have it written anew with {self._say('overwrite')}")
@@ -95,16 +114,21 @@ class DatasetFolder:
 
     def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
         """Puts everything in its place; the names of the files. The same rows again change nothing, not even an edited card."""
-        before, same, edited = self.refuse()
+        before, _, edited = self.refuse()
         key = {} if self._stage_key is None else {"stage_key": self._stage_key}
         manifest = msgspec.json.encode({"written_by": _WRITTEN_BY, **key, **described, "files": self.files})
         with writing(self._url):
             (self._aside / CARD).write_text(_sealed(card), encoding="utf-8")
             (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
-            names = [*self.files, CARD, MANIFEST]
-            self._put([name for name in names if not (name == CARD and edited and same)])
-            stale = {name for name in self._found if is_shard(name)} | (set(before.files) if before is not None else set())
-            for name in sorted(stale - set(self.files)):
+            sums = {name: written_file(self._aside / name) for name in sorted((*self.files, CARD, MANIFEST))}
+            (self._aside / SUMS).write_bytes(sums_text(sums))
+        self._named({**sums, SUMS: written_file(self._aside / SUMS)})
+        with writing(self._url):
+            names = [*self.files, CARD, MANIFEST, SUMS]
+            self._put([name for name in names if not (name == CARD and edited and self._replace != "edited")])
+            stale = {name for name in self._found if is_shard(name) or name in self._known}
+            stale |= set(before.files) if before is not None else set()
+            for name in sorted(stale - set(names)):
                 self._storage.discard(name)
         return tuple(names)
 
@@ -151,7 +175,8 @@ class DatasetFolder:
                 return []
             names = sorted(path.rstrip("/").rpartition("/")[2] for path in fs.ls(root, detail=False))
         names = [name for name in names if not name.startswith(".partial-")]
-        strangers = [name for name in names if not is_shard(name) and (name != CARD or self._edited())]
+        known = {name.partition("/")[0] for name in self._known} | ({SUMS} if names_dataset(self._storage) else set())
+        strangers = [name for name in names if not is_shard(name) and name not in known and (name != CARD or self._edited())]
         if strangers and read_manifest(self._storage) is None:
             raise ConfigError(f"{self._url}: holds {strangers[0]}, which synth did not write; choose another folder")
         return names
@@ -172,6 +197,8 @@ def read_manifest(storage: Storage) -> Manifest | None:
         manifest = msgspec.json.decode(storage.read(MANIFEST), type=Manifest)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
+    if any(name.startswith("/") or {"", ".", ".."} & set(name.split("/")) for name in manifest.files):
+        return None  # what it names is read, sent and replaced: none of ours leads out of its folder
     return manifest if manifest.written_by == _WRITTEN_BY else None
 
 

@@ -1,17 +1,19 @@
 """DPO data sets: one assistant turn against another after the same prefix, as `synth.pairs` finds them."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 
 from schemas.model import Message
 from schemas.pairs import PreferencePair
 from schemas.trajectory import Trajectory
-from synth.exporters.kind import DECISIONS_ON_TEXT, Kind, UnsayableError
-from synth.exporters.labelled_turn import completion, label_settings, prompt_before
+from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
+from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
-from synth.pairs import PairReport, PairSettings, preference_pairs
+from synth.pairs import PairReport, PairRow, PairSettings, preference_pairs
+from synth.scan.message_texts import Change, with_message, with_messages
 
 
 class PreferenceRow(msgspec.Struct, frozen=True):
@@ -37,14 +39,22 @@ def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
             tally.leaves("on_policy" if tally.settings.off_policy else "off_policy")
             continue
         try:
-            sides = [completion(turn, tally, thoughts=not found.action_only) for turn in (found.chosen, found.rejected)]
+            row = tally.aside.tried(found.prompt.trajectory_id, partial(_row, found, tally))
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
-        prompt, joined = prompt_before(found.prompt, found.pair.prefix.turn, tally)
-        yield PreferenceRow(found.pair, found.prompt, prompt, sides[0], sides[1], joined)
+        if row is not None:
+            yield row
     tally.left_out.update(report.left_out)
+    tally.aside.take(report.aside)
     tally.remarks += _remarks(report)
+
+
+def _row(found: PairRow, tally: Tally) -> PreferenceRow:
+    """Raises `UnsayableError` where the form would change a side's calls."""
+    sides = [completion(turn, tally, thoughts=not found.action_only) for turn in (found.chosen, found.rejected)]
+    prompt, joined = prompt_before(found.prompt, found.pair.prefix.turn, tally)
+    return PreferenceRow(found.pair, found.prompt, prompt, sides[0], sides[1], joined)
 
 
 def _remarks(report: PairReport) -> Iterator[str]:
@@ -59,6 +69,16 @@ def _remarks(report: PairReport) -> Iterator[str]:
         yield f"WARNING: {name} is style_confounded: style alone (without argument values) gives the chosen side away: {features}."
 
 
+def _texts(row: PreferenceRow, form: Form, change: Change) -> PreferenceRow:
+    return msgspec.structs.replace(
+        row,
+        prompt=with_messages(row.prompt, change),
+        chosen=with_message(row.chosen, change),
+        rejected=with_message(row.rejected, change),
+        trajectory=with_tools(row.trajectory, change),
+    )
+
+
 def _counts(row: PreferenceRow, tally: Tally) -> Mapping[str, int]:
     return {"trained_turns": 1, "joined": row.joined}
 
@@ -70,6 +90,7 @@ DPO = Kind(
     "continuations that decided it stand in `q_pos` of `n_pos` and `q_neg` of `n_neg`, who sampled each part in `prefix_policy`, "
     "`chosen_policy`, `rejected_policy`.",
     rows=dpo_rows,
+    texts=_texts,
     counts=_counts,
     content=lambda row: row.pair.pair_id,
     honours=DECISIONS_ON_TEXT,

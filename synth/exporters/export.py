@@ -8,14 +8,16 @@ import msgspec
 
 from schemas.errors import ConfigError
 from synth.exporters.card import card
+from synth.exporters.control_tokens import as_the_flow_says, guarded, marking
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.kind import Form, Kind, UnsayableError
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import form_of, forms_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
-from synth.exporters.tally import Tally
+from synth.exporters.tally import Tally, identity_of
 from synth.ledger.ledger import Ledger
+from synth.set_aside import UNHANDLED
 
 Rows = Callable[[Tally], Iterable[Any]]
 MOST_REASONS = 3
@@ -26,7 +28,8 @@ class ExportReport(msgspec.Struct, frozen=True):
     """What was written, and what was not: `filtered` by filter and reason, `left_out` by the export's own reasons.
 
     `masked` counts turns without loss by reason, `unsaid` rows by what the form has no place for; `loss` is the size of what carries loss,
-    in `loss_unit`; `losses` are those of the notes that name what the form has no place for; `empty` says why there are no rows, and so
+    in `loss_unit`; `losses` are those of the notes that name what the form has no place for; `control_tokens`
+    counts rows by token and place, whatever became of them; `empty` says why there are no rows, and so
     no data set.
     """
 
@@ -42,6 +45,7 @@ class ExportReport(msgspec.Struct, frozen=True):
     loss: int = 0
     loss_unit: str = "characters"
     losses: tuple[str, ...] = ()
+    control_tokens: Counter[str] = msgspec.field(default_factory=Counter)
     empty: str | None = None
 
 
@@ -63,7 +67,7 @@ def export(
     unfinished: str | None = None,
 ) -> ExportReport:
     """A data set of a kind from a ledger; `unfinished`: what of the run is not through. Raises `ConfigError` for an unknown kind."""
-    found = kind_of(kind)
+    found, settings = kind_of(kind), as_the_flow_says(settings, ledger)
     return write(found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce, unfinished)
 
 
@@ -121,6 +125,7 @@ def _report(tally: Tally, rows: Rows) -> ExportReport:
         loss=tally.loss()[0],
         loss_unit=tally.loss()[1],
         losses=tuple(losses(tally)),
+        control_tokens=tally.control_tokens,
         empty=None if tally.rows else why_empty([*_remedied(tally, rows)]),
     )
 
@@ -133,11 +138,10 @@ def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
     yield tally
     for _ in range(MOST_REASONS - 1):
         found = deciding(tally)
-        setting = None if found is None else remedial_setting(found[0])
-        if setting is None or getattr(tally.settings, setting):
+        remedy = None if found is None else remedial_setting(found[0])
+        if remedy is None or getattr(tally.settings, remedy[0]) == remedy[1]:
             return
-        settings = tally.settings.model_copy(update={setting: True})
-        tally = Tally(tally.kind, settings, tally.form, tally.say, per_turn=tally.per_turn)
+        tally = tally.with_setting(*remedy)
         if any(True for _ in records(rows(tally), tally.form, tally)):
             return
         yield tally
@@ -145,7 +149,7 @@ def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
 
 def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_key) -> Tally:
     """An empty tally, in the form that the rows are to be written in: with `unroll: auto` they are looked at once before."""
-    form = form_of(kind.name, settings.form)
+    form = marking(form_of(kind.name, settings.form), settings)
     if settings.unroll == "whole":
         return Tally(kind, settings, form, say)
     if form.per_turn is None:
@@ -155,19 +159,30 @@ def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_
         from synth.exporters.proof.prefixes import all_prefixes_stay
         from synth.exporters.proof.template import served_template
 
-        if all_prefixes_stay(rows(Tally(kind, settings, form.per_turn, say)), served_template(settings.student or "")):
+        tally = Tally(kind, settings, form.per_turn, say)
+        whole = (one.row for one in guarded(rows(tally), tally))
+        if all_prefixes_stay(whole, served_template(settings.student or "")):
             return Tally(kind, settings, form, say)
     return Tally(kind, settings, form.per_turn, say, per_turn=True)
 
 
 def records(rows: Iterable[Any], form: Form, tally: Tally) -> Iterator[dict[str, Any]]:
-    """The rows as the form writes them; what it has no place for is left out and counted, what it loses of a row is counted."""
-    for row in rows:
+    """The rows as the form writes them; what it has no place for is left out and counted, what it loses of a row is counted.
+
+    A row that it cannot write is set aside.
+    """
+    for found in guarded(rows, tally):
         try:
-            record = form.record(row)
+            record = form.mark(form.record(found.row), found.done == "neutralise")
+            unsaid = form.unsaid(found.row)
+            tally.count(found.row)
         except UnsayableError as error:
             tally.leaves(f"{form.name}:{error.reason}")
             continue
-        tally.count(row)
-        tally.unsaid.update(form.unsaid(row))
+        except UNHANDLED as error:
+            tally.aside.add(identity_of(found.row), error)
+            continue
+        tally.count_control_tokens(found.done)
+        tally.unsaid.update(unsaid)
         yield record
+    tally.settle()

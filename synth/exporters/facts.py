@@ -28,6 +28,7 @@ BEHIND = "what stands behind the last turn with loss"
 MASKS = "which turns carry no loss"
 REASONS = "why turns carry no loss"
 ORIGIN = "where a row comes from (trajectory, task, policy, outcome)"
+KEPT_OUT = "the benchmark that it is an attempt at, the split that it is held out for"
 REWARD = "the reward"
 CHECK = "what the check found, sampling settings, weights"
 TURN_VALUES = "rewards and states of turns"
@@ -87,6 +88,7 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
     hidden = any(o.wording is not None or o.planted is not None for o in (*trajectory.opening, *(o for t in turns for o in t.observations)))
     return {
         ORIGIN: present({name: getattr(trajectory, name) for name in LINEAGE}),
+        KEPT_OUT: kept_out(trajectory),
         REWARD: present({"reward": trajectory.reward}),
         CHECK: present(
             {"check_result": trajectory.check_result, "weights_id": trajectory.weights_id, "sampling": trajectory.sampling or None}
@@ -103,6 +105,11 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
         HIDDEN: hidden,
         RAW: any(turn.raw is not None or turn.repairs or turn.latency_ms is not None for turn in turns),
     }
+
+
+def kept_out(trajectory: Trajectory) -> dict[str, Any]:
+    """Why exports leave a row out unless they are told otherwise, by the keys under which our importers look for it."""
+    return present({"benchmark": trajectory.benchmark, "split": trajectory.split if trajectory.held_out else None})
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,4 +208,4 @@ _OF_MESSAGES: Mapping[str, Callable[[Told], Any]] = {
     MASKS: lambda told: sorted(told.masked),
     REASONS: lambda told: {turn: reason for turn, reason in told.masked.items() if reason},
 }
-_OF_TRAJECTORIES = (ORIGIN, REWARD, CHECK, TURN_VALUES, TOKENS, USAGE, AUTHORS, ERRORS, HIDDEN, RAW, LABEL)
+_OF_TRAJECTORIES = (ORIGIN, KEPT_OUT, REWARD, CHECK, TURN_VALUES, TOKENS, USAGE, AUTHORS, ERRORS, HIDDEN, RAW, LABEL)

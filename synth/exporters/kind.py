@@ -8,12 +8,15 @@ import msgspec
 from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.exporters.settings import Arguments
+from synth.scan.message_texts import Change
 
 if TYPE_CHECKING:
     from synth.exporters.tally import Tally
     from synth.ledger.ledger import Ledger
 
-DECISIONS_ON_TEXT = frozenset({"secrets", "duplicates", "contamination", "split", "provenance", "leaks", "leak", "likelihood_leak"})
+DECISIONS_ON_TEXT = frozenset(
+    {"secrets", "control_tokens", "duplicates", "contamination", "split", "provenance", "leaks", "leak", "likelihood_leak"}
+)
 """Filters whose decisions kinds honour that need no success: what may not leave, what stands there twice, what was known from elsewhere."""
 
 
@@ -28,12 +31,14 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of data set: where its rows come from, and whose decisions it honours (None: every filter's).
 
     `one_row` says on the card what a row is; `counts` what is added up over the rows that were written, `content` what two rows share
-    that are copies of each other. `supervised`: a student learns to write what a row holds, so rows of scripts are left out unasked.
+    that are copies of each other. `texts` visits each text that a form writes of a row, and gives the row with what the visitor puts
+    there. `supervised`: a student learns to write what a row holds, so rows of scripts are left out unasked.
     """
 
     name: str
     title: str
     one_row: str
+    texts: "Callable[[Any, Form, Change], Any]"
     rows: "Callable[[Ledger, Tally], Iterator[Any]]"
     counts: "Callable[[Any, Tally], Mapping[str, int]]" = lambda row, tally: {}
     content: Callable[[Any], object] = lambda row: None
@@ -88,7 +93,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     form of rows that hold one turn with loss each. `chat`, `comparison` and `steps` read a loaded row as its consumer does, where the
     student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON lines (`record` gives `{"line"}`), or
     each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names of the shards. `training` gives the
-    section of the card that says how to use it, for the folder or repository that the rows are read from.
+    section of the card that says how to use it, for the folder or repository that the rows are read from. `mark` says in a record
+    whether its texts were changed (`neutralise`).
     """
 
     name: str
@@ -106,3 +112,4 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     unsaid: Callable[[Any], tuple[str, ...]] = lambda row: ()
     layout: Literal["shards", "one_shard", "lines", "files"] = "shards"
     beside: Callable[[tuple[str, ...]], Mapping[str, bytes]] = lambda shards: {}
+    mark: Callable[[dict[str, Any], bool], dict[str, Any]] = lambda record, changed: record

@@ -1,17 +1,19 @@
 """KTO data sets: single turns called desirable or not, as `synth.pairs` finds them."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 
 from schemas.model import Message
 from schemas.pairs import KtoLabel
 from schemas.trajectory import Trajectory
-from synth.exporters.kind import DECISIONS_ON_TEXT, Kind, UnsayableError
-from synth.exporters.labelled_turn import completion, label_settings, prompt_before
+from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
+from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
-from synth.pairs import KtoReport, LabelSettings, kto_labels
+from synth.pairs import KtoReport, KtoRow, LabelSettings, kto_labels
+from synth.scan.message_texts import Change, with_message, with_messages
 
 
 class DesirabilityRow(msgspec.Struct, frozen=True):
@@ -33,16 +35,33 @@ def kto_rows(ledger: Ledger, tally: Tally) -> Iterator[DesirabilityRow]:
     report = KtoReport()
     for found in kto_labels(ledger, LabelSettings(**label_settings(tally)), report):
         try:
-            said = completion(found.completion, tally)
+            row = tally.aside.tried(found.trajectory.trajectory_id, partial(_row, found, tally))
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
-        prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
-        yield DesirabilityRow(found.label, found.trajectory, prompt, said, joined)
+        if row is not None:
+            yield row
     tally.left_out.update(report.left_out)
+    tally.aside.take(report.aside)
     if report.weights is not None:
         desirable, undesirable = report.weights
         tally.remarks.append(f"Suggested: desirable_weight={desirable:.3g}, undesirable_weight={undesirable:.3g}.")
+
+
+def _texts(row: DesirabilityRow, form: Form, change: Change) -> DesirabilityRow:
+    return msgspec.structs.replace(
+        row,
+        prompt=with_messages(row.prompt, change),
+        completion=with_message(row.completion, change),
+        trajectory=with_tools(row.trajectory, change),
+    )
+
+
+def _row(found: KtoRow, tally: Tally) -> DesirabilityRow:
+    """Raises `UnsayableError` where the form would change the turn's calls."""
+    said = completion(found.completion, tally)
+    prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
+    return DesirabilityRow(found.label, found.trajectory, prompt, said, joined)
 
 
 def _counts(row: DesirabilityRow, tally: Tally) -> Mapping[str, int]:
@@ -55,6 +74,7 @@ KTO = Kind(
     one_row="One row is one assistant turn (`completion`) after its `prompt`; `label` says whether it is desirable, `q` of `n` "
     "continuations after it passed.",
     rows=kto_rows,
+    texts=_texts,
     counts=_counts,
     content=lambda row: (row.trajectory.trajectory_id, row.label.turn),
     honours=DECISIONS_ON_TEXT,

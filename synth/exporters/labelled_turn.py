@@ -12,6 +12,7 @@ from synth.exporters.sft_rows import with_objects
 from synth.exporters.tally import Tally
 from synth.exporters.unroll import joined_answers
 from synth.pairs.settings import HONOURED
+from synth.scan.message_texts import TOOLS, Change
 
 
 def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list[Message], bool]:
@@ -40,6 +41,11 @@ def completion(turn: Turn, tally: Tally, *, thoughts: bool = True) -> Message:
 
 def _arguments(form: Form, tally: Tally) -> str:
     return tally.settings.arguments or form.arguments
+
+
+def with_tools(trajectory: Trajectory, change: Change) -> Trajectory:
+    """The trajectory that a row stands on, of which it writes the tool schemas."""
+    return msgspec.structs.replace(trajectory, tools=change(TOOLS, trajectory.tools))
 
 
 def label_settings(tally: Tally) -> dict[str, Any]:

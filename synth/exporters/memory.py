@@ -1,6 +1,7 @@
 """Memory data sets: long-context questions compiled from verified traces (ACC, arXiv 2605.21850)."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -9,7 +10,7 @@ from schemas.outcome import Outcome
 from schemas.task import Task
 from schemas.trajectory import Source, Trajectory
 from synth.exporters.kind import Kind
-from synth.exporters.sft import chat_counts
+from synth.exporters.sft import chat_counts, chat_texts
 from synth.exporters.sft_rows import EVIDENCE, SftRow, mask_reason
 from synth.exporters.tally import Tally
 from synth.leakage.literals import literals
@@ -23,12 +24,13 @@ def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:
     """A row for every verified trace whose answer stands on what its tools gave; the actions are left out."""
 
     def verified() -> Iterator[Trajectory]:
-        for trajectory, verdicts in decided(ledger):
+        for trajectory, verdicts in decided(ledger, tally.aside):
             if not tally.drops(verdicts) and not tally.leaves(_refusal(trajectory, tally)):
                 yield trajectory
 
-    for trajectory, task in with_redacted_tasks(ledger, verified()):
-        found = compiled(trajectory, task, thoughts=tally.settings.thoughts)
+    for trajectory, task in with_redacted_tasks(ledger, verified(), tally.aside):
+        made = partial(compiled, trajectory, task, thoughts=tally.settings.thoughts)
+        found = tally.aside.tried(trajectory.trajectory_id, made)
         if isinstance(found, SftRow):
             yield found
         else:
@@ -101,6 +103,7 @@ MEMORY = Kind(
     one_row="One row is one verified trace without its actions: `context` is what its tools gave, in order, `question` what was asked, "
     "`answer` what the agent answered. All that an answer names stands in the context or the question.",
     rows=memory_rows,
+    texts=chat_texts,
     counts=chat_counts,
     content=lambda row: row.messages,
 )

@@ -1,5 +1,6 @@
 """What a person must be told about a data set: in which respects it is not what one expects, the loudest first."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from synth.exporters.sft_rows import EVIDENCE
@@ -11,6 +12,10 @@ _REMEDY = {
     "benchmark": ("allow_benchmark", "{} takes them in, with a warning in the card"),
     "held_out": ("allow_held_out", "{} takes them in, with a warning in the card"),
     "weak": ("include_weak", "their test did not confirm them; {} takes them in"),
+    "control_tokens": (
+        "control_tokens=neutralise",
+        "tokenizers would read their texts as turns, calls or thoughts; {} takes them in with other brackets, marked and without token ids",
+    ),
     "off_policy": ("off_policy", "their prefix was not sampled by the policy to be trained; {} writes them as a dataset of their own"),
     "llamafactory:no_alternation": (
         "join_answers",
@@ -18,7 +23,7 @@ _REMEDY = {
     ),
     "masked_turns": (
         "keep_masked",
-        "the form cannot say that a turn carries no loss; `unroll: per_turn` gives one row per turn that does, and {} takes them in as "
+        "the form cannot say that a turn carries no loss; {per_turn} gives one row per turn that does, and {} takes them in as "
         "they are, for trainers that read that column",
     ),
 }
@@ -33,6 +38,8 @@ _MEANING = {
 }
 """For other reasons whose names do not say what could be done: what they mean."""
 
+_MOST_TOKENS = 5
+
 
 def notes(tally: Tally) -> list[str]:
     """One line each."""
@@ -43,6 +50,17 @@ def _warnings(tally: Tally) -> Iterator[str]:
     rows, say, counts = tally.rows, tally.say, tally.counts
     if tally.unfinished is not None:
         yield f"WARNING: {tally.unfinished}; these rows are a part of what the run is to give."
+    if counts["control_tokens_kept"]:
+        yield (
+            f"WARNING: {counts['control_tokens_kept']} of {rows} rows hold control tokens in their texts "
+            f"({say('control_tokens=keep')}): tokenizers read them as turns, calls and thoughts, and trainers may put loss on what tools "
+            f"and users said. {_tokens(tally)}."
+        )
+    if counts["neutralised"]:
+        yield (
+            f"{counts['neutralised']} of {rows} rows are not as the model saw them ({say('control_tokens=neutralise')}): control tokens in "
+            f"their texts have other brackets (‹|im_start|›), and their token ids are left out. {_tokens(tally)}."
+        )
     scripted = tally.composition["authorship"]["scripted"]
     unsolved = rows - tally.composition["outcome"]["success"] if tally.kind.name == "sft" else 0
     evidence = sum(tally.composition["synthesizer"][method] for method in EVIDENCE) if tally.kind.name == "sft" else 0
@@ -82,13 +100,20 @@ def _warnings(tally: Tally) -> Iterator[str]:
         )
 
 
+def _tokens(tally: Tally) -> str:
+    """The most frequent ones, and in how many rows."""
+    found = sorted(tally.control_tokens.items(), key=lambda item: (-item[1], item[0]))
+    named = ", ".join(f"`{what}` ({count})" for what, count in found[:_MOST_TOKENS])
+    return f"{named} and {len(found) - _MOST_TOKENS} more" if len(found) > _MOST_TOKENS else named
+
+
 def _remarks(tally: Tally) -> Iterator[str]:
     counts = tally.counts
     for remedied in _REMEDY:
         found = sorted(reason for reason in tally.left_out if remedy(reason) == remedied)
         if found:
-            counted = ", ".join(f"{tally.left_out[reason]} as {reason}" for reason in found)
-            yield f"Left out: {counted}; {told_remedy(tally, remedied)}."
+            counted = ", ".join(f"{tally.left_out[reason]} as {_quoted(reason)}" for reason in found)
+            yield f"Left out: {counted}; {told_remedy(tally, remedied)}{_then(tally, found)}."
     for left, count in sorted(tally.left_out.items()):
         if left.rpartition(":")[2] in _MEANING:
             yield f"Left out: {count} as {named(tally, left)}."
@@ -106,6 +131,7 @@ def _remarks(tally: Tally) -> Iterator[str]:
             f"{counts['recoveries']} of {tally.rows} rows come back from an error, with {share:.1%} of the loss (characters); the turns "
             "that made it worse stay in the context and carry none."
         )
+    yield from tally.aside.lines()
     yield from tally.remarks
     if counts["joined"]:
         yield (
@@ -118,6 +144,24 @@ def _remarks(tally: Tally) -> Iterator[str]:
         yield f"Loss is counted without {counts['loss_not_counted']} rows: the student's template marks no answers, or has no tokenizer."
     if counts["never_tried"]:
         yield f"{counts['never_tried']} tasks were never tried: their prompt is the goal alone, and no tools were recorded."
+
+
+def _then(tally: Tally, reasons: Sequence[str]) -> str:
+    """What such rows would be left out for once they are taken in, with what changes that."""
+    behind = sum((tally.behind[reason] for reason in reasons if reason in tally.behind), Counter[str]())
+    by_remedy: dict[str, list[str]] = {}
+    for reason in sorted(behind):
+        by_remedy.setdefault(remedy(reason) or reason, []).append(reason)
+    told = [
+        ", ".join(f"{behind[reason]} as {named(tally, reason) if reason is same[-1] else reason}" for reason in same)
+        for same in by_remedy.values()
+    ]
+    return "".join(f"; then {one}" for one in told)
+
+
+def _quoted(reason: str) -> str:
+    """A reason that holds a token stands as code: in Markdown `<s>` strikes through what follows."""
+    return f"`{reason}`" if reason.startswith("control_tokens:") else reason
 
 
 def losses(tally: Tally) -> list[str]:
@@ -160,16 +204,19 @@ def remedy(reason: str) -> str | None:
     return next((name for name in (reason, reason.partition(":")[0]) if name in _REMEDY), None)
 
 
-def remedial_setting(reason: str) -> str | None:
-    """The setting that takes such rows in."""
+def remedial_setting(reason: str) -> tuple[str, str | bool] | None:
+    """The setting that takes such rows in, and its value."""
     name = remedy(reason)
-    return None if name is None else _REMEDY[name][0]
+    if name is None:
+        return None
+    setting, _, value = _REMEDY[name][0].partition("=")
+    return setting, value or True
 
 
 def told_remedy(tally: Tally, name: str) -> str:
     """What can be done, in the words of whoever asked."""
     setting, told = _REMEDY[name]
-    return told.format(tally.say(setting))
+    return told.format(tally.say(setting), per_turn=tally.say("unroll=per_turn"))
 
 
 def named(tally: Tally, reason: str) -> str:

@@ -25,7 +25,7 @@ LACKS = (
 
 
 def sft_record(row: SftRow) -> dict[str, Any]:
-    """One line; `weight` 0 on an assistant message that carries no loss."""
+    """One line; `weight` 0 on an assistant message that carries no loss, further keys only in rows that exports leave out unasked."""
     messages = _up_to_the_last_loss(row)
     written, turn = [], -1
     for message in messages:
@@ -37,7 +37,7 @@ def sft_record(row: SftRow) -> dict[str, Any]:
             kept["weight"] = 0
         written.append(kept)
     tools = {"tools": row.trajectory.tools, "parallel_tool_calls": True} if row.trajectory.tools else {}
-    line = {"messages": written, **tools}
+    line = {"messages": written, **tools, **facts.kept_out(row.trajectory)}
     return {"line": plain_text(line)}
 
 
@@ -76,7 +76,8 @@ def _up_to_the_last_loss(row: SftRow) -> list[Message]:
 def training(folder: str) -> str:
     """How it is read."""
     return f"""`{folder}/train-*.jsonl` holds one chat per line: `messages` and `tools`, arguments as JSON text, `weight: 0` on assistant
-messages that carry no loss. Several calls in one message stay several.
+messages that carry no loss. Several calls in one message stay several. Attempts at a benchmark have the key `benchmark`, those at a
+held-out task `split`, so that an import knows them again: take the keys out for a trainer that refuses keys that it does not know.
 """
 
 

@@ -1,6 +1,7 @@
 """PRM data sets: steps with what they are worth, as `synth.pairs` finds them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -8,11 +9,12 @@ from schemas.model import Message
 from schemas.pairs import StepLabel
 from schemas.trajectory import ToolSchema, Trajectory
 from synth.exporters.json_columns import plain_text
-from synth.exporters.kind import DECISIONS_ON_TEXT, Kind, UnsayableError
-from synth.exporters.labelled_turn import completion, label_settings, prompt_before
+from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
+from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
-from synth.pairs import LabelSettings, StepReport, step_labels
+from synth.pairs import LabelSettings, StepReport, StepRow, step_labels
+from synth.scan.message_texts import Change, with_message, with_messages
 
 Render = Callable[[Sequence[Message], Sequence[ToolSchema]], str]
 
@@ -26,6 +28,7 @@ class StepValueRow(msgspec.Struct, frozen=True):
     step: Message
     prompt_text: str
     step_text: str
+    render: Render
     joined: bool = False
 
     @property
@@ -39,21 +42,49 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
     report = StepReport()
     for found in step_labels(ledger, LabelSettings(**label_settings(tally)), report):
         try:
-            step = completion(found.step, tally)
+            row = tally.aside.tried(found.trajectory.trajectory_id, partial(_row, found, tally, render))
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
-        prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
-        before, after = render(prompt, found.trajectory.tools), render([*prompt, step], found.trajectory.tools)
-        if not after.startswith(before):
-            tally.leaves("template_changes_the_prompt")
-            continue
-        yield StepValueRow(found.label, found.trajectory, prompt, step, before, after[len(before) :], joined)
+        if isinstance(row, str):
+            tally.leaves(row)
+        elif row is not None:
+            yield row
     tally.left_out.update(report.left_out)
+    tally.aside.take(report.aside)
     if tally.settings.student is None:
         tally.remarks.append(
             "Prompts and steps are plain transcripts; with a student (`student`, --student) its chat template renders them."
         )
+
+
+def _rendered(prompt: list[Message], step: Message, tools: Sequence[ToolSchema], render: Render) -> tuple[str, str]:
+    """The texts of a prompt and of the step after it. Raises `UnsayableError` where the template renders the prompt otherwise then."""
+    before, after = render(prompt, tools), render([*prompt, step], tools)
+    if not after.startswith(before):
+        raise UnsayableError("template_changes_the_prompt")
+    return before, after[len(before) :]
+
+
+def _texts(row: StepValueRow, form: Form, change: Change) -> StepValueRow:
+    """The messages changed, and rendered again where they were."""
+    prompt, step = with_messages(row.prompt, change), with_message(row.step, change)
+    trajectory = with_tools(row.trajectory, change)
+    if (prompt, step, trajectory.tools) == (row.prompt, row.step, row.trajectory.tools):
+        return row
+    before, after = _rendered(prompt, step, trajectory.tools, row.render)
+    return msgspec.structs.replace(row, prompt=prompt, step=step, trajectory=trajectory, prompt_text=before, step_text=after)
+
+
+def _row(found: StepRow, tally: Tally, render: Render) -> StepValueRow | str:
+    """The row, or why there is none. Raises `UnsayableError` where the form would change the step's calls."""
+    step = completion(found.step, tally)
+    prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
+    try:
+        texts = _rendered(prompt, step, found.trajectory.tools, render)
+    except UnsayableError as error:
+        return error.reason
+    return StepValueRow(found.label, found.trajectory, prompt, step, *texts, render, joined)
 
 
 def _renderer(tally: Tally) -> Render:
@@ -92,6 +123,7 @@ PRM = Kind(
     "continuations after it passed (`q`: the soft label), `tier` on what it stands: E1 continuations that were played, E2 a rule of the "
     "check, E3 statistics.",
     rows=prm_rows,
+    texts=_texts,
     counts=_counts,
     content=lambda row: (row.prompt_text, row.step_text, row.label.source),
     honours=DECISIONS_ON_TEXT,

@@ -9,15 +9,17 @@ from schemas.model import Message
 from schemas.task import Task
 from schemas.trajectory import SampledBy, ToolSchema, Trajectory
 from schemas.verdict import Verdict
-from synth.exporters.kind import Kind
+from synth.exporters.kind import Form, Kind
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.decided import by_filter, decision_order
 from synth.run.redactions import tasks_without_findings, without_findings
 from synth.run.select_rl import CHUNK, rl_tasks
+from synth.scan.message_texts import TOOLS, Change, with_messages
 from synth.selection.rl_tasks import RlTask
 from synth.selection.taken_in import TakenIn
+from synth.set_aside import SetAside
 
 Shown = tuple[list[Message], tuple[ToolSchema, ...]]
 """Prompt and tools, as a policy was shown them."""
@@ -44,10 +46,12 @@ def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
     standings = [one for one, _ in rl_tasks(ledger, TakenIn(True, settings.allow_benchmark, settings.allow_held_out))]
     for at in range(0, len(standings), CHUNK):
         of_chunk = {one.task_id: one for one in standings[at : at + CHUNK]}
-        verdicts, shown_by = _verdicts(ledger, [*of_chunk]), _shown(ledger, [*of_chunk])
-        tasks = tasks_without_findings(ledger, ledger.tasks(set(of_chunk)))
+        verdicts, shown_by = _verdicts(ledger, [*of_chunk]), _shown(ledger, [*of_chunk], tally.aside)
+        tasks = tasks_without_findings(ledger, ledger.tasks(set(of_chunk)), tally.aside, played=True)
         for identity, standing in of_chunk.items():
-            task = tasks[identity]
+            task = tasks.get(identity)
+            if task is None or identity in tally.aside.errors:
+                continue
             if tally.drops(verdicts.get(identity, {})) or tally.leaves(_refusal(task, tally)):
                 continue
             yield _row(task, standing, shown_by.get(identity))
@@ -85,16 +89,33 @@ def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]
     return {task: by_filter(decisions, order) for task, decisions in found.items()}
 
 
-def _shown(ledger: Ledger, tasks: list[str]) -> dict[str, Shown]:
-    """What one valid base trial of each task that has one was shown."""
+def _shown(ledger: Ledger, tasks: list[str], aside: SetAside) -> dict[str, Shown]:
+    """What one valid base trial of each task that has one was shown; where that cannot be redacted, the task is set aside."""
     sql = (
         "SELECT task_id, min(trajectory_id) FROM trajectories WHERE task_id IN (SELECT unnest(?)) AND outcome <> 'invalid' "
         "AND parent_id IS NULL GROUP BY task_id"
     )
     with connect(ledger) as connection:
         wanted = dict(connection.execute(sql, [tasks]).fetchall())
-    trials = without_findings(ledger, ledger.trajectories(set(wanted.values())))
-    return {trial.task_id: (_shown_first(trial), trial.tools) for trial in trials}
+    of_trials = SetAside()
+    trials = without_findings(ledger, ledger.trajectories(set(wanted.values())), of_trials)
+    found = {trial.task_id: (_shown_first(trial), trial.tools) for trial in trials}
+    for task, trial in wanted.items():
+        if trial in of_trials.errors:
+            aside.add(task, of_trials.errors[trial])
+    return found
+
+
+def _texts(row: RlRow, form: Form, change: Change) -> RlRow:
+    """What an agent is shown changed; all else of the task is what its world works with, and only looked at."""
+    goal = change("goal", row.task.goal)
+    change("task", msgspec.to_builtins(row.task) | {"goal": ""})
+    return msgspec.structs.replace(
+        row,
+        task=msgspec.structs.replace(row.task, goal=goal),
+        prompt=with_messages(row.prompt, change),
+        tools=change(TOOLS, row.tools),
+    )
 
 
 def _counts(row: RlRow, tally: Tally) -> Mapping[str, int]:
@@ -108,6 +129,7 @@ RL = Kind(
     "check and what the user simulator knows, and no agent may be shown it. `prompt` and `tool_schemas` are what the agent is "
     "shown. `successes` of `trials` base trials passed.",
     rows=rl_rows,
+    texts=_texts,
     counts=_counts,
     content=lambda row: row.task.task_id,
     supervised=False,

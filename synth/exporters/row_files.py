@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from schemas.canonical import digest
+from schemas.errors import SynthError
 from synth.exporters.shards import ShardFile, writing
+from synth.ledger.inside import plain
 
 FOLDER = "traces"
 
@@ -14,6 +16,8 @@ def write_row_files(folder: Path, records: Iterable[Mapping[str, Any]], place: s
     """Writes each record's `text` to `traces/<its name>`; `place` is what an error names."""
     files: dict[str, ShardFile] = {}
     for record in records:
+        if not plain(record["name"]):
+            raise SynthError(f"{place}: a file cannot be called {record['name'][:80]!r}: an id of this run leads elsewhere; import the run")
         name, blob = f"{FOLDER}/{record['name']}", record["text"].encode()
         with writing(place):
             (folder / FOLDER).mkdir(exist_ok=True)

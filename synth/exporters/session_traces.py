@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from schemas.printable import in_file_name
 from synth.exporters import facts
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Form
@@ -16,7 +17,7 @@ LACKS = (
 
 def trace_record(row: SftRow) -> dict[str, Any]:
     """One session."""
-    return {"name": f"{row.trajectory.trajectory_id}.jsonl", "text": "".join(plain_text(line) + "\n" for line in lines(row))}
+    return {"name": f"{in_file_name(row.trajectory.trajectory_id)}.jsonl", "text": "".join(plain_text(line) + "\n" for line in lines(row))}
 
 
 def lines(row: SftRow) -> list[dict[str, Any]]:

@@ -11,6 +11,9 @@ Arguments = Literal["json", "dict"]
 Unroll = Literal["whole", "per_turn", "auto"]
 """One row per trajectory, one per trained turn, or the former only where the student's template renders prefixes alike."""
 
+ControlTokenPolicy = Literal["drop", "neutralise", "keep"]
+"""What becomes of rows whose texts hold control tokens."""
+
 
 class RowSettings(BaseModel):
     """What goes into a data set, and in which form. `form` left out: the first that the registry names for the kind.
@@ -23,7 +26,8 @@ class RowSettings(BaseModel):
     `join_answers`: what users say right after a tool answered is put into that answer, for formats in which speakers alternate strictly.
     `off_policy`: the pairs whose prefix the policy to be trained did not sample, and only these (a data set of their own).
     `include_statistical`: step labels that stand on statistics too. `student`: whose chat template rows are rendered with (folder or
-    name of a tokenizer, a .jinja file, or `trl:qwen3`).
+    name of a tokenizer, a .jinja file, or `trl:qwen3`). `control_tokens`: whether rows in whose texts a tokenizer would read structure
+    are dropped, neutralised or kept; left out, as the flow's filter of that name says, and dropped where the flow has none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +50,7 @@ class RowSettings(BaseModel):
     join_answers: bool = False
     unroll: Unroll = "whole"
     student: str | None = None
+    control_tokens: ControlTokenPolicy | None = None
     rows_per_shard: int = Field(default=1000, ge=1)
 
     @field_validator("outcomes")

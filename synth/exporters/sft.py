@@ -1,43 +1,77 @@
 """SFT data sets: chats, with the turns that carry loss."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 import msgspec
 
+from schemas.messages import to_messages
 from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, write
-from synth.exporters.kind import Kind
+from synth.exporters.kind import Form, Kind
+from synth.exporters.notes import remedial_setting
 from synth.exporters.settings import RowSettings
-from synth.exporters.sft_rows import EVIDENCE, SftRow, sft_row
+from synth.exporters.sft_rows import EVIDENCE, SftRow, said_after, sft_row, turns_without_loss
 from synth.exporters.skills import with_skills
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import Tally, masked_key
 from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.run.decided import decided
+from synth.scan.message_texts import TOOLS, Change, with_check, with_messages, with_trajectory
 from synth.selection.recovery_view import decided_masks
 
 
 def sft_rows(trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally) -> Iterator[SftRow]:
     """The rows that may be trained on, one at a time; the others are counted by their first reason, filters before all else."""
     for trajectory, verdicts in trajectories:
-        if tally.drops(verdicts) or tally.leaves(_refusal(trajectory, tally)):
+        row = tally.aside.tried(trajectory.trajectory_id, partial(_row, trajectory, verdicts, tally))
+        if row is None:
             continue
-        masks = decided_masks(verdict.detail for verdict in verdicts.values())
-        row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts, masks=masks)
-        if tally.settings.join_answers and tally.form.joins:
-            messages = joined_answers(row.messages)
-            row = msgspec.structs.replace(row, messages=messages, joined=len(messages) < len(row.messages))
-        if not row.trained:
-            tally.leaves("no_trained_turn")
-        elif tally.per_turn:
+        if tally.leaves(_without_loss(row.trajectory, row.masked, tally)):
+            continue
+        if tally.per_turn:
             yield from unrolled(row, past_thoughts=tally.settings.past_thoughts)
-        elif row.masked and not (tally.form.masks or tally.settings.keep_masked):
-            tally.leaves(f"masked_turns:{'+'.join(sorted(set(row.masked.values())))}")
         else:
             yield row
+
+
+def _row(trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally) -> SftRow | None:
+    """The row, None where filters or the settings leave it out."""
+    if tally.drops(verdicts):
+        return None
+    masks = decided_masks(verdict.detail for verdict in verdicts.values())
+    refused = _refusal(trajectory, tally)
+    if refused is not None:
+        tally.leaves(refused)
+        tally.behind[refused].update(_behind(refused, trajectory, masks, tally))
+        return None
+    row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts, masks=masks)
+    if tally.settings.join_answers and tally.form.joins:
+        messages = joined_answers(row.messages)
+        row = msgspec.structs.replace(row, messages=messages, joined=len(messages) < len(row.messages))
+    return row
+
+
+def _behind(refused: str, trajectory: Trajectory, masks: Mapping[int, str], tally: Tally) -> Iterator[str]:
+    """Why it would be left out next, and so on, where the setting that takes in such rows is set each time."""
+    reason: str | None = refused
+    while reason is not None and (remedy := remedial_setting(reason)) is not None:
+        tally = tally.with_setting(*remedy)
+        reason = _refusal(trajectory, tally) or _without_loss(trajectory, turns_without_loss(trajectory, masks), tally)
+        if reason is not None:
+            yield reason
+
+
+def _without_loss(trajectory: Trajectory, masked: Mapping[int, str], tally: Tally) -> str | None:
+    """Why it is left out for turns without loss, or None."""
+    if len(masked) == len(trajectory.turns):
+        return "no_trained_turn"
+    if masked and not (tally.per_turn or tally.form.masks or tally.settings.keep_masked):
+        return f"masked_turns:{'+'.join(sorted(set(masked.values())))}"
+    return None
 
 
 def _refusal(trajectory: Trajectory, tally: Tally) -> str | None:
@@ -77,6 +111,22 @@ def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
     return counts
 
 
+def chat_texts(row: SftRow, form: Form, change: Change) -> SftRow:
+    """The row with its texts changed: messages, tool schemas, a kind's own columns; of traces also what stands behind the last turn."""
+    messages = with_messages(row.messages, change)
+    tools = change(TOOLS, row.trajectory.tools)
+    extra = {name: change(name, value) for name, value in row.extra.items()}
+    changed = (messages, tools, extra) != (row.messages, row.trajectory.tools, row.extra)
+    if not form.joins:  # written from the trajectory itself, with what stands behind its last turn
+        whole = to_messages(row.trajectory)
+        behind = whole[len(whole) - said_after(row.trajectory) :]
+        changed |= with_messages(behind, change) != behind
+        changed |= with_check(row.trajectory.check_result, change) != row.trajectory.check_result
+    if not changed:
+        return row
+    return msgspec.structs.replace(row, messages=messages, trajectory=with_trajectory(row.trajectory, change), extra=extra)
+
+
 def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
     """Tokens of what carries loss as the student's template renders it; rows for which it cannot be told are counted as such."""
     from synth.exporters.proof.template import student_template
@@ -101,7 +151,8 @@ SFT = Kind(
     "the assistant messages (counted from 0) that carry loss, `masked_turns` the others with the reason. `outcome` is `success` where the "
     "environment's own check passed, or, in rows that were imported, where their source says so: a reward of at least 1 unless it names "
     "the outcome itself. `reward` is the number that the environment or the source gave.",
-    rows=lambda ledger, tally: with_skills(ledger, sft_rows(decided(ledger), tally), tally),
+    rows=lambda ledger, tally: with_skills(ledger, sft_rows(decided(ledger, tally.aside), tally), tally),
+    texts=chat_texts,
     counts=chat_counts,
     content=lambda row: (row.messages, row.trajectory.tools),
 )

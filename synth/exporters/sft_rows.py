@@ -51,7 +51,7 @@ def sft_row(
     said after the last turn is left out: nothing is trained there, and simulators put their control signals there.
     """
     turns = trajectory.turns
-    masked = {i: reason for i, turn in enumerate(turns) if (reason := mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i))}
+    masked = turns_without_loss(trajectory, masks)
     messages = to_messages(trajectory, thoughts=thoughts)
     del messages[len(messages) - said_after(trajectory) :]
     if (arguments or form.arguments) == "dict":
@@ -62,6 +62,12 @@ def sft_row(
     trained = tuple(i for i in range(len(turns)) if i not in masked)
     injected = trajectory.synthesizer in EVIDENCE and trajectory.outcome is Outcome.SUCCESS
     return SftRow(messages, trajectory, trained, dict(sorted(masked.items())), recovery=bool(masks) or injected)
+
+
+def turns_without_loss(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> dict[int, str]:
+    """The turns that carry no loss in any form, each with its reason."""
+    found = {i: mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i) for i, turn in enumerate(trajectory.turns)}
+    return {i: reason for i, reason in found.items() if reason}
 
 
 def with_objects(turn: Turn, message: Message, holds: Callable[[Any], bool]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from synth.exporters.control_tokens import tokens_of
 from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
@@ -14,6 +15,7 @@ from synth.ledger.views import connect
 from synth.pdi.offline import INDEX, SKILL
 from synth.run.redactions import found_values
 from synth.scan.finder import Finder
+from synth.scan.quoted_values import QuotedValues
 
 SKILLS = "skills.jsonl"
 
@@ -33,13 +35,27 @@ def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: Tally) -> Iterato
         known = {one for (one,) in connection.execute("SELECT subject_id FROM scores WHERE metric = ?", [SKILL]).fetchall()}
     taken: set[str] = set()
     if known:
-        tally.beside[SKILLS] = lambda: b"".join(msgspec.json.encode(one) + b"\n" for one in skills(ledger, taken))
+        tally.beside[SKILLS] = lambda: b"".join(
+            msgspec.json.encode(one) + b"\n" for one in without_control_tokens(skills(ledger, taken), tally)
+        )
     for row in rows:
         before = tally.rows
         yield row
         identity = row.trajectory.trajectory_id
         if identity in known and tally.rows > before:
             taken.add(identity)
+
+
+def without_control_tokens(found: Iterable[Skill], tally: Tally) -> Iterator[Skill]:
+    """The skill texts as rows are taken: left out, with other brackets or as they are."""
+    tokens = tokens_of(tally)
+    for one in found:
+        hits = tokens.in_text(one.skill)
+        tally.control_tokens.update({f"{tokens.name(token)} in skill" for token in hits})
+        if not hits or tally.policy == "keep":
+            yield one
+        elif tally.policy == "neutralise":
+            yield msgspec.structs.replace(one, skill=tokens.neutralised(one.skill))
 
 
 def skills(ledger: Ledger, wanted: set[str]) -> Iterator[Skill]:
@@ -52,12 +68,5 @@ def skills(ledger: Ledger, wanted: set[str]) -> Iterator[Skill]:
         found = connection.execute(sql, [sorted(wanted)]).fetchall()
     values, finder = found_values(ledger, wanted), Finder()
     for identity, task, text, index in found:
-        yield Skill(identity, task, _clean(text, values.get(identity, {}), finder), index)
-
-
-def _clean(text: str, values: dict[str, str], finder: Finder) -> str:
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, values[value])
-    for span in reversed(finder.found(text)):
-        text = f"{text[: span.start]}[REDACTED:{span.kind}]{text[span.end :]}"
-    return text
+        if text:
+            yield Skill(identity, task, QuotedValues(values.get(identity, {}), finder).out_of(text), index)

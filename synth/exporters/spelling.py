@@ -3,14 +3,16 @@
 from collections.abc import Callable
 
 Spelling = Callable[[str], str]
-"""From a setting's name to what the user writes to switch it on."""
+"""From a setting's name, or `name=value`, to what the user writes to switch it on."""
 
 
 def as_key(setting: str) -> str:
     """For instance: overwrite: true."""
-    return f"{setting}: true"
+    name, _, value = setting.partition("=")
+    return f"{name}: {value or 'true'}"
 
 
 def as_flag(setting: str) -> str:
     """For instance: --overwrite."""
-    return "--" + setting.replace("_", "-")
+    name, _, value = setting.partition("=")
+    return f"--{name.replace('_', '-')} {value}".rstrip()

@@ -1,6 +1,6 @@
 """What an export takes in and leaves out, counted by reason; holds no rows."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,9 +10,10 @@ from schemas.task import Task
 from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
 from synth.exporters.kind import Form, Kind, Row
-from synth.exporters.settings import RowSettings
+from synth.exporters.settings import ControlTokenPolicy, RowSettings
 from synth.exporters.spelling import Spelling, as_key
 from synth.pairs.settings import ALL
+from synth.set_aside import PREFIX, SetAside
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
 _MASKED = "masked:"
@@ -31,16 +32,34 @@ class Tally:
         self.counts: Counter[str] = Counter()
         self.filtered: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
+        self.behind: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """By reason of what is left out: the reasons that such rows would be left out for next, once a setting takes them in."""
         self.unsaid: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
+        self.control_tokens: Counter[str] = Counter()
+        """Rows by control token and place, whatever became of them."""
+        self.neutralised_rows: list[int] = []
+        """Numbers of written rows, from 0."""
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
         self.unfinished: str | None = None
         """What of the run is not through, where it is not."""
+        self.aside = SetAside()
+        """Rows that cannot be handled; they count among those that are left out."""
         self.remarks: list[str] = []
         """What the kind has to say beside its counts."""
         self.beside: dict[str, Callable[[], bytes]] = {}
         """Further files of the kind, made when all rows are written; one that is empty is none."""
         self._seen: set[int] = set()
+        """64 bits of each row."""
+
+    def with_setting(self, name: str, value: object) -> "Tally":
+        """An empty tally of the same rows under one other setting."""
+        return Tally(self.kind, self.settings.model_copy(update={name: value}), self.form, self.say, per_turn=self.per_turn)
+
+    @property
+    def policy(self) -> ControlTokenPolicy:
+        """What becomes of rows with control tokens."""
+        return self.settings.control_tokens or "drop"
 
     def drops(self, verdicts: Mapping[str, Verdict]) -> bool:
         """Whether a filter whose decisions the kind honours dropped it; counted by the first that did."""
@@ -74,28 +93,37 @@ class Tally:
             self.left_out[reason] += 1
         return reason is not None
 
+    def settle(self) -> None:
+        """Counts the rows that were set aside, once all rows were looked at."""
+        self.left_out = Counter({reason: n for reason, n in self.left_out.items() if not reason.startswith(PREFIX)})
+        self.left_out += self.aside.counts
+
     def count(self, row: Row) -> None:
-        """Adds a row that is written."""
+        """Adds a row that is written; one that cannot be counted changes nothing."""
+        counts, content = self.kind.counts(row, self), self.kind.content(row)
+        known = None if content is None else hash(msgspec.msgpack.encode(content))
         self.rows += 1
-        for name, count in self.kind.counts(row, self).items():
+        for name, count in counts.items():
             if name.startswith(_MASKED):
                 self.masked[name.removeprefix(_MASKED)] += count
             else:
                 self.counts[name] += count
         self.counts["gold_informed"] += getattr(row.lineage, "gold_informed", False)
         self.counts["held_out"] += held_out(row.lineage)
-        self._count_copy(row)
+        if known is not None:
+            self.counts["copies"] += known in self._seen
+            self._seen.add(known)
         for column, counter in self.composition.items():
             if hasattr(row.lineage, column):
                 counter[str(getattr(row.lineage, column) or "none")] += 1
 
-    def _count_copy(self, row: Row) -> None:
-        """Remembers 64 bits of each row."""
-        content = self.kind.content(row)
-        if content is not None:
-            known = hash(msgspec.msgpack.encode(content))
-            self.counts["copies"] += known in self._seen
-            self._seen.add(known)
+    def count_control_tokens(self, done: ControlTokenPolicy | None) -> None:
+        """Adds a row that is written with control tokens in it, or with others in their place; `neutralised_rows` are its numbers."""
+        if done == "keep":
+            self.counts["control_tokens_kept"] += 1
+        elif done == "neutralise":
+            self.counts["neutralised"] += 1
+            self.neutralised_rows.append(self.rows - 1)
 
     def loss(self) -> tuple[int, str]:
         """(size of what carries loss, its unit): tokens where a tokenizer was given, else characters; 0 where the kind counts none."""
@@ -113,6 +141,7 @@ class Tally:
             "unsaid": dict(sorted(self.unsaid.items())),
             "left_out": dict(sorted(self.left_out.items())),
             "filtered": dict(sorted(self.filtered.items())),
+            **({"control_tokens": dict(sorted(self.control_tokens.items()))} if self.control_tokens else {}),
         }
 
 
@@ -124,3 +153,9 @@ def held_out(lineage: Trajectory | Task) -> bool:
 def masked_key(reason: str) -> str:
     """The name under which a kind counts turns without loss."""
     return _MASKED + reason
+
+
+def identity_of(row: Row) -> str:
+    """By which a row is named to people: its trajectory's id, or its task's."""
+    lineage = row.lineage
+    return lineage.trajectory_id if isinstance(lineage, Trajectory) else lineage.task_id

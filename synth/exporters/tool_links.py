@@ -1,7 +1,8 @@
 """Whether every tool result answers a call, and every call is answered: servers insist on it, chat templates and trainers do not look."""
 
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from schemas.trajectory import Source, ToolCall, Trajectory
 
+RESULT_WITHOUT_ID = "tool_result_without_id"
 RESULT_WITHOUT_CALL = "tool_result_without_call"
 CALL_WITHOUT_RESULT = "call_without_tool_result"
 
@@ -9,8 +10,7 @@ CALL_WITHOUT_RESULT = "call_without_tool_result"
 def broken_link(trajectory: Trajectory) -> str | None:
     """The first broken link by name, or None; calls of the last turn may stand unanswered, because the episode ended there.
 
-    A result may come turns after its call. One without a `call_id` answers the first open call of its name (of any name, where it has
-    none) of its own turn.
+    A result may come turns after its call. Imports link what their source tells by order alone; whatever has no id after that has none.
     """
     if any(observation.source is Source.TOOL for observation in trajectory.opening):
         return RESULT_WITHOUT_CALL
@@ -20,14 +20,10 @@ def broken_link(trajectory: Trajectory) -> str | None:
         for observation in turn.observations:
             if observation.source is not Source.TOOL:
                 continue
-            answered = next((i for i, (asked, call) in enumerate(waiting) if _answers(observation, call, own=asked == at)), None)
+            if not observation.call_id:
+                return RESULT_WITHOUT_ID
+            answered = next((i for i, (_, call) in enumerate(waiting) if call.call_id == observation.call_id), None)
             if answered is None:
                 return RESULT_WITHOUT_CALL
             del waiting[answered]
     return CALL_WITHOUT_RESULT if any(asked < len(trajectory.turns) - 1 for asked, _ in waiting) else None
-
-
-def _answers(observation: Observation, call: ToolCall, *, own: bool) -> bool:
-    if observation.call_id is not None:
-        return observation.call_id == call.call_id
-    return own and observation.name in (None, call.name)

@@ -1,11 +1,13 @@
 """The card of a published dataset, written from the ledger and from the rows themselves: the loudest things first."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import yaml
 
+from schemas.printable import front_matter, in_cell, in_code, in_markdown
 from synth.exporters.card import loss_size, size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections
@@ -42,8 +44,8 @@ def card(one: Described) -> str:
     flow = one.ledger.state.flow or {}
     name = str(flow.get("name") or "run")
     parts = [
-        *(f"**WARNING** {line}" for line in warnings(one)),
-        f"# {name}: agent trajectories",
+        *(f"**WARNING** {in_cell(line)}" for line in warnings(one)),
+        f"# {in_markdown(name)}: agent trajectories",
         _what(one, name),
         _configurations(one),
         _load(one),
@@ -65,7 +67,7 @@ def card(one: Described) -> str:
             )
         ),
     ]
-    return f"---\n{_metadata(one, name)}---\n" + "\n\n".join(part.strip() for part in parts) + "\n"
+    return _metadata(one, name) + "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def warnings(one: Described) -> Iterator[str]:
@@ -121,13 +123,13 @@ def _metadata(one: Described, name: str) -> str:
         ],
         "dataset_info": dict(info.__dict__)["dataset_info"],
     }
-    return str(yaml.safe_dump(found, sort_keys=False, allow_unicode=True))
+    return front_matter(found)
 
 
 def _what(one: Described, name: str) -> str:
     flow = one.ledger.state.flow or {}
-    names = ", ".join(f"`{world}`" for world in sections.world_names(one.ledger)) or "no world"
-    made = f"flow `{name}`, seed {flow['seed']}" if "seed" in flow else "no flow"
+    names = ", ".join(map(in_code, sections.world_names(one.ledger))) or "no world"
+    made = f"flow {in_code(name)}, seed {in_cell(str(flow['seed']))}" if "seed" in flow else "no flow"
     traces = (
         f" `traces/` holds {one.traces} of the trajectories behind them as session traces, for the viewer: a sample for looking at, in no "
         "configuration."
@@ -136,7 +138,7 @@ def _what(one: Described, name: str) -> str:
     )
     return (
         f"Trajectories of agents that act with tools in {names}, {_got(one.ledger)} and exported by synth {one.version} ({made}, run "
-        f"`{one.ledger.state.run_id}`). Every number below is counted in the run's ledger or in the rows.{traces}"
+        f"{in_code(one.ledger.state.run_id)}). Every number below is counted in the run's ledger or in the rows.{traces}"
     )
 
 
@@ -154,7 +156,7 @@ def _configurations(one: Described) -> str:
         loss = loss_size(report.get("loss", 0), report.get("loss_unit", "characters")) if report["trained_turns"] else "-"
         rows.append(
             (
-                f"`{config.name}`",
+                in_code(config.name),
                 config.kind,
                 f"{facts.rows:,}",
                 f"{report['trained_turns']:,}" if report["trained_turns"] else "-",
@@ -166,24 +168,31 @@ def _configurations(one: Described) -> str:
     kinds = {config.kind: kind_of(config.kind) for config in one.configs}
     told = [f"**{name}**: {kind.one_row}" for name, kind in kinds.items()]
     told += [
-        f"`{path}`: skill texts that a model distilled from the chains that {lines:,} trajectories of `{name}` end, JSON lines of "
-        "`trajectory_id`, `task_id`, `skill`, `pdi_index`; part of no row, and in no configuration."
+        f"{in_code(path)}: skill texts that a model distilled from the chains that {lines:,} trajectories of {in_code(name)} "
+        "end, JSON lines of `trajectory_id`, `task_id`, `skill`, `pdi_index`; part of no row, and in no configuration."
         for name, (path, lines) in one.skills.items()
     ]
     return table + "\n\n" + "\n\n".join(told)
 
 
 def _load(one: Described) -> str:
-    lines = [f'{_variable(config.name)} = load_dataset("{one.repo}", "{config.name}", split="train")' for config in one.configs]
+    lines = [
+        f'{_variable(config.name)} = load_dataset({_literal(one.repo)}, {_literal(config.name)}, split="train")' for config in one.configs
+    ]
     lines += [
-        f'{_variable(name)}_skills = load_dataset("json", data_files="hf://datasets/{one.repo}/{path}", split="train")'
+        f'{_variable(name)}_skills = load_dataset("json", data_files={_literal(f"hf://datasets/{one.repo}/{path}")}, split="train")'
         for name, (path, _) in one.skills.items()
     ]
     return "```python\nfrom datasets import load_dataset  # datasets>=4.7\n\n" + "\n".join(lines) + "\n```"
 
 
 def _variable(name: str) -> str:
-    return name.replace("-", "_").replace(".", "_")
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+def _literal(text: str) -> str:
+    """A text as Python code on one line."""
+    return json.dumps(text)
 
 
 def _secrets(searched: Searched) -> str:
@@ -193,8 +202,8 @@ def _secrets(searched: Searched) -> str:
             f"{again}, for all kinds of secrets and personal data that synth knows: none were found. Patterns miss what they do not know."
         )
     settings = searched.settings
-    told = [f"looked for {', '.join(settings['find'])}"]
-    told += [f"{key}: {', '.join(settings[key])}" for key in ("ignore", "allow", "patterns") if settings[key]]
+    told = [in_cell(f"looked for {', '.join(settings['find'])}")]
+    told += [in_cell(f"{key}: {', '.join(settings[key])}") for key in ("ignore", "allow", "patterns") if settings[key]]
     return (
         f"The filter `secrets` looked through all {searched.trajectories:,} trajectories of the run ({'; '.join(told)}); in "
         f"{searched.redacted:,} something was found, and stand-ins of the form `[REDACTED:kind:1]` take its place. {again} with the same "
@@ -210,7 +219,7 @@ def _remarks(one: Described) -> str:
         lines += [f"left out by the export: {counted(report['left_out'])}"] if report["left_out"] else []
         lines += [f"dropped by filters: {counted(report['filtered'])}"] if report["filtered"] else []
         lines += [f"rows by {column}: {counted(c)}" for column, c in one.facts[config.name].composition.items() if set(c) - {"none"}]
-        parts.append(f"### {config.name}\n\n" + "\n".join(f"- {sections.cell(line)}" for line in lines))
+        parts.append(f"### {in_markdown(config.name)}\n\n" + "\n".join(f"- {in_markdown(line)}" for line in lines))
     return "\n\n".join(parts)
 
 
@@ -220,6 +229,6 @@ def _training(one: Described) -> str:
         form = form_of(config.kind, config.form)
         per_turn = form.per_turn is not None and "completion" in one.facts[config.name].schema.names
         chosen = form.per_turn if per_turn and form.per_turn is not None else form
-        read_from = one.repo + '", "' + config.name  # load_dataset takes both, where the exporter names one folder
-        parts.append(f"### {config.name}\n\n{chosen.training(read_from).strip()}")
+        read_from = f"{_literal(one.repo)}, {_literal(config.name)}"[1:-1]  # load_dataset takes both, where the exporter names one folder
+        parts.append(f"### {in_markdown(config.name)}\n\n{chosen.training(read_from).strip()}")
     return "\n\n".join(parts)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from schemas.printable import Marked, in_cell, in_markdown
 from synth.hub.methods import METHODS
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -16,13 +17,10 @@ from synth.run.funnel import funnel_markdown
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Markdown."""
-    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    return "\n".join([*lines, *(f"| {' | '.join(cell(str(value)) for value in row)} |" for row in rows)])
-
-
-def cell(text: str) -> str:
-    """Text that ends no cell and no line, and is no HTML."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    lines = [f"| {' | '.join(map(in_cell, columns))} |", "|" + "---|" * len(columns)]
+    for row in rows:
+        lines.append(f"| {' | '.join(in_cell(each if isinstance(each, str) else str(each)) for each in row)} |")
+    return "\n".join(lines)
 
 
 def asked(ledger: Ledger, sql: str) -> list[tuple[Any, ...]]:
@@ -60,7 +58,7 @@ def verified(ledger: Ledger, configs: Sequence[Config]) -> str:
     )
     ran = {one["name"] for one in filters}
     if "reexecuted" not in ran:
-        lines.append("the trajectories were **not** executed a second time (the filter `reexecuted` did not run)")
+        lines.append(Marked("the trajectories were **not** executed a second time (the filter `reexecuted` did not run)"))
     undefined = {one["name"]: sum(one["undefined"].values()) for one in filters if one["undefined"]}
     lines += [f"`{name}` could not say for {count:,} trajectories, which stayed in" for name, count in undefined.items()]
     for config in configs:
@@ -73,7 +71,7 @@ def verified(ledger: Ledger, configs: Sequence[Config]) -> str:
         )
         for one in filters
     ]
-    listed = "\n".join(f"- {line}." for line in lines)
+    listed = "\n".join(f"- {in_markdown(line)}." for line in lines)
     return listed + ("\n\n" + table(("filter", "what it does", "kept", "dropped", "undefined"), rows) if rows else "")
 
 
@@ -97,7 +95,7 @@ def funnel_and_faults(ledger: Ledger) -> str:
         named = f" ({', '.join(f'{count:,} {fault}' for fault, count in faults)})" if faults else ""
         said.append(f"{sum(count for _, count in faults):,} of {total:,} {what}{named}")
     faulty = f"Ended in faults of the machinery: {'; '.join(said)}. Such attempts carry no label and are in no row."
-    return funnel_markdown(reports(ledger)).replace("<", "&lt;") + "\n" + faulty
+    return funnel_markdown(reports(ledger)) + "\n" + in_markdown(faulty)
 
 
 def false_discoveries(ledger: Ledger) -> str:
@@ -111,7 +109,10 @@ def false_discoveries(ledger: Ledger) -> str:
             lines.append(f"`{stage}`: an expected {share:.1%} of the labels that rest on statistics are false{tests}")
         elif "expected_false_share" in report or "false_share" in report:
             lines.append(f"`{stage}`: not measured (no A/A control came to a verdict{_flips(report)})")
-    return "\n".join(f"- {line}." for line in lines) or "No stage of this run made labels that rest on statistics, so no rate was measured."
+    return (
+        "\n".join(f"- {in_markdown(line)}." for line in lines)
+        or "No stage of this run made labels that rest on statistics, so no rate was measured."
+    )
 
 
 def _flips(report: Mapping[str, Any]) -> str:
@@ -218,4 +219,4 @@ def limits(ledger: Ledger, facts: Mapping[str, RowFacts]) -> str:
     if any(found.gold_informed for found in facts.values()):
         lines.append("rows with `gold_informed` show what guidance that knew the answer led to")
     lines.append("whether training on these rows helps was not measured in this run")
-    return "\n".join(f"- {line}." for line in lines)
+    return "\n".join(f"- {in_markdown(line)}." for line in lines)

@@ -1,6 +1,7 @@
 """What the card says of worlds and licences: what stages recorded of those that they played in, and that nothing is known of imports."""
 
-from synth.hub.card_sections import asked, cell, table, world_names
+from schemas.printable import in_cell, in_code
+from synth.hub.card_sections import asked, table, world_names
 from synth.ledger.ledger import Ledger
 from synth.report.funnel_section import reports
 
@@ -31,18 +32,18 @@ def _played(ledger: Ledger, env: str) -> tuple[str, str]:
 
 def licences(ledger: Ledger, chosen: str, name: str | None = None, link: str | None = None) -> str:
     """What was chosen for the dataset, and what is known of the licences that it rests on: of worlds, and nothing of what was imported."""
-    which = f"`{chosen}`" if name is None else f"`{chosen}`: {cell(name)} ({link})"
+    which = in_code(chosen) if name is None else f"{in_code(chosen)}: {in_cell(name)} ({in_cell(link or '')})"
     said = [f"{which}, as whoever published the dataset said; synth chose none, and checked no terms of models or worlds"]
     for env in world_names(ledger):
         licence = _played(ledger, env)[1]
         if licence != "not recorded":
-            said.append(f"the world `{env}` says of itself: {cell(licence)}")
+            said.append(f"the world {in_code(env)} says of itself: {in_cell(licence)}")
     sql = """SELECT split_part(source, ':', 1), count(DISTINCT split_part(source, ':', 2)), count(*) FROM trajectories
       WHERE stage = 'import' AND fault IS NULL GROUP BY ALL ORDER BY ALL"""
     for form, files, count in asked(ledger, sql):
         of = f"{files:,} file{'s' if files != 1 else ''}"
         said.append(
-            f"**not known**: the licence of {count:,} trajectories imported from {of} in the format {form or 'not told'}; imports record "
-            "none, so whoever publishes them has to know it"
+            f"**not known**: the licence of {count:,} trajectories imported from {of} in the format {in_cell(form or 'not told')}; "
+            "imports record none, so whoever publishes them has to know it"
         )
     return "\n".join(f"- {line}." for line in said)

@@ -10,7 +10,7 @@ from schemas.errors import ConfigError
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.scan.finder import GROUPS, Finder
-from synth.scan.redaction import REDACTED
+from synth.scan.redaction import REDACTED, found_in
 
 FILTER = "secrets"
 _KEYS = ("find", "ignore", "allow", "patterns")
@@ -63,7 +63,7 @@ class Outgoing:
 
     def search(self, place: str, text: str) -> None:
         """Counts what stands in a text, by place and kind; the text is kept nowhere."""
-        for span in self._finder.found(text):
+        for span in found_in(text, self._finder):
             self.found[place, span.kind] += 1
         if self._token and self._token in text:
             self.found[place, "the token that publishes"] += 1

@@ -1,14 +1,15 @@
 """What lies in the repository: shards by configuration, traces, the card, and a list of all of it that a rerun compares with."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
-CARD, LIST = "README.md", "publication.json"
+from schemas.printable import front_matter
+
+CARD, LIST, SUMS = "README.md", "publication.json", "SHA256SUMS"
 UNFINISHED = "unfinished"
 FILES_PER_COMMIT = 1000
 BYTES_PER_COMMIT = 20 * 10**9
@@ -82,6 +83,12 @@ class Publication(msgspec.Struct, frozen=True):
         files = {file.path: file.sha256 for file in (*self.data, self.card)}
         return File(LIST, list_text(Listed("synth", True, self.rows, files)))
 
+    @property
+    def sums(self) -> File:
+        """What a consumer checks all files with, the list among them."""
+        named = {file.path: file.sha256 for file in (*self.data, self.card, self.listed())}
+        return File(SUMS, "".join(f"{sha}  {path}\n" for path, sha in sorted(named.items())).encode())
+
     def begun(self, before: Listed | None, card: str) -> tuple[File, File]:
         """Card and list of one that is not: `card` stands until the rest is there, what stood before stays listed with it."""
         text = File(CARD, card.encode())
@@ -91,12 +98,11 @@ class Publication(msgspec.Struct, frozen=True):
 
     def placeholder(self) -> str:
         """A card whose only configuration names a file that is never there: what is half there does not load."""
-        data = f"  data_files:\n  - split: train\n    path: {UNFINISHED}/none.parquet\n"
-        licence = "".join(f"{key}: {json.dumps(value)}\n" for key, value in self.licence.items())
+        nowhere = {"config_name": UNFINISHED, "data_files": [{"split": "train", "path": f"{UNFINISHED}/none.parquet"}]}
         return (
-            f"---\n{licence}configs:\n- config_name: {UNFINISHED}\n{data}---\n"
-            "This dataset is being published and is not whole yet; it cannot be loaded. If nothing has changed for hours, the publication "
-            "was interrupted: whoever began it finishes it by running the same command again.\n"
+            front_matter({**self.licence, "configs": [nowhere]})
+            + "This dataset is being published and is not whole yet; it cannot be loaded. If nothing has changed for hours, the "
+            "publication was interrupted: whoever began it finishes it by running the same command again.\n"
         )
 
 

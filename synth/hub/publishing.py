@@ -18,10 +18,19 @@ from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.hub.traces import traces
 from synth.ledger.ledger import Ledger
+from synth.run.flow_scan import FlowScan
 from synth.run.numbers import counted_noun
+from synth.scan.edits import Mark, without
+from synth.scan.quoted_values import QuotedValues
+from synth.scan.redaction import found_in
+from synth.set_aside import SetAside
 
 SHOWN_LINES, SHOWN_WIDE = 8, 200
 """Of the card, in a dry run."""
+
+
+_BODY = "\n---\n"
+"""Ends the metadata of a card."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -55,7 +64,8 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
     facts = {config.name: row_facts(config, outgoing) for config in datasets.configs}
     for name, one in facts.items():
         _require_asked(name, one, wanted)
-    shown = traces(ledger, _shown(facts), wanted.traces)
+    unshown = SetAside()
+    shown = traces(ledger, _shown(facts), wanted.traces, unshown)
     for path, blob in shown.items():
         outgoing.search(path, blob.decode())
     shards = {c.name: [File(f"{c.name}/{file}", path) for file, path in c.files.items()] for c in datasets.configs}
@@ -68,7 +78,7 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
         skills={name: (file.path, len(_text(file).splitlines())) for name, file in skills.items()},
         version=version("synth-trajectories"),
     )  # fmt: skip
-    text = card(described)
+    text = _without_names(card(described), ledger)
     outgoing.search(CARD, text)
     outgoing.require_clean()
     publication = Publication(
@@ -79,8 +89,22 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
         licence=_terms(wanted),
         skills=tuple(skills.values()),
     )
-    sent = {name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema) for name, one in facts.items()}
-    return Prepared(publication, sent, datasets.left_out)
+    sums = {name: {file.path: file.sha256 for file in files} for name, files in shards.items()}
+    sent = {name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema, sums[name]) for name, one in facts.items()}
+    return Prepared(publication, sent, (*datasets.left_out, *(f"traces: {line}" for line in unshown.lines())))
+
+
+def _without_names(text: str, ledger: Ledger) -> str:
+    """The card, where names of models, policies and worlds stand as rows have them: with marks for what is secret in them.
+
+    A mark in the metadata, which is YAML, is a plain word.
+    """
+    finder = FlowScan(ledger).finder
+    if finder is None:
+        return text
+    head, ending, body = text.partition(_BODY)
+    head = without(head, [Mark(span.start, span.end, "REDACTED") for span in found_in(head, finder)])
+    return head + ending + QuotedValues({}, finder).out_of(body)
 
 
 def _terms(wanted: Wanted) -> dict[str, str]:
@@ -122,7 +146,7 @@ def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> N
         say(f"skills      {file.path}  {file.size:,} bytes")
     say(f"traces      {counted_noun(len(publication.traces), 'file')}, {sum(file.size for file in publication.traces):,} bytes")
     say(f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:")
-    body = _text(publication.card).split("\n---\n", 1)[1]
+    body = _text(publication.card).split(_BODY, 1)[1]
     for line in [line for line in body.splitlines() if line and not line.startswith("|")][:SHOWN_LINES]:
         say(f"  | {shorten(line, SHOWN_WIDE, placeholder=' ...')}")
     for line in prepared.left_out:

@@ -63,7 +63,7 @@ def _require_arrived(hub: Hub, repo: str, revision: str, publication: Publicatio
     remote = hub.look(repo)
     if remote is None or remote.head != revision:
         return
-    other = [file.path for file in (*publication.data, publication.card) if not remote.holds(file)]
+    other = [file.path for file in (*publication.data, publication.card, publication.sums) if not remote.holds(file)]
     if other:
         raise SynthError(f"{repo}: {other[0]} does not lie there as it was sent ({len(other)} such files); run the same command again")
 
@@ -73,7 +73,7 @@ def _brought(
 ) -> str:
     before = _listed(hub, repo, remote)
     _require_ours(hub, repo, remote, before, overwrite)
-    last = (publication.card, publication.listed())
+    last = (publication.card, publication.listed(), publication.sums)
     missing = [file for file in publication.data if not remote.holds(file)]
     kept = {file.path for file in (*publication.data, *last)}
     stale = sorted(path for path in before.files if path in remote.files and path not in kept) if before is not None else []

@@ -1,8 +1,10 @@
 """What was published, read again from the Hub as a user reads it, and compared with what was sent."""
 
 import errno
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
@@ -10,17 +12,19 @@ import msgspec
 import pyarrow as pa
 
 from schemas.errors import SynthError
+from synth.hub.publication import SUMS
 
 STREAMED_BYTES = 500 * 10**6
 """Configurations of more are counted as they stream by, and lie on no disk."""
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """A configuration as it was sent: rows, bytes of its shards, and their schema."""
+    """A configuration as it was sent: rows, bytes of its shards, their schema, and the SHA-256 of each shard by its path there."""
 
     rows: int
     bytes: int
     schema: Any
+    files: Mapping[str, str] = {}
 
 
 def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str, streamed_bytes: int = STREAMED_BYTES) -> Iterator[str]:
@@ -45,6 +49,21 @@ def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str, 
                 yield f"configuration {name}: {rows} rows instead of {one.rows}"
             if features != expected:
                 yield f"configuration {name}: {_differing(features or {}, expected)}"
+            if not streamed:  # the others lie on no disk; the Hub's own digests of them were compared as they arrived
+                yield from _other_bytes(repo, one.files, {**given, "cache_dir": cache})
+
+
+def _other_bytes(repo: str, files: Mapping[str, str], given: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each shard whose bytes, as the Hub gives them, are not those that its SHA256SUMS names."""
+    from huggingface_hub import hf_hub_download
+
+    told = Path(hf_hub_download(repo, SUMS, repo_type="dataset", **given)).read_text(encoding="utf-8", errors="replace").splitlines()
+    for path, sha in files.items():
+        here = Path(hf_hub_download(repo, path, repo_type="dataset", **given))
+        with here.open("rb") as file:
+            held = hashlib.file_digest(file, "sha256").hexdigest()
+        if held != sha or f"{sha}  {path}" not in told:
+            yield f"{path}: its bytes, or those of {SUMS}, are not those that were sent"
 
 
 def require_equal(repo: str, revision: str, sent: Mapping[str, Sent], token: str) -> None:

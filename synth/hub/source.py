@@ -9,10 +9,13 @@ import msgspec
 from schemas.canonical import digest
 from schemas.errors import ConfigError
 from synth.exporters.dataset_folder import MANIFEST, Manifest, read_manifest, why_to_write
+from synth.exporters.in_run import of_others, overwriting
 from synth.exporters.registry import KINDS
 from synth.exporters.skills import SKILLS
+from synth.ledger.inside import plain
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
+from synth.ledger.written import dataset_fault
 from synth.report.funnel_section import reports
 
 
@@ -65,11 +68,11 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
             raise ConfigError(f"--kinds {kind}: {ledger.storage.url} holds no such dataset; there are {', '.join(known)}")
     chosen = [entry for entry in all_of_them if not kinds or entry[0] in kinds or entry[2]["kind"] in kinds]
     configs, left_out = [], []
-    for name, stage_key, report in chosen:
+    for name, stage, report in chosen:
         if report["rows"] == 0:
             left_out.append(f"{name}: no rows: {report['empty']}")
             continue
-        config = _config(ledger, name, stage_key, report, aside)
+        config = _config(ledger, name, stage, report, aside)
         if config is None:
             left_out.append(
                 f"{name}: has files that are no parquet shards, which configurations on the Hub are made of; export it in another form"
@@ -82,18 +85,24 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
 
 
 def _reported(ledger: Ledger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """(folder's name, key of the stage that wrote it, its report)."""
+    """(folder's name, the stage that wrote it, its report)."""
     for stage, report in reports(ledger).items():
         if report["kind"] == "export":
             for name, dataset in report["datasets"].items():
-                yield name, ledger.state.stages[stage].stage_key, dataset
+                if not plain(name) or dataset["path"] != f"datasets/{name}":
+                    raise ConfigError(f"{ledger.storage.url}: {name[:80]!r} is no dataset folder of this run; nothing is sent from there")
+                yield name, stage, dataset
 
 
-def _config(ledger: Ledger, name: str, stage_key: str, report: Mapping[str, Any], aside: Path) -> Config | None:
+def _config(ledger: Ledger, name: str, stage: str, report: Mapping[str, Any], aside: Path) -> Config | None:
     url = ledger.storage.path(report["path"])
-    problem = why_to_write(url, stage_key)
+    problem = why_to_write(url, ledger.state.stages[stage].stage_key)
+    if problem is None and report["path"] in ledger.state.written:
+        problem = dataset_fault(ledger, report["path"], card=False)
     if problem is not None:
-        raise ConfigError(f"{problem}; run the flow again, which writes it anew, then publish")
+        whose = of_others(ledger, report["path"], str((ledger.state.flow or {}).get("name", "")))
+        how, problem = ("", problem) if whose is None else (f" with {overwriting(stage)}", f"{url}: holds {whose}")
+        raise ConfigError(f"{problem}; run the flow again{how}, which writes it anew, then publish")
     storage = Storage(url)
     manifest = read_manifest(storage)
     assert manifest is not None

@@ -7,16 +7,21 @@ from synth.exporters.registry import form_of
 from synth.exporters.sft_rows import sft_row
 from synth.ledger.ledger import Ledger
 from synth.run.redactions import without_findings
+from synth.set_aside import SetAside
 
 FOLDER = "traces"
 
 
-def traces(ledger: Ledger, identities: Iterable[str], most: int) -> dict[str, bytes]:
-    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their hashes, redacted as rows are."""
+def traces(ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside) -> dict[str, bytes]:
+    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their hashes, redacted as rows are.
+
+    Those that cannot be written are noted in `aside`.
+    """
     form = form_of("sft", "sts")
     known = set(identities) & set(ledger.state.current_valid())
     drawn = set(sorted(known, key=lambda identity: content_hash(["trace", identity]))[:most])
     if not drawn:
         return {}
-    written = [form.record(sft_row(trajectory, form)) for trajectory in without_findings(ledger, ledger.trajectories(drawn))]
+    clean = without_findings(ledger, ledger.trajectories(drawn), aside)
+    written = list(aside.each(clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))))
     return {f"{FOLDER}/{record['name']}": record["text"].encode() for record in sorted(written, key=lambda record: record["name"])}

@@ -1,6 +1,7 @@
 """ATIF v1.x (Agent Trajectory Interchange Format): `{schema_version, agent, steps, ...}`; sub-agents inside are trajectories too.
 
-A step of the agent is one turn. The format has no place for rewards: every outcome is unknown.
+A step of the agent is one turn. The format has no place for rewards: every outcome is unknown. Of `extra` the masks are read that synth
+writes there, and its stamps: the benchmark, and the split that a task is held out for.
 """
 
 import re
@@ -12,6 +13,7 @@ import msgspec
 from schemas.outcome import Termination
 from schemas.task import Origin, Task
 from schemas.trajectory import TokenId, Usage
+from synth.exporters.atif import OWN
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
@@ -19,6 +21,14 @@ from synth.importers.turn_notes import COPIED_MASK, Count, TurnNote, from_enviro
 
 _FORMAT = "atif"
 _VERSION = re.compile(r"ATIF-v1\.\d+")
+
+
+class _Own(msgspec.Struct):
+    """Of what synth writes under its own key in `extra`: why a step carries no loss, what keeps a document out of exports."""
+
+    mask: str | None = None
+    benchmark: str | None = None
+    split: str | None = None
 
 
 class _Agent(msgspec.Struct):
@@ -67,6 +77,7 @@ class _Step(msgspec.Struct):
     metrics: _Metrics | None = None
     llm_call_count: Count | None = None
     is_copied_context: bool | None = None
+    extra: Any = None
 
 
 class _FinalMetrics(msgspec.Struct):
@@ -81,6 +92,7 @@ class _Document(msgspec.Struct):
     steps: list[_Step]
     schema_version: str | None = None
     final_metrics: _FinalMetrics | None = None
+    extra: Any = None
 
 
 def recognises(value: Any) -> bool:
@@ -129,7 +141,8 @@ def _read(record: Record, role: str) -> Entry:
     if not conversation.turns:
         return record.rejected("no_turns", "no step of the agent")
     env = f"atif/{document.agent.name}" if role == "main" else f"atif/{document.agent.name}/subagent"
-    task = Task.identified(env=env, goal=goal_of(conversation), origin=Origin.IMPORT)
+    own = _own(document.extra)
+    task = Task.identified(env=env, goal=goal_of(conversation), origin=Origin.IMPORT, benchmark=own.benchmark, split=own.split)
     found = attempt(
         record,
         _FORMAT,
@@ -173,6 +186,7 @@ def _note(step: _Step) -> TurnNote:
     mask = COPIED_MASK if step.is_copied_context else None
     if mask is None and step.llm_call_count is not None and step.llm_call_count != 1:
         mask = "no_model_call" if step.llm_call_count == 0 else "several_model_calls"
+    mask = mask or _own(step.extra).mask
     metrics = step.metrics
     if metrics is None or step.is_copied_context:
         return TurnNote(mask=mask)
@@ -186,6 +200,12 @@ def _note(step: _Step) -> TurnNote:
         completion_token_ids=metrics.completion_token_ids,
         logprobs=metrics.logprobs,
     )
+
+
+def _own(extra: Any) -> _Own:
+    """What synth wrote in an `extra`; nothing in those of other writers."""
+    own = extra.get(OWN) if isinstance(extra, Mapping) else None
+    return msgspec.convert(own if isinstance(own, Mapping) else {}, _Own)
 
 
 def _totals(summed: Usage, final: _FinalMetrics | None) -> Usage:

@@ -10,7 +10,7 @@ from schemas.task import Task
 from schemas.trajectory import Trajectory
 from synth.importers.labels import LabelJoin
 from synth.importers.load import Opened, opened
-from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection
+from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection, Replaced
 from synth.importers.synth_run import StoredRun
 from synth.importers.tally import FileTally, ImportTally
 from synth.ledger.importing import commit_files, discard
@@ -121,6 +121,8 @@ class Import:
             tally.reject(entry)
         elif isinstance(entry, Labelled):
             self._labels.keep(entry)
+        elif isinstance(entry, Replaced):
+            tally.replaced.append(entry)
         else:
             self._labels.saw(entry, file)
             if entry.trajectory.slot_id in self._ledger.state.slots:

@@ -10,7 +10,7 @@ import msgspec
 from schemas.canonical import canonical_json, valid_text
 from synth.importers.records import Record, Rejection
 
-_ESCAPE = re.compile(r"\\u(?:[dD][89abAB]|003[aA])", re.ASCII)
+_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|003[aA])", re.ASCII)
 """Of a surrogate, which may stand alone, or of a colon (see `_same_keys`)."""
 
 
@@ -51,8 +51,9 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
         if not text.isascii() and not encodable(text[start:end]):
             return record.rejected("not_utf8", "bytes that are no UTF-8"), end
         escaped = _ESCAPE.search(text, start, end) is not None
-        value = _valid(value) if escaped else value
-        canonical = canonical_json(value)
+        valid = _valid(value) if escaped else value
+        replaced = escaped and valid != value
+        canonical = canonical_json(valid)
         if escaped or not _same_keys(text, start, end, canonical):
             _STRICT.raw_decode(text, start)
     except _RefusedError as error:
@@ -66,7 +67,7 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
     except ValueError as error:
         return record.rejected(why(text[start:]), str(error)), None
     content = blake2b(canonical, digest_size=12).hexdigest()
-    return Record(record.file, record.sha, record.locator, value, content), end
+    return Record(record.file, record.sha, record.locator, valid, content, replaced), end
 
 
 def _same_keys(text: str, start: int, end: int, canonical: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Foreign files and folders -> tasks and trajectories, or the reason why not."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
@@ -9,7 +10,7 @@ import msgspec
 from schemas.errors import ConfigError
 from synth.importers.json_records import records
 from synth.importers.reading import files
-from synth.importers.records import UNEXPECTED, WHOLE, Entry, Imported, ImportSettings, Labelled, Record, Rejection, one_line, unexpected
+from synth.importers.records import UNEXPECTED, WHOLE, Entry, ImportSettings, Record, Rejection, Replaced, one_line, unexpected
 from synth.importers.registry import IMPORTERS
 from synth.importers.sniff import format_of, importer, shape
 from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
@@ -70,9 +71,7 @@ def _run(path: Path, name: str, format: str) -> StoredRun | Rejection:
     return stored_run(path, name)
 
 
-def imported(
-    sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None
-) -> Iterator[Imported | Labelled | Rejection]:
+def imported(sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None) -> Iterator[Entry]:
     """Everything in the sources, file by file; memory is bounded by one file's trajectories. A refused file gives its rejection alone."""
     return _imported(opened(sources, format=format, settings=settings))
 
@@ -92,8 +91,12 @@ def _imported(found: Iterator[Opened | Rejection]) -> Iterator[Entry]:
 
 
 def _entries(file: Unpacked, format: str, settings: ImportSettings) -> Iterator[Entry]:
-    """The records of one file through the importer of its format; what no importer knows is one rejection."""
-    found = records(file, settings)
+    """The records of one file through the importer of its format; what no importer knows is one rejection.
+
+    Last comes how many of them had characters that no text can hold, where any had.
+    """
+    replaced: Counter[str] = Counter()
+    found = _noting(records(file, settings), replaced)
     unknown: list[Record] = []
     try:
         for record in found:
@@ -106,6 +109,7 @@ def _entries(file: Unpacked, format: str, settings: ImportSettings) -> Iterator[
             name = format_of(record.value) if format == "auto" else format
             if name is not None:
                 yield from importer(name).read(chain(unknown, found), settings)
+                yield from (Replaced(file.name, first, count) for first, count in replaced.items())
                 return
             if len(unknown) == _SNIFFED:
                 break
@@ -117,3 +121,11 @@ def _entries(file: Unpacked, format: str, settings: ImportSettings) -> Iterator[
         yield Rejection(file.name, WHOLE, "out_of_memory", "too large for this machine's memory: split it")
     except (OSError, EOFError) as error:
         yield Rejection(file.name, WHOLE, "unreadable", f"it changed while it was read: {one_line(str(error))}")
+
+
+def _noting(found: Iterator[Record | Rejection], replaced: Counter[str]) -> Iterator[Record | Rejection]:
+    """The same records; those in which U+FFFD stands for something else are counted under the place of the first one."""
+    for record in found:
+        if isinstance(record, Record) and record.replaced:
+            replaced[next(iter(replaced), record.locator)] += 1
+        yield record

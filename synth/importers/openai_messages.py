@@ -1,6 +1,7 @@
 """Chats in OpenAI's form: `{"messages": [...], "tools"?: [...], ...}` or a bare list of messages per record.
 
 Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`, `split`. Without the first three the outcome is unknown.
+Turns that the source gives no loss (`weight` 0, `training` false, `masked_turns`) are masked.
 """
 
 import json
@@ -20,6 +21,13 @@ from synth.importers.records import Entry, Format, Imported, ImportSettings, Rec
 
 _FORMAT = "openai_messages"
 _ENV = "openai_messages"
+_LOSS = {"weight": "zero_weight", "training": "not_trained"}
+"""Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask of those that do not."""
+
+
+class _Masked(msgspec.Struct):
+    turn: int
+    reason: str
 
 
 class _Chat(msgspec.Struct):
@@ -31,6 +39,7 @@ class _Chat(msgspec.Struct):
     model: str | None = None
     benchmark: str | None = None
     split: Any = None
+    masked_turns: list[_Masked] | None = None
 
 
 def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
@@ -39,7 +48,7 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
 
     def read(record: Record) -> Entry:
         chat = msgspec.convert(record.value if isinstance(record.value, dict) else {"messages": record.value}, _Chat)
-        conversation = from_messages(chat.messages)
+        conversation = _without_loss(from_messages(chat.messages), chat)
         tools = _tools(chat.tools)
         if not conversation.turns:
             return record.rejected("no_turns", "no assistant message")
@@ -74,6 +83,34 @@ def _tools(tools: list[dict[str, Any]] | str | None) -> tuple[ToolSchema, ...]:
     """Tool schemas as a list, or as the JSON text of one. Raises `ValueError`."""
     decoded = json.loads(tools) if isinstance(tools, str) and tools else tools or []
     return tuple(msgspec.convert(decoded, list[dict[str, Any]]))
+
+
+def _without_loss(conversation: Conversation, chat: _Chat) -> Conversation:
+    """The conversation with a mask on the turns that the source gives no loss. Raises `ValueError` where it says neither yes nor no."""
+    masks = {place: mask for place, at in enumerate(_answers(chat)) if (mask := _unweighted(chat.messages[at], at)) is not None}
+    masks |= {masked.turn: masked.reason for masked in chat.masked_turns or ()}
+    turns = conversation.turns
+    if beyond := sorted(masks.keys() - range(len(turns))):
+        raise ValueError(f"masked_turns names turn {beyond[0]}, the chat has {len(turns)} turns, counted from 0")
+    masked = (turn if turn.mask is not None else msgspec.structs.replace(turn, mask=masks.get(turn.index)) for turn in turns)
+    return msgspec.structs.replace(conversation, turns=tuple(masked))
+
+
+def _answers(chat: _Chat) -> list[int]:
+    """Where the assistant's messages stand, one for each turn."""
+    return [at for at, message in enumerate(chat.messages) if message.get("role") == "assistant"]
+
+
+def _unweighted(message: Mapping[str, Any], at: int) -> str | None:
+    """The mask of an answer without loss, None for one that may carry it."""
+    mask = None
+    for key, name in _LOSS.items():
+        weight = message.get(key)
+        if weight is not None and weight not in (0, 1):
+            raise ValueError(f"message {at}: {key} {weight!r} is neither 0 nor 1")
+        if weight is not None and not weight:
+            mask = mask or name
+    return mask
 
 
 def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:

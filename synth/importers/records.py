@@ -19,7 +19,7 @@ class Record(msgspec.Struct, frozen=True):
 
     `sha` is the hash of the file's unpacked content: the same records have the same ids, however they are named or packed. In a log
     that has grown since it was imported, old lines keep the hash of the file that they were first imported from. `content` is the
-    hash of the canonical value: equal records have equal ones, wherever they stand.
+    hash of the canonical value: equal records have equal ones, wherever they stand. `replaced`: U+FFFD stands in it for lone surrogates.
     """
 
     file: str
@@ -27,6 +27,7 @@ class Record(msgspec.Struct, frozen=True):
     locator: str
     value: Any
     content: str = ""
+    replaced: bool = False
 
     def part(self, place: str, value: Any) -> "Record":
         """A record inside this one, at a place such as `simulations/3`."""
@@ -54,6 +55,14 @@ class Rejection(msgspec.Struct, frozen=True):
     locator: str
     reason: str
     detail: str = ""
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """How many records of a file had lone surrogates, for which U+FFFD stands now, and the first of them."""
+
+    file: str
+    locator: str
+    records: int
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -96,7 +105,7 @@ class ImportSettings(msgspec.Struct, frozen=True):
     """Of JSON text: parsed objects take about ten times as much memory."""
 
 
-Entry = Imported | Labelled | Rejection
+Entry = Imported | Labelled | Rejection | Replaced
 Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Entry]]
 """Reads the records of one file, streaming; rejections among them are handed on."""
 

@@ -60,9 +60,14 @@ def stored_run(folder: Path, name: str) -> StoredRun | Rejection:
 
 
 def trials(folder: Path, run: StoredRun) -> Iterator[Entry]:
-    """The base trials that the run's current flow sees, each slot's valid attempt or its last; the other trajectories as rejections."""
+    """The base trials that the run's current flow sees, each slot's valid attempt or its last; the other trajectories as rejections.
+
+    All shards are compared with their digests first, also those that nothing is read from: a damaged run is rejected whole.
+    """
     try:
         ledger = Ledger(str(folder))
+        for file in (file for shard in ledger.state.shards for file in shard.files.values()):
+            ledger.files.verify(file)
         yield from (Rejection(run.name, "shard", "lost_shard", one_line(line)) for line in ledger.state.lost)
         lasting = _lasting(ledger.state)
         found = ledger.trajectories()

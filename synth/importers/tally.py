@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from schemas.trajectory import Trajectory
-from synth.importers.records import Rejection
+from synth.importers.records import Rejection, Replaced
 
 SHOWN = 100_000
 """Rejections kept whole; beyond that they are counted only."""
@@ -20,6 +20,8 @@ class FileTally:
     rejections: list[Rejection] = field(default_factory=list)
     benchmarks: set[str] = field(default_factory=set)
     marks: int = 0
+    replaced: list[Replaced] = field(default_factory=list)
+    """Of each file with lone surrogates."""
 
     def add(self, trajectory: Trajectory, marks: int) -> None:
         """Counts a trajectory that comes in."""
@@ -70,6 +72,7 @@ class ImportTally(FileTally):
         self.rejections.extend(file.rejections[: max(0, SHOWN - len(self.rejections))])
         self.benchmarks |= file.benchmarks
         self.marks += file.marks
+        self.replaced += file.replaced
 
     def total(self, names: Iterable[str]) -> int:
         """Sum of some counts over all formats."""

@@ -1,6 +1,7 @@
 """Every pair that a ledger's accepted tests allow, before caps and balance: same prompt, one turn a side, policies named."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
@@ -49,17 +50,19 @@ class Drawn(msgspec.Struct, frozen=True):
 
 def candidates(ledger: Ledger, settings: PairSettings, report: PairReport) -> Iterator[PairRow]:
     """All pairs with evidence, counted in `report.candidates`; what is no pair is counted in `report.left_out`."""
-    for scene in scenes(ledger, _METRICS):
-        for found in _drawn(scene):
-            if isinstance(found, str):
-                report.left_out[found] += 1
-                continue
-            reason = _refused(found, scene, settings)
-            if reason is None:
-                report.candidates[found.family.value] += 1
-                yield _row(found, scene, settings)
-            else:
-                report.left_out[reason] += 1
+    for scene in scenes(ledger, _METRICS, report.aside):
+        identity = scene.state.trajectory_id
+        for found in report.aside.all_of(identity, partial(_drawn, scene)):
+            made = found if isinstance(found, str) else report.aside.tried(identity, partial(_made, found, scene, settings))
+            if isinstance(made, str):
+                report.left_out[made] += 1
+            elif made is not None:
+                report.candidates[made.pair.family.value] += 1
+                yield made
+
+
+def _made(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow | str:
+    return _refused(found, scene, settings) or _row(found, scene, settings)
 
 
 def _drawn(scene: Scene) -> Iterator[Drawn | str]:

@@ -1,13 +1,15 @@
 """The tests of acts that a ledger holds: accepted or not, with counts, in the order in which their trials lie there."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-import duckdb
 import msgspec
 import pyarrow as pa
 
 from schemas.pairs import Evidence
 from synth.ledger.ledger import Ledger
+from synth.ledger.views import LedgerConnection
+from synth.set_aside import SetAside
 
 CRITICAL_STEP, REPAIR, INJECTION = "critical_step", "repair", "injection"
 STEP_VALUE, REFLECTION = "step_value", "reflection"
@@ -75,8 +77,8 @@ class State(msgspec.Struct, frozen=True):
 _READ = msgspec.json.Decoder(Experiment)
 
 
-def states(ledger: Ledger, connection: "duckdb.DuckDBPyConnection", metrics: Sequence[str]) -> Iterator[State]:
-    """The current flow's states with such rows, those of one shard of trajectories side by side."""
+def states(ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside) -> Iterator[State]:
+    """The current flow's states with such rows, those of one shard of trajectories side by side; `aside`: rows that cannot be read."""
     places = {record.trajectory_id: at for at, shard in enumerate(ledger.state.shards) for record in shard.slots}
     table = pa.table({"id": pa.array(list(places), pa.string()), "place": pa.array(list(places.values()), pa.int64())})
     sql = """
@@ -90,7 +92,10 @@ def states(ledger: Ledger, connection: "duckdb.DuckDBPyConnection", metrics: Seq
     held: list[Experiment] = []
     while found := answer.fetchmany(CHUNK):
         for metric, subject, turn, value, detail in found:
-            row = msgspec.structs.replace(_READ.decode(detail), metric=metric, subject_id=subject, turn=turn, value=value)
+            read = aside.tried(subject, partial(_READ.decode, detail or ""))
+            if read is None:
+                continue
+            row = msgspec.structs.replace(read, metric=metric, subject_id=subject, turn=turn, value=value)
             if held and (held[0].subject_id, held[0].turn) != (subject, turn):
                 yield State(held[0].subject_id, held[0].turn, tuple(held))
                 held = []

@@ -5,6 +5,7 @@ of states would teach the kind of state. So a negative without a positive of its
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
@@ -97,18 +98,26 @@ def _matched(ledger: Ledger, settings: LabelSettings, known: Standings, report: 
 
 
 def _labels(ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport) -> Iterator[tuple[Act, KtoRow]]:
-    for scene in scenes(ledger, _METRICS):
+    for scene in scenes(ledger, _METRICS, report.aside):
         own = scene.own
         if own is None:
             report.left_out["trajectory_lost"] += 1
             continue
-        for found in _found(scene, own, settings, known):
-            reason = _refused(found, own, scene, settings, known)
-            if reason is not None:
-                report.left_out[reason] += 1
-                continue
-            act = prompt_digest(found.trajectory, found.turn), act_digest(found.trajectory.turns[found.turn])
-            yield act, _row(found, own, scene, known)
+        acts = report.aside.all_of(own.trajectory_id, partial(_found, scene, own, settings, known))
+        for found in acts:
+            made = report.aside.tried(own.trajectory_id, partial(_made, found, own, scene, settings, known))
+            if isinstance(made, str):
+                report.left_out[made] += 1
+            elif made is not None:
+                yield made
+
+
+def _made(found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings) -> tuple[Act, KtoRow] | str:
+    reason = _refused(found, own, scene, settings, known)
+    if reason is not None:
+        return reason
+    act = prompt_digest(found.trajectory, found.turn), act_digest(found.trajectory.turns[found.turn])
+    return act, _row(found, own, scene, known)
 
 
 def _found(scene: Scene, own: Trajectory, settings: LabelSettings, known: Standings) -> Iterator[Found]:

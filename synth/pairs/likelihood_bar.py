@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 
-import duckdb
 import msgspec
 
 from schemas.trajectory import Trajectory, Turn
+from synth.ledger.views import LedgerConnection
 
 RSR = "rsr"
 """Metric of `scores`, as the filter `rank_surprisal` writes it: in its detail the sums of ranks, nats and tokens, turn by turn."""
@@ -26,7 +26,7 @@ Surprisals = Mapping[str, Sequence[Surprisal]]
 """By trajectory: one per student that measured it."""
 
 
-def surprisals(connection: "duckdb.DuckDBPyConnection", identities: Sequence[str]) -> Surprisals:
+def surprisals(connection: LedgerConnection, identities: Sequence[str]) -> Surprisals:
     """What students have made of these trajectories, in the current flow."""
     found: dict[str, list[Surprisal]] = {}
     sql = "SELECT subject_id, detail FROM scores WHERE metric = ? AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"

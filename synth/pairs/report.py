@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from schemas.pairs import Tier
+from synth.set_aside import SetAside
 
 
 class LengthBalance(msgspec.Struct, frozen=True):
@@ -40,12 +41,13 @@ class Style(msgspec.Struct, frozen=True):
 class PairReport:
     """Filled by `preference_pairs` before it gives its first row.
 
-    `candidates` by family, `left_out` by reason, `policies` = (prefix, chosen, rejected) -> pairs, `off_policy` by reason. `lengths` and
-    `styles` by `family`, `all`, and the same after `off_policy/`.
+    `candidates` by family, `left_out` by reason, `aside` what cannot be handled, `policies` = (prefix, chosen, rejected) -> pairs,
+    `off_policy` by reason. `lengths` and `styles` by `family`, `all`, and the same after `off_policy/`.
     """
 
     candidates: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    aside: SetAside = field(default_factory=SetAside)
     policies: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     families: Counter[str] = field(default_factory=Counter)
     off_policy: Counter[str] = field(default_factory=Counter)
@@ -66,6 +68,7 @@ class KtoReport:
     desirable: int = 0
     undesirable: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    aside: SetAside = field(default_factory=SetAside)
     matched: Counter[str] = field(default_factory=Counter)
     strata: Counter[str] = field(default_factory=Counter)
 
@@ -90,3 +93,4 @@ class StepReport:
     tiers: Counter[Tier] = field(default_factory=Counter)
     labels: Counter[tuple[Tier, bool | None]] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    aside: SetAside = field(default_factory=SetAside)

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-HONOURED = ("secrets", "duplicates", "contamination", "leak", "leaks")
+HONOURED = ("secrets", "control_tokens", "duplicates", "contamination", "leak", "leaks")
 """Filters whose drop keeps a trajectory out of pairs and labels; provenance is asked of the very turn that is to be learnt."""
 
 ALL = "all"

@@ -1,9 +1,9 @@
 """States beside the trajectories that their rows name, a hundred states in memory at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
-import duckdb
 import msgspec
 
 from schemas.outcome import Outcome
@@ -12,13 +12,14 @@ from schemas.trajectory import Authorship, Trajectory
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
 from synth.ledger.task_places import TaskPlaces
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experiment, State, states
 from synth.pairs.likelihood_bar import Surprisals, surprisals
 from synth.pairs.looked_through import SECRETS, LookedThrough
 from synth.pairs.turns import policy_name
 from synth.run.decided import Order, by_filter, decision_order
 from synth.run.redactions import of_chunk
+from synth.set_aside import SetAside
 
 EXPERT = "expert"
 
@@ -58,24 +59,28 @@ class Scene(msgspec.Struct, frozen=True):
         return by, Authorship(row.alternative_authorship)
 
 
-def scenes(ledger: Ledger, metrics: Sequence[str]) -> Iterator[Scene]:
-    """Every state with such rows; trajectories as they may leave the machine, secrets taken out."""
+def scenes(ledger: Ledger, metrics: Sequence[str], aside: SetAside) -> Iterator[Scene]:
+    """Every state with such rows; trajectories as they may leave the machine, secrets taken out, and those that cannot be left out."""
     given = (ledger.state.flow or {}).get("models") or {}
     models = {name: str(role["model"]) for name, role in given.items() if role.get("model")}
     places, looked, order = TaskPlaces(ledger), LookedThrough(ledger), decision_order(ledger)
     with connect(ledger) as connection:
         scanned = connection.execute("SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]).fetchone() != (0,)
-        waiting = states(ledger, connection, metrics)
+        waiting = states(ledger, connection, metrics, aside)
         while chunk := list(islice(waiting, CHUNK)):
             wanted = {identity for state in chunk for identity in _named(state)}
             read = list(ledger.trajectories(wanted, every=True))
             tasks = places.tasks({one.task_id for one in read})
-            found = {one.trajectory_id: one for one in of_chunk(connection, read)}
+            found = {one.trajectory_id: one for one in of_chunk(connection, read, aside)}
             verdicts = _verdicts(connection, list(found), order)
-            for identity, one in found.items() if scanned else ():
+            for identity, one in list(found.items()) if scanned else ():
                 if SECRETS not in verdicts.setdefault(identity, {}):
                     if looked.known:
-                        found[identity], verdicts[identity][SECRETS] = looked.verdict(one, tasks.get(one.task_id))
+                        judged = aside.tried(identity, partial(looked.verdict, one, tasks.get(one.task_id)))
+                        if judged is None:
+                            del found[identity]
+                        else:
+                            found[identity], verdicts[identity][SECRETS] = judged
                     else:
                         verdicts[identity][SECRETS] = Verdict(False, "not_looked_for")
             tags = _tags(connection, list(found))
@@ -93,12 +98,12 @@ def _named(state: State) -> Iterator[str]:
         yield from filter(None, (row.retry, row.clean_twin_id))
 
 
-def _tags(connection: "duckdb.DuckDBPyConnection", identities: list[str]) -> dict[str, float]:
+def _tags(connection: LedgerConnection, identities: list[str]) -> dict[str, float]:
     sql = "SELECT subject_id, value FROM scores WHERE metric = ? AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"
     return dict(connection.execute(sql, [OFF_POLICY, identities]).fetchall())
 
 
-def _verdicts(connection: "duckdb.DuckDBPyConnection", identities: list[str], order: Order) -> dict[str, dict[str, Verdict]]:
+def _verdicts(connection: LedgerConnection, identities: list[str], order: Order) -> dict[str, dict[str, Verdict]]:
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
     sql = "SELECT trajectory_id, stage, filter, keep, reason FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
     for identity, stage, name, keep, reason in connection.execute(sql, [identities]).fetchall():

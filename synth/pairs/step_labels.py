@@ -1,8 +1,8 @@
 """Step labels for process reward models, by tier of evidence, with Monte-Carlo values beside the hard labels."""
 
 from collections.abc import Iterator
+from functools import partial
 
-import duckdb
 import msgspec
 
 from schemas.pairs import StepLabel, Tier
@@ -10,7 +10,7 @@ from schemas.trajectory import Authorship, Trajectory
 from synth.acts import act_digest
 from synth.exporters.sft_rows import EVIDENCE
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 from synth.pairs.admission import refusal
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
 from synth.pairs.gold_rules import blamed
@@ -55,11 +55,12 @@ def step_labels(ledger: Ledger, settings: LabelSettings | None = None, report: S
 def _every(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Iterator[StepRow]:
     yield from _interventional(ledger, settings, report)
     with connect(ledger) as connection:
-        for trajectory, verdicts in decided(ledger):
+        for trajectory, verdicts in decided(ledger, report.aside):
             if trajectory.synthesizer in EVIDENCE:
                 continue  # up to eight of one state: their breaches are one label many times
             reason = refusal(trajectory, verdicts, settings)
-            found = [*_gold(trajectory, report), *(_statistical(connection, trajectory) if settings.include_statistical else ())]
+            gold = report.aside.all_of(trajectory.trajectory_id, partial(_gold, trajectory, report))
+            found = [*gold, *(_statistical(connection, trajectory) if settings.include_statistical else ())]
             if reason is not None and found:
                 report.left_out[reason] += len(found)
                 continue
@@ -67,13 +68,13 @@ def _every(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Itera
 
 
 def _interventional(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Iterator[StepRow]:
-    for scene in scenes(ledger, (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION)):
+    for scene in scenes(ledger, (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION), report.aside):
         own = scene.own
         if own is None:
             report.left_out["trajectory_lost"] += 1
             continue
         seen: set[str] = set()
-        for act in _acts(scene, own):
+        for act in report.aside.all_of(own.trajectory_id, partial(_acts, scene, own)):
             digest = act_digest(act.trajectory.turns[act.turn])
             one = act.trajectory
             reason = refusal(one, scene.verdicts.get(one.trajectory_id, {}), settings, continuation=one is not own)
@@ -138,7 +139,7 @@ def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[StepLabel]:
             yield _of(trajectory, found.turn, Tier.GOLD_RULE, "check", found.rule, label=False)
 
 
-def _statistical(connection: "duckdb.DuckDBPyConnection", trajectory: Trajectory) -> Iterator[StepLabel]:
+def _statistical(connection: LedgerConnection, trajectory: Trajectory) -> Iterator[StepLabel]:
     sql = "SELECT turn, metric, value FROM scores WHERE subject_id = ? AND turn IS NOT NULL AND metric IN (SELECT unnest(?)) ORDER BY ALL"
     for turn, metric, value in connection.execute(sql, [trajectory.trajectory_id, list(STATISTICAL)]).fetchall():
         yield _of(trajectory, turn, Tier.STATISTICAL, "topology", metric, value=value)

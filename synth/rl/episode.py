@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from schemas.check import CheckResult
 from schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
 from schemas.errors import ConfigError
 from schemas.messages import greeting_turn
@@ -14,7 +15,8 @@ from schemas.policy import Act
 from schemas.task import Task
 from schemas.trajectory import Observation, Source, Turn
 from synth.boundary import FaultError, crossing
-from synth.rollout.answers import checked, opened, stepped
+from synth.rollout.answers import checked, stepped
+from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
 from synth.rollout.recorded_turn import recorded_turn
 
@@ -42,6 +44,7 @@ class Episode:
         self.turns: list[Turn] = []
         self._open, self._limits = open_env, limits or Limits()
         self._env: Env | None = None
+        self._given: Given | None = None
         self._ended: Termination | None = None
         self._fault: FaultError | None = None
 
@@ -49,8 +52,9 @@ class Episode:
         """A fresh world for the task. Raises `FaultError` where it breaks, `ConfigError` where it cannot be opened."""
         await self.close()
         self.task, self.turns, self._ended, self._fault = task, [], None, None
+        given = self._given = Given(task)
         env = self._env = await self._crossed("opening the world", lambda: self._opened(task))
-        opening = await self._crossed("reset", lambda: opened(env.reset(task)))
+        opening = await self._crossed("reset", lambda: given.opened(env))
         greeted = greeting_turn(opening)
         self.turns += [] if greeted is None else [greeted]
         return opening
@@ -62,7 +66,7 @@ class Episode:
             over = tuple(Observation(OVER, Source.TOOL, call.call_id, call.name, error=True) for call in turn.tool_calls)
             return Response(over or (Observation(OVER, Source.ENVIRONMENT, error=True),), done=True)
         index = len(self.turns)
-        response = await self._crossed(f"step {index}", lambda: stepped(env.step(turn), index))
+        response = await self._crossed(f"step {index}", lambda: stepped(env.step(turn), index, turn.tool_calls))
         self.turns.append(recorded_turn(index, Act(turn=turn), response))
         if response.done:
             self._ended = Termination.DONE
@@ -80,7 +84,7 @@ class Episode:
     async def outcome(self) -> Outcome:
         """What the episode is worth if it ends here; the table of `schemas.outcome`. Raises `FaultError` where the world broke."""
         env = self._world()
-        result = await self._crossed("check", lambda: checked(env))
+        result = await self._crossed("check", lambda: self._checked(env))
         return settle(self._ended or Termination.AGENT_STOP, result.passed, None)
 
     async def reward(self) -> float:
@@ -93,6 +97,12 @@ class Episode:
         if env is not None:
             with contextlib.suppress(FaultError):
                 await crossing(Fault.ENVIRONMENT, "close", env.close, self._limits.step_timeout_s)
+
+    async def _checked(self, env: Env) -> CheckResult:
+        result = await checked(env)
+        if self._given is not None:
+            self._given.unchanged()
+        return result
 
     async def _opened(self, task: Task) -> Env:
         return self._open(task.env, task.env_config)

@@ -13,6 +13,8 @@ from schemas.errors import ConfigError
 from schemas.trajectory import ToolSchema
 from synth.boundary import FaultError
 from synth.rl.environment import RlEnvironment
+from synth.rl.episode import task_of
+from synth.rl.opener import refuse_another
 from synth.rollout.limits import Limits
 
 
@@ -50,8 +52,10 @@ def _factory(name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Li
 
     def reset(self: Any, task: str, **row: Any) -> None:
         """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
+        found = task_of({"task": task})
+        refuse_another(name, found.env, row)
         try:
-            self._world.reset({"task": task})
+            self._world.reset(found)
         except FaultError:
             return  # its tools say so, and it has no reward; the other completions go on
         if canonical_json(self._world.tools) != canonical_json(schemas):

@@ -11,9 +11,10 @@ from schemas.canonical import canonical_json
 from schemas.environment import AgentTurn
 from schemas.messages import observation_message
 from schemas.trajectory import ToolCall
-from synth.boundary import FaultError, imported
+from synth.boundary import FaultError
 from synth.exporters.unroll import joined_answers
 from synth.rl.episode import Episode, task_of
+from synth.rl.opener import SAFE, opener
 from synth.rollout.limits import Limits
 
 BROKEN = "The world broke; nothing more can be done."
@@ -35,15 +36,15 @@ class WorldState(vf.State):  # type: ignore[misc]
 
 
 class WorldConfig(vf.ToolsetConfig):  # type: ignore[misc]
-    """`worlds` opens a world by name and settings; `limits` are those of a rollout."""
+    """`worlds` says how environments are started (`synth.rl.opener`), which no row can; `limits` are those of a rollout."""
 
-    worlds: str = "flows.parts:open_env"
+    worlds: str = SAFE
     limits: Limits = Limits()
 
 
 def opened_by(config: WorldConfig) -> Episode:
     """An episode with the worlds that the settings name. Raises `ConfigError`."""
-    return Episode(imported("worlds", config.worlds), config.limits)
+    return Episode(opener(config.worlds), config.limits)
 
 
 class WorldToolset(vf.Toolset[WorldConfig, WorldState]):  # type: ignore[misc]

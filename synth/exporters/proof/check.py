@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from synth.exporters.control_tokens import as_the_flow_says, guarded
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, records, tally_for, write_records
 from synth.exporters.proof.consumers import consumer_findings
@@ -42,7 +43,7 @@ class Proof(msgspec.Struct, frozen=True):
 
 def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_key, unfinished: str | None = None) -> Proof:
     """Writes to a folder of its own, checks what stands there, and removes it."""
-    found = kind_of(kind)
+    found, settings = kind_of(kind), as_the_flow_says(settings, ledger)
     with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
         folder = Path(place) / kind
         tally = tally_for(found, lambda one: found.rows(ledger, one), settings, say)
@@ -53,7 +54,11 @@ def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_k
         findings = Findings()
         if report.rows:
             again = Tally(found, settings, tally.form, say, per_turn=tally.per_turn)
-            _check(folder, Path(place) / "cache", tally, written, lambda: found.rows(ledger, again), findings)
+
+            def rows() -> Iterator[Any]:
+                return (one.row for one in guarded(found.rows(ledger, again), again))
+
+            _check(folder, Path(place) / "cache", tally, written, rows, findings)
     return Proof(report, findings)
 
 

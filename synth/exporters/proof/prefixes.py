@@ -1,14 +1,17 @@
 """Whether a chat template renders what stands before a turn as it rendered it when the turn was sampled."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from synth.exporters.proof.template import Template
 from synth.exporters.sft_rows import SftRow
+from synth.set_aside import SetAside
 
 
 def all_prefixes_stay(rows: Iterable[SftRow], template: Template) -> bool:
-    """Whether every row's do; the first that does not ends the look."""
-    return all(prefixes_stay(row, template) for row in rows)
+    """Whether every row's do; the first that does not ends the look. Rows that the template refuses are set aside elsewhere."""
+    refused = SetAside()
+    return all(refused.tried(row.trajectory.trajectory_id, partial(prefixes_stay, row, template)) is not False for row in rows)
 
 
 def prefixes_stay(row: SftRow, template: Template) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from schemas.canonical import canonical_json, content_hash, digest
 from schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from schemas.model import Message
+from schemas.trajectory import Trajectory
 from synth.exporters import facts
 from synth.exporters.atif import OWN
 from synth.exporters.attribution import AttributionRow
@@ -33,7 +34,7 @@ def imported(value: Any) -> Imported:
 
 
 def read_atif(document: Mapping[str, Any]) -> Told:
-    """A document of ATIF: messages by the importer; names, masks and lineage from `extra`, of which it makes no use."""
+    """A document of ATIF: messages and masks by the importer; names and lineage from `extra`, of which it makes no use."""
     found = imported(document).trajectory
     messages = to_messages(found)
     steps = document["steps"]
@@ -57,7 +58,7 @@ def read_atif(document: Mapping[str, Any]) -> Told:
         facts.USAGE: {at: _usage(step["metrics"]) for at, step in enumerate(agents) if "prompt_tokens" in step.get("metrics", {})},
         facts.ERRORS: wrong,
     }
-    return Told(messages, list(found.tools), {at: said["mask"] for at, said in enumerate(own) if "mask" in said}, known)
+    return Told(messages, list(found.tools), {at: mask for at, mask in _masks(found).items() if "mask" in own[at]}, known)
 
 
 def _name(messages: list[Message], steps: list[Mapping[str, Any]]) -> None:
@@ -92,14 +93,20 @@ def read_session(lines: list[dict[str, Any]]) -> Told:
             message.update({name: written[key]} if key in written else {})
         messages.append(message)
     lineage = _part(header, *facts.LINEAGE) | {"trajectory_id": header["id"]}
-    return Told(messages, [], {}, {facts.ORIGIN: lineage, facts.REWARD: _part(header, "reward")})
+    kept_out = _part(lineage, "benchmark") | ({} if lineage.get("split") == "train" else _part(lineage, "split"))
+    return Told(messages, [], {}, {facts.ORIGIN: lineage, facts.KEPT_OUT: kept_out, facts.REWARD: _part(header, "reward")})
 
 
 def read_chat(line: Mapping[str, Any]) -> Told:
     """A line of OpenAI's form."""
     found = imported(line).trajectory
     weights = [message.get("weight", 1) for message in line["messages"] if message["role"] == "assistant"]
-    return Told(to_messages(found), list(found.tools), {at: "" for at, weight in enumerate(weights) if not weight}, {})
+    masked = {at: "" for at in _masks(found) if not weights[at]}
+    return Told(to_messages(found), list(found.tools), masked, {facts.KEPT_OUT: facts.kept_out(found)})
+
+
+def _masks(found: Trajectory) -> dict[int, str]:
+    return {turn.index: turn.mask for turn in found.turns if turn.mask is not None}
 
 
 def told_of_failure(row: AttributionRow) -> Told:

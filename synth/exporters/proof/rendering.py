@@ -1,31 +1,36 @@
 """Every row rendered, and its mask checked: with the student's template, else with the training templates that TRL ships."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import Form
+from schemas.errors import RowError
+from synth.exporters.kind import Chat, Comparison, Form, Steps
 from synth.exporters.proof.findings import Findings
 from synth.exporters.proof.masks import mask_problems
 from synth.exporters.proof.preferences import side_problems
 from synth.exporters.proof.steps import step_problems, text_problems
 from synth.exporters.proof.template import FAMILIES, Template, served_template, student_template
+from synth.exporters.proof.turns import turn_problems
 
 Rows = Callable[[], Iterable[Any]]
+READ_AS_WRITTEN = "no text is read as a turn, a call or a thought"
 
 
 class Look(msgspec.Struct, frozen=True):
     """How a kind of rows is looked at: what is wrong with one under a template, what is proven where nothing is, by which template.
 
-    `marks`: whether what carries loss is found by the template's generation tags; `by`: the form, and so whose trainer renders it.
+    `turns`: whether it has other turns than its messages. `marks`: whether what carries loss is found by the template's generation
+    tags; `by`: the form, and so whose trainer renders it.
     """
 
     problems: Callable[[Any, Template], Iterable[str]]
     proven: str
     template: Callable[[str], Template]
+    turns: Callable[[Any, Template], Iterable[str]]
     marks: bool = False
     by: str = "trl"
 
@@ -41,6 +46,7 @@ def look_at(form: Form, *, per_turn: bool) -> Look | None:
             lambda row, template: mask_problems(chat(row), template, by_turn=by_turn),
             "loss is on what the trained turns wrote alone",
             served_template if per_turn else student_template,
+            lambda row, template: _chat_turns(chat(row), template),
             marks=not per_turn,
             by=form.name,
         )
@@ -49,12 +55,14 @@ def look_at(form: Form, *, per_turn: bool) -> Look | None:
             lambda row, template: side_problems(comparison(row), template),
             "no prompt carries loss, and all of each side does; no side is empty, no two alike",
             served_template,
+            lambda row, template: _side_turns(comparison(row), template),
         )
     if (steps := form.steps) is not None:
         return Look(
             lambda row, template: step_problems(steps(row), template),
             "their texts are the template's, and each step has a label on its last token",
             served_template,
+            lambda row, template: _step_turns(steps(row), template),
         )
     return None
 
@@ -69,6 +77,7 @@ def rendering_findings(rows: Rows, look: Look, student: str | None, findings: Fi
             _look(rows, template, look, findings, findings.failed)
         else:
             findings.unproven.append(f"{student}: its template marks nothing as the assistant's: the mask was not checked")
+            _conclude(rows, lambda row: look.turns(row, template), template.name, findings, findings.failed, READ_AS_WRITTEN)
         return
     if find_spec("trl") is None or find_spec("transformers") is None:
         findings.unproven.append(
@@ -93,21 +102,37 @@ def _look(rows: Rows, template: Template, look: Look, findings: Findings, wrong:
     how = "token by token" if template.tokenizer is not None else "character by character (a template without its tokenizer)"
     if not (look.marks or template.marked):
         how += "; the template has no {% generation %} tags, and these rows need none"
-    _conclude(rows, lambda row: look.problems(row, template), template.name, findings, wrong, f"{look.proven}, {how}")
+
+    def problems(row: Any) -> Iterator[str]:
+        yield from look.turns(row, template)
+        yield from look.problems(row, template)
+
+    _conclude(rows, problems, template.name, findings, wrong, f"{look.proven}, {how}; {READ_AS_WRITTEN}")
+
+
+def _side_turns(row: Comparison, template: Template) -> Iterator[str]:
+    for side in row.sides:
+        yield from turn_problems([*row.prompt, side], row.tools, template)
+
+
+def _chat_turns(row: Chat, template: Template) -> Iterator[str]:
+    return turn_problems(row.messages, row.tools, template)
+
+
+def _step_turns(row: Steps, template: Template) -> Iterator[str]:
+    return turn_problems([*row.messages, *row.step_messages], row.tools, template)
 
 
 def _conclude(
     rows: Rows, problems_of: Callable[[Any], Iterable[str]], name: str, findings: Findings, wrong: list[str], proven: str
 ) -> None:
-    from jinja2.exceptions import TemplateError
-
     problems: Counter[str] = Counter()
     count = 0
     for row in rows():
         count += 1
         try:
             problems.update(set(problems_of(row)))
-        except (TemplateError, TypeError) as error:
+        except (RowError, TypeError) as error:
             problems[f"cannot be rendered ({' '.join(str(error).split())[:80]})"] += 1
     if problems:
         found = "; ".join(f"{problem} ({rows_} of {count} rows)" for problem, rows_ in sorted(problems.items()))

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, RowError
 from schemas.model import Message
 from schemas.trajectory import ToolSchema
 
@@ -79,17 +79,21 @@ class Template:
     def _render(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], generation_prompt: bool, *, marked: bool
     ) -> tuple[list[str], list[list[tuple[int, int]]]]:
+        from jinja2.exceptions import TemplateError
         from transformers.utils.chat_template_utils import render_jinja_template
 
         special = {} if self.tokenizer is None else self.tokenizer.special_tokens_map
-        found: tuple[list[str], list[list[tuple[int, int]]]] = render_jinja_template(
-            [list(messages)],
-            tools=list(tools) or None,
-            chat_template=self.source,
-            add_generation_prompt=generation_prompt,
-            return_assistant_tokens_mask=marked,
-            **{"bos_token": "<s>", "eos_token": "</s>", **special},
-        )
+        try:
+            found: tuple[list[str], list[list[tuple[int, int]]]] = render_jinja_template(
+                [list(messages)],
+                tools=list(tools) or None,
+                chat_template=self.source,
+                add_generation_prompt=generation_prompt,
+                return_assistant_tokens_mask=marked,
+                **{"bos_token": "<s>", "eos_token": "</s>", **special},
+            )
+        except TemplateError as error:
+            raise RowError("template_refuses", str(error)) from error
         return found
 
 

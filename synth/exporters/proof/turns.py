@@ -1,0 +1,69 @@
+"""Whether a rendered row has the turns that its messages make, and no others that its texts forge.
+
+The same messages are rendered a second time with a blank in the place of each text. A template makes of both the same control tokens,
+however it merges answers of tools, drops earlier thoughts or moves the system prompt, since it decides by roles and not by texts. What
+the row has beyond that comes from its texts.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from typing import Any
+
+from schemas.model import Message
+from schemas.trajectory import ToolSchema
+from synth.exporters.proof.own_tokens import added_tokens, own_tokens
+from synth.exporters.proof.template import Template
+from synth.scan.control_tokens import ControlTokens, control_tokens, neutralising
+from synth.scan.message_texts import ARGUMENTS, TOOLS, Change, with_messages
+
+BLANK = "x"
+MOST_NAMED = 3
+_ASKED_BY_TEMPLATES = ("name", "call_id", "call_name", TOOLS)
+"""Places whose texts templates look at: ids of a certain length, types of parameters."""
+
+
+def turn_problems(messages: Sequence[Message], tools: Sequence[ToolSchema], template: Template) -> Iterator[str]:
+    """One line for a row in which a tokenizer reads other turns, calls or thoughts than its messages are."""
+    tokens = control_tokens(own_tokens(template))
+    change = _blanking(tokens)
+    blank = template.text(with_messages(messages, change), change(TOOLS, list(tools)))
+    text = template.text(messages, tools)
+    markers = {token for token in (*tokens.in_text(blank), *tokens.in_text(template.source))}
+    made, read = (_read(one, markers, template, tokens) for one in (blank, text))
+    if read != made:
+        beyond = sorted((read - made) + (made - read))
+        yield f"texts are read as turns, calls or thoughts: {', '.join(beyond[:MOST_NAMED])}"
+
+
+def _blanking(tokens: ControlTokens) -> Change:
+    neutral = neutralising(tokens)
+
+    def change(place: str, value: Any) -> Any:
+        if place in _ASKED_BY_TEMPLATES:
+            return neutral(place, value)
+        if place == ARGUMENTS and not isinstance(value, str):
+            return _blank(value, tokens)
+        return neutral(place, value) if place == ARGUMENTS else BLANK if value.strip() else value
+
+    return change
+
+
+def _blank(value: Any, tokens: ControlTokens) -> Any:
+    """Arguments without their texts; keys stay, but for tokens in them."""
+    if isinstance(value, dict):
+        return {tokens.neutralised(key): _blank(item, tokens) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_blank(item, tokens) for item in value]
+    return BLANK if isinstance(value, str) and value.strip() else value
+
+
+def _read(text: str, markers: Set[str], template: Template, tokens: ControlTokens) -> Counter[str]:
+    """How often each control token stands in a text: as the tokenizer reads it, and what the template writes though it is no token.
+
+    Without a tokenizer every word between bars may be one.
+    """
+    added = added_tokens(template)
+    read = Counter(added[number] for number in template.ids(text) or () if number in added)
+    known = set(added.values())
+    plain = [token for token in tokens.in_text(text) if token not in known]
+    return read + Counter(token for token in plain if token in markers or (template.tokenizer is None and tokens.is_shape(token)))

@@ -1,0 +1,27 @@
+"""Who opens the environments of rows: what the trainer's own configuration names, never a row."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from schemas.environment import OpenEnv
+from schemas.errors import ConfigError
+from synth.boundary import imported
+
+SAFE = "flows.parts:open_env"
+"""Environments that need no start, and those that the user's own environments.yaml binds."""
+
+
+def opener(worlds: str) -> OpenEnv:
+    """`package.module:attribute` of an opener, or a YAML file of the user's own with an `env` block. Raises `ConfigError`."""
+    if worlds.endswith((".yaml", ".yml")):
+        return cast(OpenEnv, imported("worlds", "flows.parts:bound_envs")(worlds))
+    found = imported("worlds", worlds)
+    if not callable(found):
+        raise ConfigError(f"worlds: {worlds} is a {type(found).__name__}, not a function of an environment's name and settings")
+    return cast(OpenEnv, found)
+
+
+def refuse_another(name: str, task_env: str, row: Mapping[str, Any]) -> None:
+    """Raises `ConfigError` where the task of a row is of another environment than the row says."""
+    if task_env != name:
+        raise ConfigError(f"row {str(row.get('task_id'))[:80]!r}: says {name!r}, its task {task_env[:80]!r}; do not use these rows")
