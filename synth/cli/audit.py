@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from schemas.printable import ascii_json
+from synth.cli.environment_option import env_option
+
 if TYPE_CHECKING:
     from schemas.task import Task
+    from synth.ledger.ledger import Ledger
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_TASKS = 100_000
@@ -36,6 +40,7 @@ def _amount(name: str, what: str) -> Callable[[F], F]:
 @click.argument("env", metavar="ENV")
 @click.option("--tasks", default=20, show_default=True, type=click.IntRange(1, MOST_TASKS), help="How many tasks to ask about.")
 @click.option("--from", "run", metavar="RUN", help="Ask about tasks of this run, with their settings, in place of the world's own.")
+@env_option
 @click.option("--seed", default=7, show_default=True, help="Seed of the tasks and of every policy.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the world, e.g. --set turns=3.")
 @click.option("--only", multiple=True, metavar="QUESTION", help="Ask only this question; may be given several times.")
@@ -49,6 +54,7 @@ def audit(
     env: str,
     tasks: int,
     run: str | None,
+    environments: tuple[str, ...],
     seed: int,
     settings: tuple[str, ...],
     only: tuple[str, ...],
@@ -67,14 +73,18 @@ def audit(
     Example:  synth audit storefront
               synth audit echo --set turns=3 --html audit.html
               synth audit mcp --from runs/files
+              synth audit mcp --from runs/imported --env mcp=shop.yaml
     """
     from envs.audit.audit import audit as ask
     from envs.audit.questions import QUESTIONS
     from envs.audit.report import Answer, Limits
-    from flows.parts import world, world_settings
+    from flows.audited import audited
+    from flows.environments import bindings_of, said_by_options
+    from flows.run_record import said_of_run
     from schemas.errors import ConfigError
     from synth.cli.audit_page import page
     from synth.cli.audit_table import say_report, word
+    from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
 
     known = [question.name for question in QUESTIONS]
@@ -82,9 +92,11 @@ def audit(
     if unknown:
         raise ConfigError(f"--only {unknown[0]}: not a question; known: {', '.join(known)}")
     chosen = [question for question in QUESTIONS if not only or question.name in only]
-    found = world(env)
-    given = _tasks_of(run, env, tasks) if run is not None else []
-    config = world_settings(env, settings, given[0].env_config if given else None)
+    ledger = Ledger(run) if run is not None else None
+    given = _tasks_of(ledger, env, tasks) if ledger is not None else []
+    made = [] if ledger is None else [lambda: said_of_run(ledger)]
+    bindings = bindings_of(said_by_options(environments), named_in=run or "the command line", further=made)
+    found, config = audited(env, settings, given[0].env_config if given else {}, bindings)
     if html is not None and not html.parent.is_dir():
         raise ConfigError(f"--html {html}: there is no folder {html.parent}")
     if not -(2**63) <= seed < 2**63:
@@ -104,36 +116,42 @@ def audit(
         progress.stop()
     if html is not None:
         try:
-            html.write_text(page(report, _command(env, tasks, run, seed, settings, only, amounts)), encoding="utf-8")
+            html.write_text(page(report, _command(env, tasks, run, environments, seed, settings, only, amounts)), encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"--html {html}: cannot be written: {error.strerror}") from error
     if as_json:
-        click.echo(json.dumps(report.as_json(), indent=2))
+        click.echo(ascii_json(json.dumps(report.as_json(), indent=2)))
     else:
         say_report(report, html)
     if report.failed:
         raise SystemExit(1)
 
 
-def _tasks_of(run: str, env: str, most: int) -> "list[Task]":
+def _tasks_of(ledger: "Ledger", env: str, most: int) -> "list[Task]":
     """The first tasks of a run in an environment, by id. Raises `ConfigError` where it has none."""
     from schemas.errors import ConfigError
-    from synth.ledger.ledger import Ledger
 
-    ledger = Ledger(run)
     wanted = sorted(identity for identity, name in ledger.task_ids().items() if name == env)[:most]
     if not wanted:
-        raise ConfigError(f"--from {run}: the run has no tasks of {env}")
+        raise ConfigError(f"--from {ledger.storage.url}: the run has no tasks of {env}")
     found = ledger.tasks(wanted)
     return [found[identity] for identity in wanted]
 
 
 def _command(
-    env: str, tasks: int, run: str | None, seed: int, settings: Sequence[str], only: Sequence[str], amounts: Mapping[str, float]
+    env: str,
+    tasks: int,
+    run: str | None,
+    environments: Sequence[str],
+    seed: int,
+    settings: Sequence[str],
+    only: Sequence[str],
+    amounts: Mapping[str, float],
 ) -> str:
     """The command that gives the same report."""
     words = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
     words += ["--from", run] if run is not None else []
+    words += [word for environment in environments for word in ("--env", environment)]
     words += [word for setting in settings for word in ("--set", setting)]
     words += [word for question in only for word in ("--only", question)]
     words += [word for name, value in amounts.items() if value != AMOUNTS[name] for word in (name, repr(value).removesuffix(".0"))]

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from envs.audit.report import Answer, Report
 from envs.conformance.finding import Finding
-from synth.report.html import document, escape, table
+from schemas.printable import in_html
+from synth.report.html import document, table
 
 _CLASSES = {True: "pass", False: "fail", None: "none"}
 _MARKS = {True: "✓ passed", False: "✗ failed", None: "– not asked"}
@@ -18,14 +19,14 @@ def page(report: Report, command: str) -> str:
     return document(
         title,
         [
-            f'<p class="quiet">{report.tasks} tasks from seed {report.seed}; settings: {escape(settings)}; licence: ',
-            f"{escape(report.licence)}</p>",
-            f'<p class="verdict {"fail" if report.failed else "pass"}" role="status">{escape(report.verdict)}</p></header>',
+            f'<p class="quiet">{report.tasks} tasks from seed {report.seed}; settings: {in_html(settings)}; licence: ',
+            f"{in_html(report.licence)}</p>",
+            f'<p class="verdict {"fail" if report.failed else "pass"}" role="status">{in_html(report.verdict)}</p></header>',
             _overview(report.answers),
             '<div id="questions">',
             *(_section(answer) for answer in report.answers),
             "</div>",
-            f"<footer><p>Made by <code>{escape(command)}</code>. What each question means: docs/audit.md.</p></footer>",
+            f"<footer><p>Made by <code>{in_html(command)}</code>. What each question means: docs/audit.md.</p></footer>",
         ],
         skip=("questions", "Skip to the questions"),
     )
@@ -34,8 +35,8 @@ def page(report: Report, command: str) -> str:
 def _overview(answers: Sequence[Answer]) -> str:
     """Every question in a line, linked to its section."""
     rows = "".join(
-        f'<tr><td><a href="#{escape(answer.name)}">{escape(answer.name)}</a></td>'
-        f"<td>{_mark(answer.passed)}</td><td>{escape(_short(answer.result))}</td></tr>"
+        f'<tr><td><a href="#{in_html(answer.name)}">{in_html(answer.name)}</a></td>'
+        f"<td>{_mark(answer.passed)}</td><td>{in_html(_short(answer.result))}</td></tr>"
         for answer in answers
     )
     head = '<tr><th scope="col">question</th><th scope="col">answer</th><th scope="col">result</th></tr>'
@@ -47,22 +48,22 @@ def _section(answer: Answer) -> str:
     opened = " open" if answer.passed is False else ""
     evidence = "".join(table(found.title, found.columns, found.rows) for found in answer.tables)
     if evidence:
-        summary = f"<summary>Evidence: {escape('; '.join(found.title for found in answer.tables))}</summary>"
+        summary = f"<summary>Evidence: {in_html('; '.join(found.title for found in answer.tables))}</summary>"
         evidence = f"<details{opened}>{summary}{evidence}</details>"
-    name = escape(answer.name)
+    name = in_html(answer.name)
     parts = "".join(_part(finding) for finding in answer.findings)
     head = '<tr><th scope="col">part</th><th scope="col">answer</th><th scope="col">what was found</th></tr>'
     return (
         f'<section id="{name}" class="{_CLASSES[answer.passed]}" aria-labelledby="{name}-title">'
         f'<h2 id="{name}-title">{name} {_mark(answer.passed)} <span class="took">{answer.seconds:.1f} s</span></h2>'
-        f"<p>{escape(answer.asked)}</p>"
+        f"<p>{in_html(answer.asked)}</p>"
         f'<div class="scroll table"><table class="fixed"><thead>{head}</thead><tbody>{parts}</tbody></table></div>{evidence}</section>'
     )
 
 
 def _part(finding: Finding) -> str:
-    detail = escape(finding.detail) or '<span class="quiet">as it should be</span>'
-    return f"<tr><td>{escape(finding.name.replace('_', ' '))}</td><td>{_mark(finding.passed)}</td><td>{detail}</td></tr>"
+    detail = in_html(finding.detail) or '<span class="quiet">as it should be</span>'
+    return f"<tr><td>{in_html(finding.name.replace('_', ' '))}</td><td>{_mark(finding.passed)}</td><td>{detail}</td></tr>"
 
 
 def _mark(passed: bool | None) -> str:

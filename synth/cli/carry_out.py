@@ -3,17 +3,28 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flows.bindings import Said
     from flows.synthesize import Recipe
     from schemas.flow import Flow
     from synth.run.progress import Progress
 
 
-def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progress: "Progress", *, prefect: bool, ray: bool = False) -> None:
+def carry_out(
+    recipe: "Recipe",
+    flow: "Flow",
+    flow_file: Path,
+    url: str,
+    progress: "Progress",
+    *,
+    prefect: bool,
+    ray: bool = False,
+    said: "Mapping[str, Said] | None" = None,
+) -> None:
     """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
     from schemas.errors import SynthError
     from synth.cli.outcome import say_result
@@ -28,7 +39,7 @@ def carry_out(recipe: "Recipe", flow: "Flow", flow_file: Path, url: str, progres
             if ray:
                 from flows.ray_run import on_ray, ray_runner
 
-                recipe, runner = on_ray(flow, url), ray_runner()
+                recipe, runner = on_ray(flow, url, said), ray_runner()
             done, reports = asyncio.run(run_under_prefect(recipe, flow, url, progress, runner))
         else:
             done, reports = asyncio.run(recipe(flow, url, progress, None))

@@ -63,22 +63,24 @@ def deploy(
     """
     import asyncio
 
+    from flows.data_folder import refuse_to_start_in_data
     from flows.deployment import Deployment, refuse_bad_schedule, register
     from flows.deployment_job import in_words, job_variables
     from flows.deployment_notice import refuse_bad_url
     from flows.deployment_run_dir import refuse_unknown, settled
     from flows.overrides import override
-    from flows.parts import look_also_in
+    from flows.own_flow import refuse_what_a_run_says
     from flows.prefect_access import users_api
     from flows.resolve import resolve
     from flows.yaml_file import flow_of, read_content, read_yaml
     from synth.cli.carry_out import in_file
 
+    refuse_to_start_in_data("a worker of Prefect")
+    refuse_what_a_run_says(flow_file)
     content = read_content(flow_file)
     for written in overrides:
         override(content, written, read_yaml)
     flow = flow_of(content, (), str(flow_file))
-    look_also_in(flow_file.parent)
     with in_file(flow_file):
         _, stages = resolve(flow)
     refuse_bad_schedule(cron, interval, timezone)

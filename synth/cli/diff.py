@@ -32,7 +32,7 @@ def diff(run: str, first: str, second: str) -> None:
     click.echo(click.style(f"{place}: the {printable(found.what)} differs; what comes before is the same", bold=True))
     for trajectory, colour in ((left, "red"), (right, "green")):
         click.echo()
-        click.echo(click.style(f"{trajectory.trajectory_id}  {trajectory.outcome}", fg=colour, bold=True))
+        click.echo(click.style(printable(f"{trajectory.trajectory_id}  {trajectory.outcome}"), fg=colour, bold=True))
         for turn in trajectory.turns[found.turn or 0 :]:
             for line in turn_lines(turn):
                 click.echo(line)

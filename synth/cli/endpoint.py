@@ -10,10 +10,11 @@ import msgspec
 from schemas.model import Completion, Message, Sampling
 from schemas.printable import printable
 from schemas.trajectory import ToolSchema
+from synth.keys.remover import MARK, KeyRemover
 from synth.models.chat_request import request_body
 from synth.models.http_server import HTTPServer
+from synth.models.key_in_parts import joined_without_key
 from synth.models.reply import read_replies
-from synth.models.secrets import KeyRemover
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings, api_key, secret
 
@@ -59,7 +60,7 @@ class Endpoint:
         self.timeout_s = settings.timeout_s
         self.bound = BOUNDS[0]
         key = api_key(settings)
-        self._remover = KeyRemover(secret(key))
+        self._remover = KeyRemover({MARK: secret(key)})
         self._server = HTTPServer(settings.base_urls[0], settings, key)
 
     @property
@@ -93,12 +94,13 @@ class Endpoint:
         began = time.perf_counter()
         received = self._remover.clean(await self._server.post("/chat/completions", body, self.timeout_s))
         took_s = time.perf_counter() - began
-        (completion,) = read_replies(received, messages, n=1)
         try:
             raw = msgspec.json.decode(received)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raw = {}
-        return Answer(completion, took_s, raw)
+        came = len(raw.get("choices") or ()) if isinstance(raw, dict) and "n" in (also or {}) else 1
+        completion, *_ = read_replies(received, messages, n=max(came, 1))
+        return Answer(joined_without_key(completion, self._remover), took_s, raw)
 
     def said(self, error: Exception) -> str:
         """What went wrong in one line that a terminal can show, without the address, which stands above."""

@@ -2,6 +2,8 @@
 
 import click
 
+from schemas.printable import printable
+
 
 @click.command()
 def envs() -> None:
@@ -18,8 +20,8 @@ def envs() -> None:
         try:
             spec = world(name).spec
         except ConfigError as error:
-            click.echo(f"{name:<12} not available: {error}")
+            click.echo(printable(f"{name:<12} not available: {error}"))
             continue
         profiles = f"; profiles: {', '.join(spec.profiles)}" if spec.profiles else ""
-        click.echo(f"{name:<12} {spec.version:<8} {', '.join(sorted(spec.capabilities))}{profiles}")
+        click.echo(printable(f"{name:<12} {spec.version:<8} {', '.join(sorted(spec.capabilities))}{profiles}"))
     click.echo("your own: name it in a flow as package.module:attribute (an envs.world.World)")

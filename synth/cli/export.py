@@ -23,6 +23,11 @@ _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not
 @click.option("--unroll", type=click.Choice(["whole", "per_turn", "auto"]), default="whole", show_default=True, help="Rows per trajectory.")
 @click.option("--outcome", "outcomes", multiple=True, type=_OUTCOMES, default=("success",), show_default=True, help="Repeatable.")
 @click.option("--honour", multiple=True, metavar="FILTER", help="Filters whose decisions count, `all` for every one.  [the kind's own]")
+@click.option(
+    "--control-tokens",
+    type=click.Choice(["drop", "neutralise", "keep"]),
+    help="Rows in whose texts a tokenizer would read turns or calls.  [as the flow's filter says, else drop]",
+)
 @click.option("--include-scripted", is_flag=True, help="Rows written by scripts too; said in the card's first line.")
 @click.option("--include-evidence", is_flag=True, help="Continuations that were played to test an act too (critical steps, injections).")
 @click.option("--include-weak", is_flag=True, help="Labels that no test confirmed too (column label_status).")
@@ -73,9 +78,14 @@ def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | No
     from schemas.errors import SynthError
     from synth.exporters.dataset_folder import DatasetFolder
     from synth.exporters.export import export as exported
+    from synth.exporters.in_run import dataset_in, folder_in
     from synth.exporters.spelling import as_flag
 
-    folder = DatasetFolder(out, replace="edited" if overwrite else "nothing", say=as_flag)
+    inside = folder_in(ledger, out)
+    if inside is None:
+        folder = DatasetFolder(out, replace="edited" if overwrite else "nothing", say=as_flag)
+    else:
+        folder = dataset_in(ledger, inside, replace="edited" if overwrite else "nothing", say=as_flag)
     console = _console()
 
     def announce(report: Any) -> None:
@@ -86,7 +96,7 @@ def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | No
     report = exported(kind, ledger, folder, settings, as_flag, announce, unfinished)
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
-    console.print(f"{kind}  {out}", markup=False, soft_wrap=True)
+    console.print(printable(f"{kind}  {out}"), markup=False, soft_wrap=True)
 
 
 def _prove(ledger: Any, kind: str, settings: Any, unfinished: str | None) -> None:

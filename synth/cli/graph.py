@@ -55,7 +55,7 @@ def graph(
         out.write_bytes(content)
     except OSError as error:
         raise ConfigError(f"--out {out}: cannot be written: {error.strerror}") from error
-    click.echo(str(out))
+    click.echo(printable(str(out)))
 
 
 def _written(ledger: "Ledger", task: str, form: Literal["graphml", "svg", "json"], population: str | None) -> bytes:

@@ -80,4 +80,4 @@ def import_runs(
     if not tally.total(["trajectories", "present"]):
         whole = ", ".join(str(source) for source in sources[:3]) + (", ..." if len(sources) > 3 else "")
         raise SynthError(f"{whole}: nothing to import in {counted_noun(tally.files, 'file')}; {run} was left as it was")
-    console.print("dry run: nothing was written" if dry_run else f"ledger   {run}", markup=False, soft_wrap=True)
+    console.print("dry run: nothing was written" if dry_run else printable(f"ledger   {run}"), markup=False, soft_wrap=True)

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import msgspec
 from rich.table import Table
+from rich.text import Text
 
 from schemas.errors import ConfigError
 from schemas.outcome import Outcome
 from schemas.printable import printable
 from synth.importers.records import Rejection
 from synth.importers.tally import ImportTally
+from synth.run.numbers import counted_noun
 
 _EXAMPLES = 3
 _OUTCOMES = [outcome.value for outcome in Outcome]
@@ -28,7 +30,7 @@ def came_in(tally: ImportTally) -> Table | None:
         name = {"present": "already here", "tool_calls": "tool calls"}.get(column, column)
         table.add_column(name, justify="right", footer=_number(tally.total([column])))
     for name, counts in sorted(tally.formats.items()):
-        table.add_row(name, *(_number(counts[column]) for column in columns))
+        table.add_row(Text(printable(name)), *(_number(counts[column]) for column in columns))
     return table
 
 
@@ -43,7 +45,7 @@ def left_out(tally: ImportTally) -> Table | None:
     for reason, count in Counter(tally.reasons).most_common():
         places = [rejection for rejection in tally.rejections if rejection.reason == reason]
         more = [f"... and {count - _EXAMPLES:,} more"] if count > _EXAMPLES else []
-        table.add_row(reason, f"{count:,}", "\n".join([*map(_place, places[:_EXAMPLES]), *more]))
+        table.add_row(Text(printable(reason)), f"{count:,}", Text("\n".join([*map(_place, places[:_EXAMPLES]), *more])))
     return table
 
 
@@ -56,6 +58,12 @@ def notes(tally: ImportTally, *, dry_run: bool) -> list[str]:
         lines.append(f"{present:,} were in the ledger already, and stay as they were imported then, outcomes included")
     if tally.reasons["duplicate_file"]:
         lines.append("files with the same content are imported once")
+    if tally.replaced:
+        first, records = tally.replaced[0], sum(one.records for one in tally.replaced)
+        lines.append(
+            f"{counted_noun(records, 'record')} had characters that no text can hold (lone surrogates): U+FFFD stands in their place, "
+            f"first in {first.file}{_within(first.locator)}"
+        )
     if tally.benchmarks:
         lines.append("benchmark data: " + ", ".join(sorted(tally.benchmarks)) + "; exports leave it out unless --allow-benchmark is given")
     return lines
@@ -74,6 +82,9 @@ def _number(count: int) -> str:
 
 
 def _place(rejection: Rejection) -> str:
-    locator = "" if rejection.locator in ("file", "folder") else f" {rejection.locator}"
-    text = f"{rejection.file}{locator}" + (f": {rejection.detail}" if rejection.detail else "")
-    return printable(text).replace("[", "\\[")
+    text = f"{rejection.file}{_within(rejection.locator)}" + (f": {rejection.detail}" if rejection.detail else "")
+    return printable(text)
+
+
+def _within(locator: str) -> str:
+    return "" if locator in ("file", "folder") else f" {locator}"

@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, or on a model's server, and how to get the rest."),
 }
 
-INTERRUPTED = "interrupted; what was done and every reply that came in are kept: the same command goes on where this one stopped"
+INTERRUPTED = "interrupted; what was committed and every reply that came in are kept: the same command goes on where this one stopped"
 
 OURS = ("schemas", "envs", "filters", "synthesizers", "flows")
 """Our packages have plain names: another distribution may have brought its own."""
@@ -182,7 +182,9 @@ def _end(code: Sequence[int]) -> None:
 
 
 def _leave(line: str, code: int) -> NoReturn:
-    print("synth: " + printable(" ".join(line.split())), file=sys.stderr)
+    from synth.keys.looks import without_keys
+
+    print("synth: " + printable(without_keys(" ".join(line.split()))), file=sys.stderr)
     sys.exit(code)
 
 

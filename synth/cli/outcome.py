@@ -32,7 +32,7 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
     wide = max(8, *map(len, folders)) if folders else 8
 
     def tell(label: str, said: str) -> None:
-        console.print(f"{label:<{wide}} {said}", markup=False, soft_wrap=True)
+        console.print(printable(f"{label:<{wide}} {said}"), markup=False, soft_wrap=True)
 
     ends = " (in memory: it ends with this process)" if storage.url.startswith("memory:") else ""
     tell("ledger", f"{storage.url}{ends}")

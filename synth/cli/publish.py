@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from schemas.printable import printable
+from synth.cli.environment_option import bindings_for, env_option
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
+@env_option
 @click.option(
     "--repo", required=True, metavar="NAME", help="NAME or ACCOUNT/NAME of the dataset repository; it is created where it is not there."
 )
@@ -40,6 +42,7 @@ from schemas.printable import printable
 @click.option("--token-env", default="HF_TOKEN", show_default=True, metavar="NAME", help="Environment variable that holds a write token.")
 def publish(
     run: str,
+    environments: tuple[str, ...],
     repo: str,
     licence: str | None,
     licence_name: str | None,
@@ -54,11 +57,13 @@ def publish(
 ) -> None:
     """Push the datasets that a run's flow exported, with a card written from its ledger.
 
-    Without --yes it shows what would be sent, and contacts nobody; with it, it sends it, private.
+    Without --yes it shows what would be sent, and contacts nobody; with it, it sends it, private. Nothing is executed: --env is taken so
+    that one set of options fits all commands, and only looked at.
 
     \b
     Example:  synth publish runs/quickstart --repo me/quickstart --license apache-2.0
               synth publish runs/quickstart --repo me/quickstart --license apache-2.0 --yes
+              synth publish runs/imported --repo me/mine --license apache-2.0 --env mcp=shop.yaml
     """
     from schemas.errors import ConfigError
     from synth.cli.lost import say_lost
@@ -72,6 +77,7 @@ def publish(
         raise ConfigError("--dry-run sends nothing, --yes and --resume do: give one of them")
     ledger = Ledger(run)
     say_lost(ledger)
+    bindings_for(ledger, environments)
     token = _token(token_env) if yes or resume else None
     hub, repo = _account(repo, token) if token is not None else (None, repo)
     begun = noted(ledger, repo) if resume else None

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from schemas.printable import printable
+from schemas.printable import ascii_json, printable
 
 BY = ("model", "synthesizer", "policy", "role", "source")
 
@@ -34,7 +34,7 @@ def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> No
     who, rows = scored_rows(ledger, by, student)
     found = ranking(rows, seed)
     if as_json:
-        click.echo(json.dumps({"student": who, "by": by, **msgspec.to_builtins(found), "proxies": found.proxies}, indent=2))
+        click.echo(ascii_json(json.dumps({"student": who, "by": by, **msgspec.to_builtins(found), "proxies": found.proxies}, indent=2)))
         return
     for line in lines(who, by, found):
         click.echo(printable(line))

@@ -5,18 +5,21 @@ import asyncio
 import click
 
 from schemas.printable import printable
+from synth.cli.environment_option import bindings_for, env_option
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
+@env_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-def recheck(run: str, quiet: bool) -> None:
+def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
     """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports honour the new ones.
 
     \b
     Example:  synth recheck runs/quickstart
+              synth recheck runs/imported --env mcp=shop.yaml
     """
-    from flows.parts import open_env
+    from schemas.errors import UnboundError
     from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
@@ -24,9 +27,12 @@ def recheck(run: str, quiet: bool) -> None:
 
     ledger = Ledger(run)
     say_lost(ledger)
+    open_env = bindings_for(ledger, environments).open_env
     tally = asyncio.run(recheck_all(ledger, open_env, progress_for(quiet=quiet)))
     for line in tally.changed:
         click.echo(printable(line))
     for reason, count in sorted(tally.left_out.items()):
         click.echo(f"{count} not rechecked: {printable(reason)}")
     click.echo(f"{tally.stayed} verdicts stay, {len(tally.changed)} change")
+    if tally.unbound is not None:
+        raise UnboundError(tally.unbound)

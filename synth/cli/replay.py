@@ -5,19 +5,25 @@ import asyncio
 import click
 
 from schemas.printable import printable
+from synth.cli.environment_option import bindings_for, env_option
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.argument("identities", metavar="[ID]...", nargs=-1)
+@env_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-def replay(run: str, identities: tuple[str, ...], quiet: bool) -> None:
+def replay(run: str, identities: tuple[str, ...], environments: tuple[str, ...], quiet: bool) -> None:
     """Execute trajectories again (all valid ones, or those named) and compare; exit 1 where one differs.
+
+    What starts an environment is never read from RUN: a run that was made here is bound by its record, every other by --env, or by the
+    environments.yaml in your configuration folder. Exit 2 where an environment is not bound.
 
     \b
     Example:  synth replay runs/quickstart 3f2a
+              synth replay runs/imported --env mcp=shop.yaml
     """
-    from flows.parts import open_env
+    from schemas.errors import UnboundError
     from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
@@ -25,11 +31,14 @@ def replay(run: str, identities: tuple[str, ...], quiet: bool) -> None:
 
     ledger = Ledger(run)
     say_lost(ledger)
+    open_env = bindings_for(ledger, environments).open_env
     tally = asyncio.run(replay_all(ledger, open_env, identities, progress_for(quiet=quiet)))
     for line in tally.differences:
         click.echo(printable(line))
     for reason, count in sorted(tally.left_out.items()):
         click.echo(f"{count} not replayed: {printable(reason)}")
     click.echo(f"{tally.same} the same, {len(tally.differences)} different")
+    if tally.unbound is not None:
+        raise UnboundError(tally.unbound)
     if tally.differences:
         raise SystemExit(1)

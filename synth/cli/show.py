@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from schemas.printable import SPACING, printable
+from schemas.printable import SPACING, ascii_json, printable
 from schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
 
 
@@ -27,11 +27,11 @@ def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     trajectory = Ledger(run).trajectory(identity)
     if prompt:
         shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
-        for line in [msgspec.json.encode(shown).decode()] if as_json else prompt_lines(trajectory):
+        for line in [ascii_json(msgspec.json.encode(shown))] if as_json else prompt_lines(trajectory):
             click.echo(line if as_json else printable(line, SPACING))
         return
     if as_json:
-        click.echo(msgspec.json.encode(trajectory).decode())
+        click.echo(ascii_json(msgspec.json.encode(trajectory)))
         return
     for line in readable(trajectory):
         click.echo(line)
@@ -42,7 +42,7 @@ def prompt_lines(trajectory: Trajectory) -> Iterator[str]:
     yield "(no system prompt)" if trajectory.system_prompt is None else trajectory.system_prompt
     yield ""
     for tool in trajectory.tools:
-        yield json.dumps(tool, indent=2, ensure_ascii=False)
+        yield ascii_json(json.dumps(tool, indent=2))
     if not trajectory.tools:
         yield "(no tools)" if trajectory.synthesizer != "import" else "(the source recorded no tools)"
 
@@ -50,7 +50,7 @@ def prompt_lines(trajectory: Trajectory) -> Iterator[str]:
 def readable(trajectory: Trajectory) -> Iterator[str]:
     """Lines for a person: who it is, what was said and done, how it ended and why."""
     t = trajectory
-    yield click.style(f"trajectory {t.trajectory_id}", bold=True)
+    yield click.style(printable(f"trajectory {t.trajectory_id}"), bold=True)
     by = f"{t.synthesizer} by {t.policy}" + (f" ({t.model})" if t.model else "")
     yield printable(f"task {t.task_id}  env {t.env}  trial {t.trial}  attempt {t.attempt}  {by}")
     if t.parent_id is not None:

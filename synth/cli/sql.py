@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from schemas.printable import SPACING, printable
+from schemas.printable import SPACING, ascii_json, printable
 
 
 @click.command()
@@ -47,7 +47,7 @@ def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     separator = "["
     for row in rows:
         content = dict(zip(names, map(_plain, row), strict=True))
-        sys.stdout.write(separator + json.dumps(content, ensure_ascii=False, allow_nan=False))
+        sys.stdout.write(separator + ascii_json(json.dumps(content, allow_nan=False)))
         separator = ", "
     print("[]" if separator == "[" else "]")
 
@@ -55,13 +55,12 @@ def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
 def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     """Aligned columns; long cells are cut on a terminal only."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     console = Console(highlight=False)
     if console.is_terminal:
-        table = Table(*(escape(printable(name)) for name in names), header_style="bold", pad_edge=False)
+        table = Table(*(Column(Text(printable(name))) for name in names), header_style="bold", pad_edge=False)
         for row in rows:
             table.add_row(*(Text(_shown(value)) for value in row))
         console.print(table)

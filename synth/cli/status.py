@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schemas.printable import ascii_json, printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -42,13 +44,13 @@ def status(run_url: str | None, reap: bool, every: bool, as_json: bool) -> None:
     urls = [run_url] if run_url is not None else list(remembered())
     if api is not None and run_url is None:
         urls = list(dict.fromkeys([*urls, *asyncio.run(open_urls())]))
-    closed = asyncio.run(close_dead(urls, lambda line: click.echo(line, err=True), api)) if reap else []
+    closed = asyncio.run(close_dead(urls, _warn, api)) if reap else []
     by_run: dict[str, list[Heartbeat]] = {}
     for url in urls:
         try:
-            by_run[url] = heartbeats(Storage(url))
+            by_run[url] = heartbeats(Storage(url), None if reap else _warn)
         except SynthError as error:
-            click.echo(str(error), err=True)
+            _warn(str(error))
     if run_url is not None and not by_run.get(run_url):
         raise ConfigError(f"{run_url}: nobody has worked on a run there; `synth status` lists those that this machine knows")
     runs = sorted((beats for beats in by_run.values() if beats), key=lambda beats: max(beat.beat for beat in beats))
@@ -58,9 +60,13 @@ def status(run_url: str | None, reap: bool, every: bool, as_json: bool) -> None:
     scheduled = asyncio.run(schedules()) if api is not None and run_url is None else []
     if as_json:
         found = {"runs": [_as_json(beat) for beat, _ in shown], "schedules": [_plain(one) for one in scheduled], "server": api}
-        click.echo(json.dumps({**found, "closed": [beat.id for beat in closed], "problem": problem}, indent=2))
+        click.echo(ascii_json(json.dumps({**found, "closed": [beat.id for beat in closed], "problem": problem}, indent=2)))
         return
     _say(shown, scheduled, api, problem)
+
+
+def _warn(line: str) -> None:
+    click.echo(printable(line), err=True)
 
 
 def _latest(beats: "list[Heartbeat]") -> "list[Heartbeat]":
@@ -111,8 +117,8 @@ def _as_json(beat: "Heartbeat") -> dict[str, Any]:
 
 
 def _say(shown: "list[tuple[Heartbeat, list[Heartbeat]]]", scheduled: "list[Scheduled]", api: str | None, problem: str | None) -> None:
-    from schemas.printable import printable
     from synth.run.numbers import counted_noun, short_duration
+    from synth.run.tally import ended_in_faults
 
     now, stale = time.time(), False
     for beat, beats in shown:
@@ -121,7 +127,7 @@ def _say(shown: "list[tuple[Heartbeat, list[Heartbeat]]]", scheduled: "list[Sche
         stale |= state in ("dead", "silent") and not completed
         stale |= any(other.state == "running" and other.flow_run is not None for other in died)  # the server still has it at work
         what = f"was at {_how_far(beat)}; another process completed the run" if completed else _how_far(beat)
-        faults = f", {counted_noun(beat.faults, 'fault')}" if beat.faults else ""
+        faults = f", {ended_in_faults(beat.faults)}" if beat.faults else ""
         still = f", nothing has moved for {short_duration(now - beat.moved)}" if state == "running" and now - beat.moved > 60 else ""
         part = f" [{beat.part}]" if beat.part else ""
         why = f"  {beat.message}" if beat.message else ""

@@ -3,8 +3,11 @@
 import codecs
 import io
 import os
+import re
 import sys
 from typing import Any
+
+from schemas.printable import SPACING, printable
 
 
 class _Noting(io.FileIO):
@@ -35,6 +38,22 @@ class _Lossy(_Noting):
             return len(data)
 
 
+class _Shown(io.TextIOWrapper):
+    """The last net under `schemas.printable`: what a terminal would act on is written as its escape, but for styles of our own."""
+
+    def write(self, text: str) -> int:
+        """As the parent."""
+        styled = self.isatty() or bool(os.environ.get("FORCE_COLOR"))
+        keep = SPACING + "\r" if styled else SPACING
+        parts = _STYLE.split(text) if styled else [text]
+        super().write("".join(part if at % 2 else printable(part, keep) for at, part in enumerate(parts)))
+        return len(text)
+
+
+_STYLE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z])")
+"""Colours, and the movements of a progress bar."""
+
+
 def mend() -> None:
     """Opens standard streams that were closed, so that no file of a run gets their number; characters that cannot be said are escaped."""
     for number in (0, 1, 2):
@@ -54,7 +73,7 @@ def stdout_problem() -> OSError | None:
 
 def _text(raw: io.FileIO, encoding: str, *, lines: bool) -> io.TextIOWrapper:
     codecs.register_error(_ESCAPED, _escaped)
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=_ESCAPED, line_buffering=lines)
+    return _Shown(io.BufferedWriter(raw), encoding=encoding, errors=_ESCAPED, line_buffering=lines)
 
 
 _ESCAPED = "synth.escaped"

@@ -1,9 +1,11 @@
 """The command line that runs another one confined, by bubblewrap: namespaces of its own, nothing to see but what is named here."""
 
+import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,7 +20,7 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/mime.types")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _NEEDED = ("bwrap", "prlimit")
-_FILTER_FD = 9
+_FILTER_FD, _FIRST_FREE_FD = 9, 10
 
 
 class Limits(BaseModel):
@@ -52,11 +54,12 @@ def confined_command(
     folder: Path,
     limits: Limits,
     read_only: Sequence[Path] = (),
-    environment: Mapping[str, str] | None = None,
+    environment: int | None = None,
 ) -> list[str]:
     """`command` as it is to be started: `folder` is writable at /world, its current directory; `read_only` paths stand where they do here.
 
-    The environment is `environment` alone: nothing of ours reaches the process, nor bubblewrap's own, which it could read.
+    The environment is what the descriptor `environment` holds (`environment_file`), and nothing else: nothing of ours reaches the process,
+    nor bubblewrap's own, which it could read. No variable stands in the command, which every user of the machine can read.
     The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own per folder.
     Raises `ConfigError` where confinement is missing, and for a path that must not be shown.
     """
@@ -70,18 +73,45 @@ def confined_command(
             raise ConfigError(f"{hidden}: lies in a folder that only its owner may enter, and worlds run as another user; put it elsewhere")
     system = [argument for path in _SYSTEM for argument in _as_it_stands(Path(path))]
     configuration = [argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)]
-    variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})}
+    variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8"}
     return [
         "/usr/bin/env", "-i", *_with_filter(), *_other_user(folder),
         _place("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns", *_filter(),
         "--die-with-parent", "--new-session", "--cap-drop", "ALL",
         "--uid", str(_UID), "--gid", str(_UID), "--hostname", "world", "--clearenv",
         *[argument for name, value in variables.items() for argument in ("--setenv", name, value)],
+        *([] if environment is None else ["--args", str(environment)]),
         *system, *configuration, "--proc", "/proc", "--dev", "/dev", "--size", str(limits.file_mb << 20), "--tmpfs", "/tmp",
         *seen, "--bind", str(folder.absolute()), INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/", "--",
         "prlimit", f"--data={limits.memory_mb << 20}", f"--nproc={limits.processes}", f"--fsize={limits.file_mb << 20}",
         f"--nofile={limits.open_files}", f"--cpu={limits.cpu_s}", "--core=0", "--", *command,
     ]  # fmt: skip
+
+
+@contextmanager
+def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
+    """A descriptor for `confined_command` to be inherited by the process, of a file in memory; None where there is nothing to say.
+
+    Raises `ConfigError` for a name that no environment can hold.
+    """
+    wrong = next((name for name in environment if not name or "=" in name or "\0" in name), None)
+    if wrong is not None:
+        raise ConfigError(f"{wrong!r} cannot be the name of an environment variable")
+    if not environment:
+        yield None
+        return
+    said = b"".join(os.fsencode(f"--setenv\0{name}\0{value}\0") for name, value in environment.items())
+    held = os.memfd_create("synth-environment")
+    try:
+        inherited = fcntl.fcntl(held, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
+    finally:
+        os.close(held)
+    try:
+        os.write(inherited, said)
+        os.lseek(inherited, 0, os.SEEK_SET)
+        yield inherited
+    finally:
+        os.close(inherited)
 
 
 def _with_filter() -> list[str]:

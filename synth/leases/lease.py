@@ -24,6 +24,7 @@ from synth.leases.holder import FOLDER as HOLDERS
 from synth.leases.holder import Beat, Holder, beat_name, dead_here, forget, lives_here
 from synth.leases.place import place
 from synth.ledger.fencing import FENCE, Fence, FencedError
+from synth.ledger.inside import plain
 from synth.ledger.ledger import Ledger
 
 FOLDER = "leases"
@@ -286,10 +287,10 @@ def _name(work: str, number: int) -> str:
 
 
 def _decoded(blob: bytes) -> Record | None:
-    try:
-        return msgspec.json.decode(blob, type=Record)
-    except msgspec.MsgspecError:
-        return None
+    with contextlib.suppress(msgspec.MsgspecError):
+        found = msgspec.json.decode(blob, type=Record)
+        return found if plain(found.holder) else None  # a file is called after it
+    return None
 
 
 def _term_s(beat: bytes, otherwise_s: float) -> float:

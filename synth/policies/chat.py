@@ -12,6 +12,7 @@ from schemas.errors import ConfigError
 from schemas.messages import view_messages
 from schemas.model import ChatModel, Sampling
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.strict_settings import strictly
 from schemas.trajectory import Authorship
 from synth.policies.chance import trial_seed
 
@@ -56,7 +57,7 @@ def chat_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling
     A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of a task alike. Opening it raises
     `ConfigError` where the episode has no model.
     """
-    config = ChatConfig.model_validate(dict(settings))
+    config = strictly(ChatConfig, dict(settings))
     drawn = msgspec.convert(dict(sampling), Sampling)
 
     def open_chat(episode: Episode) -> Policy:

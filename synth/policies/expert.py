@@ -11,6 +11,7 @@ from schemas.errors import ConfigError
 from schemas.outcome import Fault
 from schemas.policy import Act, Episode, Guidance, Policy, PolicySpec, View
 from schemas.profile import without
+from schemas.strict_settings import strictly
 from schemas.trajectory import Authorship
 from synth.boundary import crossing
 from synth.policies.capability import require
@@ -50,7 +51,7 @@ def expert_policy(settings: Mapping[str, Any], *, model_name: str | None, sampli
 
     Opening it raises `ConfigError` for a world without an expert, or one that does not know the profile.
     """
-    config = ExpertConfig.model_validate(dict(settings))
+    config = strictly(ExpertConfig, dict(settings))
 
     def open_expert(episode: Episode) -> Policy:
         require(episode, "expert", "expert")

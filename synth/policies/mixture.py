@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from schemas.errors import ConfigError
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
 from schemas.settings_error import explain
+from schemas.strict_settings import strictly
 from schemas.trajectory import Authorship
 from synth.boundary import imported
 from synth.policies.chance import turn_draws
@@ -47,7 +48,7 @@ class _Mixture:
 
 def mixture_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
     """A seeded choice per turn. Raises `ConfigError` for a policy that is not known or does not take its settings."""
-    config = MixtureConfig.model_validate(dict(settings))
+    config = strictly(MixtureConfig, dict(settings))
     parts = [_part(place, share, model_name, sampling) for place, share in enumerate(config.of)]
     weights = [share.weight for share in config.of]
     asked = next((part for part in parts if part.model is not None), None)

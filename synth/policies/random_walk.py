@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from schemas.environment import AgentTurn
 from schemas.outcome import Fault
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
+from schemas.strict_settings import strictly
 from schemas.trajectory import Authorship
 from synth.boundary import crossing
 from synth.policies.capability import require
@@ -36,7 +37,7 @@ class _RandomWalk:
 
 def random_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
     """A seeded random walk. Opening it raises `ConfigError` for a world without affordances."""
-    RandomConfig.model_validate(dict(settings))
+    strictly(RandomConfig, dict(settings))
 
     def open_walk(episode: Episode) -> Policy:
         require(episode, "affordances", "random")

@@ -2,10 +2,11 @@
 
 from itertools import combinations
 
+from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import escape, table
+from synth.report.html import table
 from synth.report.section import Section
 
 SHOWN = 60
@@ -44,7 +45,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     if rows:
         note = "Kappa (Cohen 1960) is agreement beyond chance: 1 always the same, 0 as by chance; - where one filter drops all or none."
         more = f" The {SHOWN} pairs that differ most often are shown." if len(rows) > SHOWN else ""
-        parts.append(f'<p class="quiet">{escape(note + more)}</p>' + table("Every two filters", PAIR, rows[:SHOWN]))
+        parts.append(f'<p class="quiet">{in_html(note + more)}</p>' + table("Every two filters", PAIR, rows[:SHOWN]))
     return "".join(parts)
 
 

@@ -3,12 +3,13 @@
 import tempfile
 from collections.abc import Callable, Iterator
 
+from schemas.printable import in_html
 from synth.boundary import imported
 from synth.ledger.ledger import Ledger
 from synth.report.authorship_notice import notices
 from synth.report.browser.packing import pack
 from synth.report.browser.page_files import script, style
-from synth.report.html import closing, escape, opening
+from synth.report.html import closing, opening
 from synth.report.registry import SECTIONS
 from synth.report.section import Section
 
@@ -38,19 +39,19 @@ def pieces(ledger: Ledger, command: str, rendered: Rendered = lambda name: None,
             assert isinstance(section, Section)
             found = section.render(ledger, packed.stand_ins)
             if found is not None:
-                parts.append((key, section.title, found))
+                parts.append((key, section.title, packed.stand_ins.in_html(found)))
             rendered(key)
         code = script() if packed.trajectories else ""
         first = parts[0][0] if parts else "top"
         yield opening(f"Run {name}", skip=(first, "Skip to the first section"), style=style(), script=code)
-        links = " · ".join(f'<a href="#{key}">{escape(title)}</a>' for key, title, _ in parts)
-        yield from (f'\n<p class="notice">{escape(line)}</p>' for line in notices(ledger))
+        links = " · ".join(f'<a href="#{key}">{in_html(title)}</a>' for key, title, _ in parts)
+        yield from (f'\n<p class="notice">{in_html(packed.stand_ins.in_text("", line))}</p>' for line in notices(ledger))
         yield f'\n<nav aria-label="Sections"><p>{links}</p></nav></header>\n'
         for key, title, html in parts:
-            yield f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{escape(title)}</h2>{html}</section>\n'
+            yield f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{in_html(title)}</h2>{html}</section>\n'
         if not parts:
             yield "<p>The run holds nothing yet: no stage has reported, and there are no trajectories.</p>\n"
-        yield f"<footer><p>Made by <code>{escape(command)}</code>.</p></footer>\n"
+        yield f"<footer><p>Made by <code>{in_html(command)}</code>.</p></footer>\n"
         if packed.trajectories:
             packed_file.seek(0)
             while piece := packed_file.read(_AT_ONCE):

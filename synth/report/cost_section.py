@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import escape, table
+from synth.report.html import table
 from synth.report.section import Section
 from synth.run.cost import cost
 from synth.run.numbers import counted_noun, short_count
@@ -20,7 +21,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     total, unfinished = found["total"], found["unfinished"]
     if not total["attempts"] and not unfinished["attempts"]:
         return None
-    parts = [f"<p>{escape(_words(total))}</p>"]
+    parts = [f"<p>{in_html(_words(total))}</p>"]
     if total["model_calls"]:
         of = [((row["synthesizer"] or "-", row["role"] or "-", row["model"] or row["policy"] or "-"), row) for row in found["by"]]
         rows = [(*names, *_cells(row)) for names, row in of if row["model_calls"] or row["attempts"]]
@@ -32,7 +33,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     if unfinished["attempts"]:
         tokens = short_count(unfinished["prompt_tokens"] + unfinished["completion_tokens"])
         words = f"Not in these sums: {counted_noun(unfinished['attempts'], 'unfinished episode')} of this machine, {tokens} tokens."
-        parts.append(f"<p>{escape(words)}</p>")
+        parts.append(f"<p>{in_html(words)}</p>")
     return "".join(parts)
 
 

@@ -2,14 +2,13 @@
 
 from functools import reduce
 
-import duckdb
-
+from schemas.printable import in_html
 from synth.binomial import wilson
 from synth.ledger.groups import LOST_SHARE
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, escape, table
+from synth.report.html import Drawn, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.run.numbers import counted_noun
@@ -55,7 +54,7 @@ def _by_kind(kinds: list[tuple[str, int, int, list[str], str | None]], attempts:
     return note + table(f"By kind, in {attempts:,} attempts", ("boundary", "faults", "share", "tasks", "commonest detail"), rows)
 
 
-def _by_task(connection: "duckdb.DuckDBPyConnection", stand_ins: StandIns) -> str:
+def _by_task(connection: LedgerConnection, stand_ins: StandIns) -> str:
     found = connection.execute(_TASKS).fetchall()
     rows = [
         (task[:8], _short(stand_ins.in_text(task, goal or "")), f"{attempts:,}", f"{lost:,}", f"{lost / attempts:.0%}", kinds)
@@ -65,10 +64,10 @@ def _by_task(connection: "duckdb.DuckDBPyConnection", stand_ins: StandIns) -> st
     words = f"{counted_noun(len(found), 'task')} with faults; {over:,} lost more than {LOST_SHARE:.0%} of their attempts"
     words += ", and what is left there is no fair sample."
     more = f" The {SHOWN} that lost most are shown." if len(found) > SHOWN else ""
-    return f"<p>{escape(words + more)}</p>" + table("By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows)
+    return f"<p>{in_html(words + more)}</p>" + table("By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows)
 
 
-def _by_length(connection: "duckdb.DuckDBPyConnection") -> str:
+def _by_length(connection: LedgerConnection) -> str:
     edges = sorted(connection.execute(_DECILES).fetchall()[0][0])
     bins = [[0, 0] for _ in edges]
     for turns, attempts, lost in connection.execute(_LENGTHS).fetchall():

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import escape, table
+from synth.report.html import table
 from synth.report.section import Section
 from synth.run.episodes_report import episodes_report
 from synth.run.funnel import funnel, funnel_notes
@@ -29,7 +30,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     rows = [(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons) for row in funnel(reports(ledger))]
     if not rows:
         return None
-    notes = "".join(f"<li><b>{escape(stage)}</b>: {escape(said)}</li>" for stage, said in funnel_notes(reports(ledger)))
+    notes = "".join(f"<li><b>{in_html(stage)}</b>: {in_html(said)}</li>" for stage, said in funnel_notes(reports(ledger)))
     listed = table("What went into each stage and what went on", ("stage", "in", "kept", "unit", "reasons"), rows)
     return listed + (f'<ul class="quiet">{notes}</ul>' if notes else "")
 

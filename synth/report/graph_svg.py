@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from schemas.printable import in_html
 from synth.ledger.graph_rows import Edge, Node
 from synth.report.folding import Arrow, Box, folded
-from synth.report.html import escape
 from synth.report.layering import layers
 from synth.report.placing import placed
 from synth.report.style import themed
@@ -68,7 +68,7 @@ def picture(nodes: Sequence[Node], edges: Sequence[Edge], said: Mapping[str, str
     drawn = [_box(box, at[box.name], rate, said) for box in boxes]
     label = f"Graph of {start.n} trials, {start.n_success} of them solved, in {len(boxes)} boxes"
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    return f'<svg class="graph" role="img" aria-label="{escape(label)}" {size}>{"".join(lines)}{"".join(drawn)}</svg>'
+    return f'<svg class="graph" role="img" aria-label="{in_html(label)}" {size}>{"".join(lines)}{"".join(drawn)}</svg>'
 
 
 def _down(points: Sequence[tuple[float, float]]) -> str:
@@ -101,17 +101,17 @@ def _arrow(arrow: Arrow, line: str, *, loop: bool, lucky: bool, trials: int) -> 
     wide = 1.2 + 8 * arrow.n / trials
     note = f"{arrow.n} of {trials} trials, {arrow.n_success} of them solved" + (", on a way back" if loop else "")
     note += ", of a pass without second evidence" if lucky else ""
-    return f'<path class="{named}" d="{line}" stroke-width="{wide:.1f}"><title>{escape(note)}</title></path>'
+    return f'<path class="{named}" d="{line}" stroke-width="{wide:.1f}"><title>{in_html(note)}</title></path>'
 
 
 def _box(box: Box, at: tuple[float, float], rate: float, said: Mapping[str, str]) -> str:
     x, y = at[0] - WIDTH / 2, at[1]
     colour = {SUCCESS: "--u4", FAILURE: "--d4", START: "--mid"}.get(box.name) or shade(box.n, box.n_success, rate)
     count = f"{box.n} trial{'s' if box.n != 1 else ''}, {box.n_success} solved"
-    title = escape("\n".join([count, *_done(box, said)]))
+    title = in_html("\n".join([count, *_done(box, said)]))
     return (
         f'<g class="box" tabindex="0"><title>{title}</title><rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="7" '
-        f'fill="var({colour})"/><text x="{x + 9:.0f}" y="{y + 16:.0f}">{escape(_label(box))}</text>'
+        f'fill="var({colour})"/><text x="{x + 9:.0f}" y="{y + 16:.0f}">{in_html(_label(box))}</text>'
         f'<text class="count" x="{x + 9:.0f}" y="{y + 30:.0f}">{count}</text></g>'
     )
 

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import msgspec
 
+from schemas.printable import in_html
 from synth.ledger.graph_rows import Edge
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.graph_svg import STYLE, picture
-from synth.report.html import escape
 from synth.report.section import Section
 from synth.topology.graph import START, SUCCESS
 from synth.topology.stored_graph import rows_of
@@ -56,9 +56,9 @@ def _along(details: Sequence[tuple[str]], edges: Sequence[Edge]) -> set[tuple[st
 
 def _details(task: str, goal: str, n: int, n_success: int, svg: str, *, opened: bool) -> str:
     text = " ".join(goal.split())
-    goal_line = f'<p class="quiet">{escape(text if len(text) <= _GOAL else text[:_GOAL] + "…")}</p>' if text else ""
-    summary = f"<summary>{escape(task[:8])}: {n_success} of {n} trials solved it</summary>"
-    region = f'<div class="scroll" tabindex="0" role="group" aria-label="Graph of task {escape(task[:8])}">{svg}</div>'
+    goal_line = f'<p class="quiet">{in_html(text if len(text) <= _GOAL else text[:_GOAL] + "…")}</p>' if text else ""
+    summary = f"<summary>{in_html(task[:8])}: {n_success} of {n} trials solved it</summary>"
+    region = f'<div class="scroll" tabindex="0" role="group" aria-label="Graph of task {in_html(task[:8])}">{svg}</div>'
     return f"<details{' open' if opened else ''}>{summary}{goal_line}{region}</details>"
 
 

@@ -4,10 +4,9 @@ import base64
 import re
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
-from html import escape as _escape
 from types import MappingProxyType
 
-from schemas.printable import printable
+from schemas.printable import in_html
 from synth.report.style import STYLE
 
 _NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]\d+)?(?:–[\d.,]+)?(?: ?(?:%|KiB|MiB|ms|s))?$|^-$")
@@ -35,10 +34,10 @@ def opening(title: str, *, skip: tuple[str, str], style: str = "", script: str =
             '<html lang="en">',
             f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">',
-            f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}{style}</style></head>',
-            f'<body><a class="skip" href="#{escape(target)}">{escape(words)}</a>',
+            f'<title>{in_html(title)}</title><link rel="icon" href="data:,"><style>{STYLE}{style}</style></head>',
+            f'<body><a class="skip" href="#{in_html(target)}">{in_html(words)}</a>',
             "<main>",
-            f"<header><h1>{escape(title)}</h1>",
+            f"<header><h1>{in_html(title)}</h1>",
         ]
     )
 
@@ -53,31 +52,26 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], mea
     numeric = [bool(rows) and all(_NUMBER.match(row[index]) for row in rows) for index in range(len(columns))]
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
     head = "".join(
-        f'<th scope="col"{kind}>{meant(column, meanings) or escape(column)}</th>' for column, kind in zip(columns, kinds, strict=True)
+        f'<th scope="col"{kind}>{meant(column, meanings) or in_html(column)}</th>' for column, kind in zip(columns, kinds, strict=True)
     )
     lines = "".join(
         "<tr>" + "".join(f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in rows
     )
-    caption = f"<caption>{escape(title)}</caption>"
-    region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{escape(title)}">'
+    caption = f"<caption>{in_html(title)}</caption>"
+    region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{in_html(title)}">'
     return f"{region}<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
 def meant(term: str, meanings: Mapping[str, str]) -> str:
     """A term with what it means, for a pointer that rests on it; nothing where no meaning is known."""
-    return f'<abbr title="{escape(meanings[term])}">{escape(term)}</abbr>' if term in meanings else ""
+    return f'<abbr title="{in_html(meanings[term])}">{in_html(term)}</abbr>' if term in meanings else ""
 
 
 def legend(meanings: Mapping[str, str], shown: Collection[str], where: str) -> str:
     """What the terms on the page mean, for touch and paper too, and where more is written of them."""
-    told = "; ".join(f"<b>{escape(term)}</b>: {escape(meaning)}" for term, meaning in meanings.items() if term in shown)
-    return f'<p class="quiet legend">{told} ({escape(where)}).</p>' if told else ""
+    told = "; ".join(f"<b>{in_html(term)}</b>: {in_html(meaning)}" for term, meaning in meanings.items() if term in shown)
+    return f'<p class="quiet legend">{told} ({in_html(where)}).</p>' if told else ""
 
 
 def _cell(cell: str) -> str:
-    return cell if isinstance(cell, Drawn) else escape(cell)
-
-
-def escape(text: str) -> str:
-    """A text as a page can hold it: control characters and lone surrogates shown by their escapes."""
-    return _escape(printable(text, keep="\n"))
+    return cell if isinstance(cell, Drawn) else in_html(cell)

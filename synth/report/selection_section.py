@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.funnel_section import reports
-from synth.report.html import escape, table
+from synth.report.html import table
 from synth.report.section import Section
 
 SHOWN = 40
@@ -34,7 +35,7 @@ def _table(name: str, part: Mapping[str, Any]) -> str:
 
 
 def _none(title: str) -> str:
-    return f"<p>{escape(title)}: nothing to choose from.</p>"
+    return f"<p>{in_html(title)}: nothing to choose from.</p>"
 
 
 def _percent(count: int, counts: Mapping[str, int]) -> str:

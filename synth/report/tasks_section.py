@@ -1,10 +1,11 @@
 """Tasks: how often each was solved, and what its graph says about it."""
 
+from schemas.printable import in_html
 from synth.binomial import wilson
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, escape, legend, table
+from synth.report.html import Drawn, legend, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.run.numbers import counted_noun
@@ -65,7 +66,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         words += f" The {SHOWN} nearest to a half are shown; the list of trajectories has all."
     rows = [
         (
-            Drawn(f'<a href="#task={escape(identity)}">{escape(identity[:8])}</a>'),
+            Drawn(f'<a href="#task={in_html(identity)}">{in_html(identity[:8])}</a>'),
             _short(stand_ins.in_text(identity, goal or "")),
             *(f"{count:,}" for count in counts),
             *_rate(*counts[1:4]),
@@ -78,7 +79,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     columns, cells = [COLUMNS[at] for at in told], [[row[at] for at in told] for row in rows]
     listed = table("Trials by task, without retries and other branches", columns, cells, MEANINGS)
     has_graphs = any(mixed is not None or wrong is not None for *_, mixed, wrong in found[:SHOWN])
-    return f"<p>{escape(words)}</p>" + listed + (legend(MEANINGS, columns, "docs/topology.md") if has_graphs else "")
+    return f"<p>{in_html(words)}</p>" + listed + (legend(MEANINGS, columns, "docs/topology.md") if has_graphs else "")
 
 
 def _judged(solved: int, failed: int, truncated: int) -> int:

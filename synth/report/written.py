@@ -3,32 +3,45 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import mkdtemp
 
-from synth.ledger.storage import Storage, write_error
+from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.storage import write_error
+from synth.ledger.written import NO_STAGE, write_named
 
 PAGE = "report.html"
 
 
-def write_page(storage: Storage, pieces: Iterable[str]) -> None:
-    """Writes RUN/report.html. Raises `SynthError` where it cannot."""
-    if storage.local:
-        target = Path(storage.root, PAGE)
+def write_page(ledger: Ledger, pieces: Iterable[str], ref: StageRef = NO_STAGE) -> None:
+    """Writes RUN/report.html, named by a line of the manifest. Raises `SynthError` where it cannot."""
+    storage = ledger.storage
+    try:
+        aside = _aside(Path(storage.root, PAGE)) if storage.local else Path(mkdtemp(prefix="synth-report-"), PAGE)
         try:
-            write_local(target, pieces)
-        except OSError as error:
-            raise write_error(str(target), error) from error
-        return
-    with storage.fs.open(f"{storage.root}/{PAGE}", "wb") as file:
-        for piece in pieces:
-            file.write(piece.encode())
+            _write(aside, pieces)
+            write_named(ledger, PAGE, lambda: aside, ref)
+        finally:
+            aside.unlink(missing_ok=True)
+            if not storage.local:
+                aside.parent.rmdir()
+    except OSError as error:
+        raise write_error(storage.path(PAGE), error) from error
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}")
+
+
+def _write(path: Path, pieces: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(pieces)
 
 
 def write_local(target: Path, pieces: Iterable[str]) -> None:
     """Writes beside the file first, then puts that in its place. Raises `OSError` where it cannot."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary = _aside(target)
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
+        _write(temporary, pieces)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -15,8 +15,10 @@ from schemas.check import CheckResult
 from schemas.environment import Env, Opening, Response
 from schemas.outcome import Fault
 from schemas.policy import Act, Policy, View
-from schemas.trajectory import Observation
+from schemas.protocol import Violation, answer_violation, opening_violation
+from schemas.trajectory import Observation, ToolCall
 from synth.boundary import FaultError
+from synth.models.reply_health import unfinished
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -43,9 +45,10 @@ async def opened(answer: Awaitable[Opening]) -> Opening:
     tools = opening.tools
     found = _convert(msgspec.structs.replace(opening, tools=()), Opening, "reset")
     _check_tools(tools)
+    _keeps_to(opening_violation(found.observations), "reset")
     return msgspec.structs.replace(
         found,
-        tools=tuple(tools),
+        tools=tuple(msgspec.to_builtins(tools)),
         system_prompt=_text(found.system_prompt),
         greeting=_text(found.greeting),
         state_key=_text(found.state_key),
@@ -53,8 +56,11 @@ async def opened(answer: Awaitable[Opening]) -> Opening:
     )
 
 
-async def stepped(answer: Awaitable[Response], index: int) -> Response:
-    """The response of `step`, checked. Raises `FaultError` (environment) that names the field."""
+async def stepped(answer: Awaitable[Response], index: int, calls: Sequence[ToolCall] | None) -> Response:
+    """The response of `step` to a turn with these calls, checked; where they are None, its types alone.
+
+    Raises `FaultError` (environment) that names the field.
+    """
     response = await answer
     what = f"step {index}"
     if not isinstance(response, Response):
@@ -62,6 +68,8 @@ async def stepped(answer: Awaitable[Response], index: int) -> Response:
     found = _convert(response, Response, what)
     if found.reward is not None and not math.isfinite(found.reward):
         raise _wrong(what, f"reward {found.reward}, which is no finite number")
+    if calls is not None:
+        _keeps_to(answer_violation(calls, found.observations), what)
     if _ascii(found.state_key) and all([_plain_ascii(observation) for observation in found.observations]):
         return found
     observations = tuple(_storable(observation) for observation in found.observations)
@@ -90,6 +98,9 @@ async def decided(policy: Policy, view: View) -> Act:
     if not isinstance(act, Act):
         raise FaultError(Fault.MODEL, f"policy returned {type(act).__name__}, not an Act")
     found = _convert(act, Act, "policy", Fault.MODEL)
+    broken = unfinished(found.finish_reason)
+    if broken is not None:
+        raise _wrong("policy", f"an act whose reply is unusable: {broken}", Fault.MODEL)
     for name, number in (("latency_ms", found.latency_ms), ("usage.cost_usd", found.usage.cost_usd if found.usage is not None else None)):
         if number is not None and not 0 <= number < math.inf:
             raise _wrong("policy", f"{name} {number}, which is no finite number of at least 0", Fault.MODEL)
@@ -129,6 +140,12 @@ def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
         raise _wrong("reset", f"tools{place.removesuffix('`')}: {problem}") from error
     if len(set(names)) < len(names) or not all(names):
         raise _wrong("reset", f"tools: each needs a name of its own, these have {', '.join(map(repr, names))}")
+
+
+def _keeps_to(violation: Violation | None, what: str) -> None:
+    """Raises `FaultError` where a rule of `schemas.protocol` is broken."""
+    if violation is not None:
+        raise _wrong(what, f"an answer that breaks the protocol ({violation.rule}): {violation.what}")
 
 
 def _storable(observation: Observation) -> Observation:

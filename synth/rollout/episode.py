@@ -21,7 +21,9 @@ from schemas.user import User
 from synth.boundary import FaultError, crossing, waits
 from synth.branching import DriftError, branch
 from synth.loop_lag import lagged_s
-from synth.rollout.answers import checked, decided, opened, stepped
+from synth.models.reply_health import CUT_OFF, mask_of
+from synth.rollout.answers import checked, decided, stepped
+from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
 from synth.rollout.recorded_turn import placed_turn, recorded_turn, unwhispered
 from synth.rollout.resumption import JournaledModel, Resumption
@@ -59,7 +61,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 class _Record:
     """What an attempt has come to so far; it survives the fault that ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: Task) -> None:
+        self.given = Given(task)
         self.opening = Opening(None, (), ())
         self.turns: list[Turn] = []
         self.unanswered: Turn | None = None
@@ -89,7 +92,7 @@ async def run_attempt(
 
     Raises `SynthError` for what stops the whole run (a full disk, a setting that cannot work), `NotStarted` where it may not begin.
     """
-    record = _Record()
+    record = _Record(work.task)
     journaled = JournaledModel(model, resumption) if model is not None else None
     env: Env | None = None
     try:
@@ -111,10 +114,10 @@ async def _episode(
     limits = work.limits
     resumption.refault(0, "reset")
     if work.start is None:
-        opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: opened(env.reset(work.task)), limits.step_timeout_s)
+        opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: record.given.opened(env), limits.step_timeout_s)
         record.opening = _without_greeting(opening, record.turns)
     else:
-        opening = record.opening = await _branched(work, work.start, env)
+        opening = record.opening = await _branched(work, work.start, env, record.given.task)
         record.turns += work.start.prefix()
     resumption.observed(-1, opening.observations, opening.state_key)
     guidance = None if work.guidance is None else Guidance(work.guidance, len(record.turns))
@@ -152,7 +155,8 @@ async def _episode(
         if response.done:
             return await _checked(work, env, resumption, record, Termination.DONE)
         if not response.observations and not act.turn.tool_calls:
-            return await _checked(work, env, resumption, record, Termination.AGENT_STOP)
+            ended = Termination.TOKEN_LIMIT if mask_of(act.finish_reason) == CUT_OFF else Termination.AGENT_STOP
+            return await _checked(work, env, resumption, record, ended)
         limit = reached(limits, record.turns, record.tokens(), record.waited_s)
         if limit is not None:
             return await _checked(work, env, resumption, record, limit)
@@ -164,7 +168,7 @@ async def _stepped(work: Work, env: Env, resumption: Resumption, record: _Record
     try:
         resumption.refault(index, "step")
         response = await crossing(
-            Fault.ENVIRONMENT, f"step {index}", lambda: stepped(env.step(act.turn), index), work.limits.step_timeout_s
+            Fault.ENVIRONMENT, f"step {index}", lambda: stepped(env.step(act.turn), index, act.turn.tool_calls), work.limits.step_timeout_s
         )
         resumption.observed(index, response.observations, response.state_key)
     except FaultError:
@@ -191,6 +195,7 @@ async def _checked(work: Work, env: Env, resumption: Resumption, record: _Record
     if work.task.check is not None:
         record.check = await crossing(Fault.ENVIRONMENT, "check", lambda: checked(env), work.limits.step_timeout_s)
         record.reward = record.reward if record.reward is not None else float(record.check.passed)
+    record.given.unchanged()
     return termination
 
 
@@ -206,12 +211,12 @@ async def _close(env: Env, timeout_s: float) -> None:
         return
 
 
-async def _branched(work: Work, start: Start, env: Env) -> Opening:
+async def _branched(work: Work, start: Start, env: Env, task: Task) -> Opening:
     """The world put before the turn that the work starts at. Raises `FaultError` (drift) where it answers otherwise than recorded."""
 
     async def branched() -> Opening | DriftError:
         try:
-            return await branch(env, work.task, start.trajectory, start.turn)
+            return await branch(env, task, start.trajectory, start.turn)
         except DriftError as error:
             return error
 

@@ -9,20 +9,17 @@ from schemas.canonical import valid_text
 from schemas.environment import Response
 from schemas.policy import Act, Guidance
 from schemas.trajectory import Planted, Turn
+from synth.models.reply_health import mask_of
 from synth.rollout.start import Put
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 def recorded_turn(index: int, act: Act, response: Response) -> Turn:
-    """The turn of an act; calls with broken arguments and replies that were cut off are masked."""
+    """The turn of an act; calls with broken arguments and replies that were cut off or filtered are masked."""
     turn = _storable(act.turn, ("content", "thought"))
     calls = tuple(_storable(call, ("call_id", "name", "arguments", "parse_error")) for call in turn.tool_calls)
-    mask = None
-    if any(call.parse_error is not None for call in turn.tool_calls):
-        mask = "parse_error"
-    elif act.finish_reason == "length":
-        mask = "cut_off"
+    broken = any(call.parse_error is not None for call in turn.tool_calls)
     return Turn(
         index,
         turn.content,
@@ -32,7 +29,7 @@ def recorded_turn(index: int, act: Act, response: Response) -> Turn:
         state_key=response.state_key,
         reward=response.reward,
         sampled_by=act.sampled_by,
-        mask=mask,
+        mask="parse_error" if broken else mask_of(act.finish_reason),
         usage=act.usage,
         latency_ms=act.latency_ms,
         prompt_token_ids=act.prompt_token_ids,

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from schemas.canonical import content_hash
-from schemas.model import ChatModel, Completion, Message, Sampling
+from schemas.model import ChatModel, Completion, Message, ModelError, Sampling
 from schemas.outcome import Fault
 from schemas.trajectory import Observation, ToolSchema
 from synth.boundary import FaultError
 from synth.ledger.journal import Event, Faulted, Journal, Reply, Step
+from synth.models.reply_health import unfinished
 
 
 class Resumption:
@@ -47,7 +48,10 @@ class Resumption:
 
 
 class JournaledModel:
-    """A chat model of one attempt: a journaled reply is never asked for again, a new one is on disk before it is used."""
+    """A chat model of one attempt: a journaled reply is never asked for again, a new one is on disk before it is used.
+
+    A reply that is not the agent's (`reply_health`) is neither written nor taken from a journal that holds one, as earlier versions wrote.
+    """
 
     def __init__(self, model: ChatModel, resumption: Resumption) -> None:
         self._model = model
@@ -64,10 +68,13 @@ class JournaledModel:
         resumption.calls += 1
         request = content_hash([self._model.name, messages, tools, sampling])
         recorded = None if resumption.live else resumption.replies.get(ordinal)
-        if recorded is not None and recorded.request == request:
+        if recorded is not None and recorded.request == request and unfinished(recorded.completion.finish_reason) is None:
             return recorded.completion
         resumption.live = True
         completion = await self._model.complete(messages, tools, sampling)
+        broken = unfinished(completion.finish_reason)
+        if broken is not None:
+            raise ModelError(f"model {self._model.name}: the reply is unusable: {broken}", retryable=True)
         resumption.journal.append(Reply(resumption.slot_id, resumption.attempt, ordinal, request, completion))
         return completion
 

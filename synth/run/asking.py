@@ -14,6 +14,7 @@ from synth.boundary import FaultError, NotStarted, crossing
 from synth.ledger.journal import Event, recorded_in
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import AdmittedChat
+from synth.models.reply_health import CUT_OFF, mask_of
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.run.context import Role, Run
 
@@ -133,8 +134,9 @@ class Asking:
 
 def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | None, str]:
     """What a reply says, or why it cannot be used."""
-    if completion.finish_reason == "length":
-        return None, "it was cut off at the token limit"
+    ended = mask_of(completion.finish_reason)
+    if ended is not None:
+        return None, "it was cut off at the token limit" if ended == CUT_OFF else "it was cut off by a content filter"
     try:
         return read(completion), ""
     except UnreadableError as error:

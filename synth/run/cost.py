@@ -4,15 +4,14 @@ All attempts count, whatever flow made them: those that ended in faults, calibra
 journal holds of episodes that are not finished is told apart: it is paid for, and counted where it belongs once they are.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
-
-import duckdb
 
 from schemas.trajectory import Usage
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 from synth.run.numbers import counted_noun, short_count
 
 Row = dict[str, Any]
@@ -44,6 +43,11 @@ def cost(ledger: Ledger) -> Mapping[str, Any]:
         }
 
 
+def cost_file(found: Mapping[str, Any]) -> bytes:
+    """As it lies in cost.json."""
+    return (json.dumps(found, indent=2) + "\n").encode()
+
+
 def cost_in_words(found: Mapping[str, Any]) -> str:
     """For instance: 9.2M tokens in 1,203 calls, $4.10; 46.2k tokens, $0.0205 per row of sft. Empty where no model was asked."""
     total = found["total"]
@@ -73,7 +77,7 @@ def spent(ledger: Ledger) -> Usage:
     return Usage(total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"], total["model_calls"], total["known_cost_usd"])
 
 
-def _by_task(connection: "duckdb.DuckDBPyConnection") -> Row:
+def _by_task(connection: LedgerConnection) -> Row:
     """How spending spreads over tasks; each task by itself is a question to `spending`."""
     each = f"SELECT task_id, {_TOKENS} AS tokens, {_SUMS} FROM spending GROUP BY task_id"
     spread = (
@@ -123,7 +127,7 @@ def _unfinished(ledger: Ledger) -> Row:
     }
 
 
-def _rows(connection: "duckdb.DuckDBPyConnection", sql: str) -> list[Row]:
+def _rows(connection: LedgerConnection, sql: str) -> list[Row]:
     relation = connection.execute(sql)
     names = [column[0] for column in relation.description]
     return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]

@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import duckdb
 import msgspec
 
 from schemas.trajectory import Trajectory
 from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 from synth.run.redactions import of_chunk
 from synth.selection.recovery_view import MASKS
+from synth.set_aside import SetAside
 
 CHUNK = 500
 Order = Callable[[str, str], tuple[int, int, str]]
 
 
-def decided(ledger: Ledger) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
+def decided(ledger: Ledger, aside: SetAside) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
     """The current flow's valid trajectories in ledger order, redacted where a filter found secrets, each with its verdicts by filter.
 
-    Of the verdicts' details those are given that name turns without loss.
+    Of the verdicts' details those are given that name turns without loss. What cannot be redacted is noted in `aside`, and not given.
     """
     identities = ledger.state.current_valid()
     wanted = set(identities)
@@ -29,9 +29,9 @@ def decided(ledger: Ledger) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]
         for trajectory in ledger.trajectories(wanted):
             chunk.append(trajectory)
             if len(chunk) == CHUNK:
-                yield from _with_verdicts(connection, chunk, order)
+                yield from _with_verdicts(connection, chunk, order, aside)
                 chunk = []
-        yield from _with_verdicts(connection, chunk, order)
+        yield from _with_verdicts(connection, chunk, order, aside)
 
 
 def decision_order(ledger: Ledger) -> Order:
@@ -55,7 +55,7 @@ def by_filter(decisions: Iterable[tuple[str, str, Verdict]], order: Order) -> di
 
 
 def _with_verdicts(
-    connection: "duckdb.DuckDBPyConnection", chunk: list[Trajectory], order: Order
+    connection: LedgerConnection, chunk: list[Trajectory], order: Order, aside: SetAside
 ) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
     masks = f"json_extract_string(detail, '$.{MASKS}')"
@@ -63,5 +63,5 @@ def _with_verdicts(
     for identity, stage, name, keep, reason, score, masked in connection.execute(sql, [[t.trajectory_id for t in chunk]]).fetchall():
         detail = {} if masked is None else {MASKS: msgspec.json.decode(masked)}
         found.setdefault(identity, []).append((stage, name, Verdict(keep, reason, score, detail)))
-    for trajectory in of_chunk(connection, chunk):
+    for trajectory in of_chunk(connection, chunk, aside):
         yield trajectory, by_filter(found.get(trajectory.trajectory_id, ()), order)

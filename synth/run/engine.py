@@ -1,6 +1,7 @@
 """Runs stages in their order: says which are reused, which are redone and why, does the pending shards, survives being killed."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,11 +20,11 @@ from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.tables import TABLES
+from synth.ledger.written import write_named
 from synth.run.by_slot import WAIT_S, do_by_slot, longer
 from synth.run.context import Run
 from synth.run.episodes_report import episodes_report
 from synth.run.played_in import played_in
-from synth.run.report_files import write_report_file
 from synth.run.seldom_collected import seldom_collected
 from synth.run.stall import stalls_named
 from synth.side_by_side import side_by_side
@@ -43,7 +44,8 @@ async def run_stages(
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
     with lock, stalls_named(run.progress.say), seldom_collected():
         ledger.begin_flow(flow, collected)
-        write_report_file(ledger.storage, "flow.yaml", yaml.safe_dump(run.flow.model_dump(mode="json"), sort_keys=False))
+        text = yaml.safe_dump(run.flow.model_dump(mode="json"), sort_keys=False)
+        write_named(ledger, "flow.yaml", text.encode)
         for line in [*ledger.state.lost, *_half_written(run)]:
             run.progress.say(line)
         reports: dict[str, Mapping[str, Any]] = {}
@@ -101,6 +103,11 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
             await do_shards(run, stage, ref, plan, work)
+        except asyncio.CancelledError:
+            with contextlib.suppress(SynthError):  # the interruption is what is told
+                ledger.refresh()
+                run.progress.committed(plan.units - stage.plan(run, ref.stage_key).units)
+            raise
         finally:
             run.progress.stop()
         if run.refused is not None:

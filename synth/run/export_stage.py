@@ -8,17 +8,21 @@ from pydantic import ConfigDict, Field, field_validator
 
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
-from synth.exporters.dataset_folder import DatasetFolder, why_to_write
+from synth.exporters.dataset_folder import Replace, why_to_write
 from synth.exporters.export import ExportReport, export
+from synth.exporters.in_run import dataset_in, refuse_others
 from synth.exporters.settings import RowSettings
+from synth.ledger.ledger import StageRef
+from synth.ledger.written import dataset_fault
 from synth.run.context import Run
+from synth.run.unfinished import unfinished_line
 
 
 class ExportSettings(RowSettings):
     """Which kinds, in which trainer's form (left out: each kind's own); the other keys are those of `RowSettings`.
 
     Datasets lie in RUN/datasets/<kind>, or RUN/datasets/<name>-<kind> where the stage has a `name`. `overwrite`: cards that were edited
-    by hand are written anew.
+    by hand are written anew, and datasets of another flow replaced.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -55,9 +59,14 @@ class ExportStage:
         return self.config.model_dump(mode="json", exclude={"overwrite"})
 
     def inputs(self, run: Run) -> str:
-        """The collected trajectories, and the stages that made or judged them."""
+        """The collected trajectories, the stages that made or judged them, and which of these are not through."""
         whole, _ = run.ledger.state.visible()
-        return content_hash([run.ledger.state.current_valid(), sorted({shard.stage_key for shard in whole})])
+        made_of = [run.ledger.state.current_valid(), sorted({shard.stage_key for shard in whole})]
+        unfinished = self._unfinished(run)
+        return content_hash(made_of if unfinished is None else [*made_of, unfinished])
+
+    def _unfinished(self, run: Run) -> str | None:
+        return unfinished_line(run.ledger, "exported", before=self.name)
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """One shard per dataset, unless all of them stand as this stage wrote them."""
@@ -73,21 +82,28 @@ class ExportStage:
     def _to_write(self, run: Run, stage_key: str, datasets: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """A line for each dataset that does not stand as it was written; one without rows stands nowhere."""
         with_rows = [dataset["path"] for dataset in datasets.values() if dataset["rows"]]
-        found = [why_to_write(run.ledger.storage.path(folder), stage_key) for folder in with_rows]
+        found = [self._why(run, stage_key, folder) for folder in with_rows]
         return [reason for reason in found if reason is not None]
+
+    def _why(self, run: Run, stage_key: str, folder: str) -> str | None:
+        """An edited card is left as it is unless the stage may overwrite it."""
+        problem = why_to_write(run.ledger.storage.path(folder), stage_key)
+        return problem or dataset_fault(run.ledger, folder, card=self.config.overwrite)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Writes one dataset."""
         (folder,) = shard.items
-        url = run.ledger.storage.path(folder)
-        target = DatasetFolder(url, replace="edited" if self.config.overwrite else "written", stage_key=stage_key)
+        if not self.config.overwrite:
+            refuse_others(run.ledger, folder, run.flow.name, self.name)
+        replace: Replace = "edited" if self.config.overwrite else "written"
+        target = dataset_in(run.ledger, folder, replace=replace, flow=run.flow.name, ref=StageRef(self.name, stage_key))
         kind = self.config.folders()[folder]
 
         def announce(report: ExportReport) -> None:
             for line in report.losses:
                 run.progress.say(f"{self.name} {kind}: {line}")
 
-        report = export(kind, run.ledger, target, self.config.rows(), announce=announce)
+        report = export(kind, run.ledger, target, self.config.rows(), announce=announce, unfinished=self._unfinished(run))
         run.exports[folder] = summary(report, kind, folder)
         run.progress.step(1)
 
@@ -108,6 +124,7 @@ def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
         "filtered": dict(report.filtered),
         "masked": dict(report.masked),
         "unsaid": dict(report.unsaid),
+        **({"control_tokens": dict(report.control_tokens)} if report.control_tokens else {}),
         "loss": report.loss,
         "loss_unit": report.loss_unit,
         "notes": list(report.notes),

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-import duckdb
 import msgspec
+
+from synth.ledger.views import LedgerConnection
 
 LIKE = 0.5
 """Share of common drops from which two filters are told in the funnel to drop the same."""
@@ -30,14 +31,14 @@ class Agreement(msgspec.Struct, frozen=True):
         return self.dropped_by_both / either if either else 0.0
 
 
-def only_by(connection: "duckdb.DuckDBPyConnection", stage_key: str) -> dict[str, int]:
+def only_by(connection: LedgerConnection, stage_key: str) -> dict[str, int]:
     """Trajectories that one filter drops and no other, by filter."""
     dropped = "SELECT trajectory_id, any_value(filter) AS filter FROM decisions_all WHERE stage_key = ? AND keep = false"
     sql = f"SELECT filter, count(*) FROM ({dropped} GROUP BY trajectory_id HAVING count(*) = 1) GROUP BY 1 ORDER BY 1"
     return dict(connection.execute(sql, [stage_key]).fetchall())
 
 
-def agreements(connection: "duckdb.DuckDBPyConnection", stage_key: str, names: Sequence[str]) -> list[Agreement]:
+def agreements(connection: LedgerConnection, stage_key: str, names: Sequence[str]) -> list[Agreement]:
     """One per pair of filters that both decided on something."""
     sql = """
         SELECT a.filter, b.filter, count(*), count(*) FILTER (NOT a.keep), count(*) FILTER (NOT b.keep),
@@ -62,14 +63,14 @@ def _kappa(decided: int, one: int, other: int, both: int) -> float | None:
     return None if chance >= 1 else (agreed - chance) / (1 - chance)
 
 
-def compositions(connection: "duckdb.DuckDBPyConnection", stage_key: str) -> Mapping[str, Mapping[str, Any]]:
+def compositions(connection: LedgerConnection, stage_key: str) -> Mapping[str, Mapping[str, Any]]:
     """What the trajectories are before and after all filters: how many, of how many tasks, how long, and by trait."""
     kept = "SELECT trajectory_id FROM decisions_all WHERE stage_key = ? GROUP BY 1 HAVING bool_and(coalesce(keep, true))"
     every = "SELECT DISTINCT trajectory_id FROM decisions_all WHERE stage_key = ?"
     return {when: _composition(connection, which, stage_key) for when, which in (("before", every), ("after", kept))}
 
 
-def _composition(connection: "duckdb.DuckDBPyConnection", which: str, stage_key: str) -> Mapping[str, Any]:
+def _composition(connection: LedgerConnection, which: str, stage_key: str) -> Mapping[str, Any]:
     rows = f"trajectories_all WHERE trajectory_id IN ({which})"
     numbers = (
         "count(*), count(DISTINCT task_id), coalesce(avg(n_turns), 0), coalesce(avg(n_tool_calls), 0), coalesce(sum(completion_tokens), 0)"

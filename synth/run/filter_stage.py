@@ -9,6 +9,7 @@ from zlib import crc32
 import msgspec
 
 from schemas.canonical import content_hash
+from schemas.errors import UnboundError
 from schemas.filter import Case, Cases, Findings, Measure
 from schemas.stage import Plan, Shard
 from schemas.verdict import Verdict
@@ -49,7 +50,14 @@ class FilterStage:
         return self._round(run)[0]
 
     def _round(self, run: Run) -> tuple[str, int]:
-        return open_round(run.ledger, self.name, self.settings, content_hash(run.ledger.state.current_valid()))
+        valid, closed = run.ledger.state.current_valid(), self._not_bound(run)
+        return open_round(run.ledger, self.name, self.settings, content_hash([valid, closed] if closed else valid))
+
+    def _not_bound(self, run: Run) -> list[str]:
+        """The environments that a filter would open and that nobody has bound."""
+        if not any(named.filter.opens for named in self.filters):
+            return []
+        return sorted(name for name in set(run.ledger.task_ids().values()) if not _bound(run, name))
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """What has no decisions under this key: trajectories, cut as the ledger's shards are; tasks; the corpus as a whole."""
@@ -160,6 +168,14 @@ class FilterStage:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
         measured_by = [named.name for named in self.filters if named.filter.measure is not None]
         return filter_report(run.ledger, stage_key, [named.name for named in self.filters], measured_by)
+
+
+def _bound(run: Run, name: str) -> bool:
+    try:
+        run.spec_of(name, {})
+    except UnboundError:
+        return False
+    return True
 
 
 async def _found(named: NamedFilter, cases: Sequence[Case] | Cases) -> Findings:

@@ -7,7 +7,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from schemas.printable import printable
+from schemas.printable import in_cell, in_markdown, printable
 from synth.run.reason_cell import ReasonCell
 
 Reports = Mapping[str, Mapping[str, Any]]
@@ -135,6 +135,7 @@ def funnel_notes(reports: Reports) -> Iterator[tuple[str, str]]:
 def funnel_markdown(reports: Reports) -> str:
     """For reports and artifacts."""
     lines = ["| stage | in | kept | unit | reasons |", "|---|---:|---:|---|---|"]
-    lines += [f"| {row.stage} | {row.came_in:,} | {row.went_on:,} | {row.unit} | {row.reasons} |" for row in funnel(reports)]
-    notes = [f"- {stage}: {said}" for stage, said in funnel_notes(reports)]
+    for row in funnel(reports):
+        lines.append(f"| {in_cell(row.stage)} | {row.came_in:,} | {row.went_on:,} | {in_cell(row.unit)} | {in_cell(row.reasons)} |")
+    notes = [f"- {in_markdown(f'{stage}: {said}')}" for stage, said in funnel_notes(reports)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"

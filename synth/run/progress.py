@@ -16,7 +16,7 @@ from synth.run.between_words import between_words
 from synth.run.budget import Budget
 from synth.run.forecast import Forecast, forecast
 from synth.run.numbers import short_duration
-from synth.run.tally import Tally, tokens_of
+from synth.run.tally import Tally, played, tokens_of
 
 PLAIN_EVERY_S = 10.0
 SHOWN_EVERY = 10
@@ -35,6 +35,7 @@ class Progress(Protocol):
     def replayed(self, usage: Usage) -> None: ...
     def advance(self, attempts: Sequence[Trajectory]) -> None: ...
     def step(self, count: int) -> None: ...
+    def committed(self, count: int) -> None: ...
     def stop(self, *, whole: bool = False) -> None: ...
 
 
@@ -43,6 +44,11 @@ def time_left(done: int, total: int, took_s: float) -> str:
     if not 0 < done < total or done < ENOUGH_DONE * total or took_s < ENOUGH_S:
         return ""
     return f"about {short_duration(took_s / done * (total - done))} left"
+
+
+def done_again(stage: str, committed: int, again: int, unit: str) -> str:
+    """What is told where a stage was interrupted before all that had ended was committed."""
+    return f"{stage}: {committed:,} {unit} are committed; {again:,} more had ended and are done again (replies of models are kept)"
 
 
 class _Bar(Bar):
@@ -61,8 +67,8 @@ class LiveProgress:
 
     def __init__(self, stream: TextIO) -> None:
         columns = (
-            TextColumn("[bold]{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"),
-            TimeElapsedColumn(), TextColumn("{task.fields[left]}"),
+            TextColumn("{task.description}", style="bold", markup=False), BarColumn(bar_width=30), MofNCompleteColumn(),
+            TextColumn("{task.fields[unit]}", markup=False), TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False),
         )  # fmt: skip
         self._bar = _Bar(*columns, console=Console(file=stream), transient=True)
         self._tally = Tally()
@@ -81,7 +87,7 @@ class LiveProgress:
         self._tally, self._budget, self._forecast = Tally(), budget, None
         self._bar.below, self._began = (), time.monotonic()
         self._bar.start()
-        self._task = self._bar.add_task(stage, total=total or None, unit=unit, left="")
+        self._task = self._bar.add_task(printable(stage), total=total or None, unit=printable(unit), left="")
 
     def turned(self, usage: Usage | None) -> None:
         """One turn was taken."""
@@ -98,25 +104,35 @@ class LiveProgress:
         self._tally.replayed_tokens += tokens_of(usage)
 
     def advance(self, attempts: Sequence[Trajectory]) -> None:
-        """One slot is done."""
+        """One slot was tried; it is done if it has a valid attempt."""
         self._tally.add(attempts)
         if self._task is not None:
             task = self._bar.tasks[self._bar.task_ids.index(self._task)]
             room = self._budget.room() if self._budget is not None else ()
             self._forecast = forecast(self._tally, int(task.total or 0), time.monotonic() - self._began, room)
-        self.step(1)
+        self.step(int(played(attempts)))
 
     def step(self, count: int) -> None:
         """Some units are done."""
         if self._task is None:
             return
         task = self._bar.tasks[self._bar.task_ids.index(self._task)]
-        left = time_left(int(task.completed) + count, int(task.total or 0), task.elapsed or 0.0)
+        left = time_left(int(task.completed) + count + self._tally.unplayed, int(task.total or 0), task.elapsed or 0.0)
         self._bar.update(self._task, advance=count, left=left)
         self._show_tally()
 
+    def committed(self, count: int) -> None:
+        """The stage is interrupted; what was told as done beyond `count` is done again."""
+        if self._task is None:
+            return
+        task = self._bar.tasks[self._bar.task_ids.index(self._task)]
+        again = int(task.completed) - count
+        if again > 0:
+            self._bar.update(self._task, completed=count)
+            self.say(done_again(task.description, count, again, task.fields["unit"]))
+
     def _show_tally(self) -> None:
-        lines = [Text(self._tally.line(live=True), overflow="ellipsis", no_wrap=True)]
+        lines = [Text(printable(self._tally.line(live=True)), overflow="ellipsis", no_wrap=True)]
         if self._forecast is not None:
             lines.append(Text(f"expected for all: {self._forecast.expected()}", style="dim"))
             warning = self._forecast.warning()
@@ -174,7 +190,7 @@ class PlainProgress:
         self._tally.replayed_tokens += tokens_of(usage)
 
     def advance(self, attempts: Sequence[Trajectory]) -> None:
-        """One slot is done."""
+        """One slot was tried; it is done if it has a valid attempt."""
         self._tally.add(attempts)
         if not self._foretold and not self._quiet:
             room = self._budget.room() if self._budget is not None else ()
@@ -182,12 +198,19 @@ class PlainProgress:
             if found is not None:
                 self._foretold = True
                 self.say(f"{self._stage}: {found.line()}")
-        self.step(1)
+        self.step(int(played(attempts)))
 
     def step(self, count: int) -> None:
         """Some units are done; says so every ten seconds."""
         self._done += count
         self._say_now_and_then()
+
+    def committed(self, count: int) -> None:
+        """The stage is interrupted; what was told as done beyond `count` is done again."""
+        again = self._done - count
+        if again > 0:
+            self._done = count
+            self.say(done_again(self._stage, count, again, self._unit))
 
     def _say_now_and_then(self) -> None:
         now = time.monotonic()
@@ -195,12 +218,12 @@ class PlainProgress:
             return
         self._said = now
         of = f"/{self._total}" if self._total else ""
-        left = time_left(self._done, self._total, now - self._began)
+        left = time_left(self._done + self._tally.unplayed, self._total, now - self._began)
         self.say(f"{self._stage}: {self._done}{of} {self._unit}{', ' if left else ''}{left}{self._tally.ending(live=True)}")
 
     def stop(self, *, whole: bool = False) -> None:
         """The stage is over; one that was done to its end may have had less to do than it was planned to have at most."""
-        if self._done or self._tally.turns:
+        if self._done or self._tally.turns or self._tally.outcomes:
             took = time.monotonic() - self._began
             of = f"/{self._total}" if self._total and not whole else ""
             self.say(f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} s{self._tally.ending()}")

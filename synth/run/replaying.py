@@ -10,7 +10,7 @@ import msgspec
 from schemas.canonical import content_hash
 from schemas.check import CheckResult
 from schemas.environment import Env, OpenEnv
-from schemas.errors import ConfigError
+from schemas.errors import ConfigError, UnboundError
 from schemas.outcome import Fault
 from schemas.task import Task
 from schemas.trajectory import Trajectory
@@ -27,11 +27,12 @@ TIMEOUT_S = 300.0
 
 @dataclass(slots=True)
 class ReplayTally:
-    """How many were the same; one line per difference; how many could not be replayed, by reason."""
+    """How many were the same; one line per difference; how many could not be replayed, by reason; how to bind what was not bound."""
 
     same: int = 0
     differences: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    unbound: str | None = None
 
 
 async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress) -> ReplayTally:
@@ -51,13 +52,15 @@ async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str
 
 
 async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: ReplayTally) -> None:
-    env = _world(open_env, task, trajectory) if task is not None else None
+    env = _world(open_env, task, trajectory, tally)
     if env is None or task is None:
-        tally.left_out["imported, its world is not here"] += 1
         return
     try:
         replayed = await crossing(Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S)
     except FaultError as error:
+        tally.left_out[str(error)] += 1
+        return
+    except ConfigError as error:  # such as a start folder that is another one now: the others can still be replayed
         tally.left_out[str(error)] += 1
         return
     finally:
@@ -70,16 +73,19 @@ async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenE
     tally.differences.append(f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now {found.found!r}"[:600])
 
 
-def _world(open_env: OpenEnv, task: Task, trajectory: Trajectory) -> Env | None:
-    """A fresh world of a task; None for that of an import which is not here, or has no check to be asked."""
-    if trajectory.synthesizer == IMPORT and task.check is None:
+def _world(open_env: OpenEnv, task: Task | None, trajectory: Trajectory, tally: "ReplayTally | RecheckTally") -> Env | None:
+    """A fresh world of a task; None, and counted, where there is none to be asked, or where it is not bound here."""
+    if task is None or (trajectory.synthesizer == IMPORT and task.check is None):
+        tally.left_out["imported, its world is not here"] += 1
         return None
     try:
         return open_env(task.env, task.env_config)
-    except ConfigError:
-        if trajectory.synthesizer == IMPORT:
-            return None
-        raise
+    except UnboundError as error:
+        tally.left_out[f"its environment {task.env[:80]!r} is not bound"] += 1
+        tally.unbound = tally.unbound or str(error)
+    except ConfigError as error:
+        tally.left_out[f"its environment was not opened: {error}"[:300]] += 1
+    return None
 
 
 @dataclass(slots=True)
@@ -89,6 +95,7 @@ class RecheckTally:
     stayed: int = 0
     changed: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    unbound: str | None = None
 
 
 async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
@@ -125,9 +132,11 @@ def _commit(ledger: Ledger, decisions: list[Decision], scores: list[Score]) -> N
 
 async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: RecheckTally) -> CheckResult | None:
     stored = trajectory.check_result
-    env = _world(open_env, task, trajectory) if task is not None and stored is not None else None
-    if env is None or task is None or stored is None:
-        tally.left_out["no stored facts" if stored is None else "imported, its world is not here"] += 1
+    if stored is None:
+        tally.left_out["no stored facts"] += 1
+        return None
+    env = _world(open_env, task, trajectory, tally)
+    if env is None or task is None:
         return None
     if "recheck" not in env.spec.capabilities:
         tally.left_out[f"{env.spec.name} has no check from facts"] += 1

@@ -1,4 +1,4 @@
-"""Files beside the tables that a run keeps up to date (flow.yaml, cost.json): derived, replaced as a whole where they differ."""
+"""Files of a run that are replaced every few seconds (heartbeats), and named by no line of its manifest."""
 
 import contextlib
 import json

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.canonical import content_hash
 from schemas.stage import Plan, Shard
+from synth.ledger.ledger import StageRef
+from synth.ledger.written import fault
 from synth.report.build import pieces
 from synth.report.registry import SECTIONS
 from synth.report.written import PAGE, write_page
@@ -45,15 +47,20 @@ class ReportStage:
     def plan(self, run: Run, stage_key: str) -> Plan:
         """One page, unless it stands as this stage wrote it."""
         done = run.ledger.state.done.get((self.name, stage_key))
-        if done is not None and run.ledger.storage.size(PAGE) is not None:
+        if done is not None and self._stands(run):
             return Plan(())
         return Plan((Shard("page", (PAGE,)),), (), len(SECTIONS), "sections")
+
+    def _stands(self, run: Run) -> bool:
+        named = run.ledger.state.written.get(PAGE)
+        return named is not None and fault(run.ledger.storage, PAGE, named.files[PAGE], thorough=False) is None
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Writes the page."""
         await asyncio.sleep(0)
         command = shlex.join(["synth", "report", run.ledger.storage.url])
-        write_page(run.ledger.storage, pieces(run.ledger, command, lambda name: run.progress.step(1)))
+        page = pieces(run.ledger, command, lambda name: run.progress.step(1))
+        write_page(run.ledger, page, StageRef(self.name, stage_key))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Where the page lies, relative to the run, which may be moved."""

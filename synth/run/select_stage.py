@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from msgspec import to_builtins
@@ -13,13 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from schemas.canonical import content_hash
 from schemas.errors import SynthError
 from schemas.stage import Plan, Shard
+from schemas.trajectory import Trajectory
+from schemas.verdict import Verdict
 from synth.exporters.sft_rows import mask_reason
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.views import connect
 from synth.provenance.effect import effectful_by_name
 from synth.run.context import Run
 from synth.run.decided import decided
-from synth.run.recoveries import ENVIRONMENT, recoveries
+from synth.run.recoveries import ENVIRONMENT, Recoveries, recoveries
+from synth.run.redactions import without_findings
 from synth.run.select_rl import rl_tasks
 from synth.run.with_tasks import with_tasks
 from synth.selection.allocation import Standing
@@ -30,6 +34,7 @@ from synth.selection.recovery_view import MASKS
 from synth.selection.rl_tasks import RlRule, Unsolved, band, ranked
 from synth.selection.taken_in import TakenIn
 from synth.selection.weighted_draw import REWARD, draw_rank
+from synth.set_aside import PREFIX, SetAside
 from synth.topology.graph import BASE
 
 MEASURES = ("efficiency", "waste", "recovered", SECOND_EVIDENCE, REWARD)
@@ -137,34 +142,47 @@ class SelectStage:
         measures, standings, came_back = _measures(run.ledger), _standings(run.ledger), recoveries(run.ledger)
         candidates: list[Candidate] = []
         refused: dict[str, tuple[bool, str]] = {}
-        for trajectory, verdicts in decided(run.ledger):
+        aside = SetAside()
+        for trajectory, verdicts in decided(run.ledger, aside):
             await asyncio.sleep(0)
             run.progress.step(1)
-            others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
-            identity, side = trajectory.trajectory_id, came_back.sides.get(trajectory.trajectory_id)
-            if not is_candidate(trajectory, others, tested=self.sft_takes.evidence and side is not None):
-                continue
-            masks = came_back.masks_of(identity)
-            masked = bool(masks) or any(mask_reason(turn, index, trajectory.pivot_turn) for index, turn in enumerate(trajectory.turns))
-            reason = self.sft_takes.refusal(trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked)
-            if reason is not None:
-                refused[identity] = (False, reason)
-            else:
-                found_out = measures.get(identity, {})
-                one = candidate(trajectory, found_out, effectful_by_name, masks)
-                if side is not None:
-                    one = replace(one, recovered=True, world_fault=side == ENVIRONMENT)
-                if self.config.sft.by_reward:
-                    drawn = draw_rank(run.flow.seed, identity, found_out.get(REWARD))
-                    one = replace(one, rank=(drawn, *one.rank))
-                candidates.append(one)
+            identity = trajectory.trajectory_id
+            found = aside.tried(identity, partial(self._competes, run, trajectory, verdicts, measures.get(identity, {}), came_back))
+            if isinstance(found, str):
+                refused[identity] = (False, found)
+            elif found is not None:
+                candidates.append(found)
+        refused |= {identity: (False, PREFIX + aside.reason(identity)) for identity in aside.errors}
+        for line in aside.lines():
+            run.progress.say(f"{self.name}: {line}")
         if self.config.sft.by_reward and candidates and not any(REWARD in found for found in measures.values()):
             raise SynthError(f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and none came before it")
-        found = refused | chosen(candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"})))
+        settled = refused | chosen(candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"})))
         return [
             Decision(identity, self.name, keep, reason, detail=_loss_masks(came_back.masks_of(identity)) if keep else None)
-            for identity, (keep, reason) in sorted(found.items())
+            for identity, (keep, reason) in sorted(settled.items())
         ]
+
+    def _competes(
+        self, run: Run, trajectory: Trajectory, verdicts: Mapping[str, Verdict], measures: Mapping[str, float], came_back: Recoveries
+    ) -> Candidate | str | None:
+        """A candidate; or why no export takes it in; or None for what is no success that filters let pass."""
+        assert self.config.sft is not None
+        others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
+        identity, side = trajectory.trajectory_id, came_back.sides.get(trajectory.trajectory_id)
+        if not is_candidate(trajectory, others, tested=self.sft_takes.evidence and side is not None):
+            return None
+        masks = came_back.masks_of(identity)
+        masked = bool(masks) or any(mask_reason(turn, index, trajectory.pivot_turn) for index, turn in enumerate(trajectory.turns))
+        reason = self.sft_takes.refusal(trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked)
+        if reason is not None:
+            return reason
+        one = candidate(trajectory, measures, effectful_by_name, masks)
+        if side is not None:
+            one = replace(one, recovered=True, world_fault=side == ENVIRONMENT)
+        if self.config.sft.by_reward:
+            one = replace(one, rank=(draw_rank(run.flow.seed, identity, measures.get(REWARD)), *one.rank))
+        return one
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Chosen and not chosen by reason; what the composition was before and after."""
@@ -231,7 +249,7 @@ def _compositions(ledger: Ledger, taken: Mapping[str, bool]) -> tuple[dict[str, 
     """How the loss (characters) lies by trait and by tool, over all that was decided on, and over what was `taken`."""
     standings, came_back = _standings(ledger), recoveries(ledger)
     parts: list[tuple[bool, Mapping[str, Hashable], int]] = []
-    for trajectory, task in with_tasks(ledger, ledger.trajectories(set(taken))):
+    for trajectory, task in with_tasks(ledger, without_findings(ledger, ledger.trajectories(set(taken)), SetAside())):
         easy = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
         identity, masks = trajectory.trajectory_id, came_back.masks_of(trajectory.trajectory_id)
         recovered, keep = identity in came_back.masks or identity in came_back.sides, taken[identity]

@@ -17,6 +17,16 @@ def tokens_of(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
 
+def played(attempts: Sequence[Trajectory]) -> bool:
+    """Whether a slot has a valid attempt; the last one made at it tells."""
+    return attempts[-1].fault is None
+
+
+def ended_in_faults(count: int) -> str:
+    """For instance: 15 attempts ended in faults; an episode may have had several."""
+    return f"{counted_noun(count, 'attempt')} ended in {'a fault' if count == 1 else 'faults'}"
+
+
 class Spread:
     """Mean and standard error of numbers that come one by one (Welford)."""
 
@@ -42,7 +52,7 @@ class Tally:
     """Episodes, successes, faults, turns, tokens and money of the stage under way; turns count when they are taken.
 
     `tokens` and `usd` spread over the slots that are done, each with all attempts made at it; `unpriced` counts who called a model whose
-    price is not known; `replayed_tokens` came out of the journal, and took no time.
+    price is not known; `replayed_tokens` came out of the journal, and took no time; `unplayed` slots were tried, and have no valid attempt.
     """
 
     def __init__(self) -> None:
@@ -51,6 +61,7 @@ class Tally:
         self.turns = 0
         self.user_tokens = 0
         self.replayed_tokens = 0
+        self.unplayed = 0
         self.tokens = Spread()
         self.usd = Spread()
         self.unpriced = 0
@@ -73,6 +84,7 @@ class Tally:
     def add(self, attempts: Sequence[Trajectory]) -> None:
         """Counts all attempts at one slot."""
         slot = Usage()
+        self.unplayed += not played(attempts)
         for trajectory in attempts:
             self.outcomes[trajectory.outcome] += 1
             for used in (trajectory.totals, trajectory.user_totals or Usage()):
@@ -88,14 +100,14 @@ class Tally:
         self.usage = max(self._of_turns, self._of_finished, key=tokens_of)
 
     def line(self, *, live: bool = False) -> str:
-        """For instance: 61 % success, 2 faults, 1.2k turns, 9.2M tokens (40 % cached), $0.02 (turns only while it runs)."""
+        """For instance: 61 % success, 2 attempts ended in faults, 1.2k turns, 9.2M tokens (40 % cached), $0.02 (turns while it runs)."""
         invalid = self.outcomes[Outcome.INVALID]
         valid = sum(self.outcomes.values()) - invalid
         parts = []
         if valid:
             parts.append(f"{100 * self.outcomes[Outcome.SUCCESS] / valid:.0f} % success")
         if invalid:
-            parts.append(counted_noun(invalid, "fault"))
+            parts.append(ended_in_faults(invalid))
         if live and self.turns:
             parts.append(f"{short_count(self.turns)} {'turn' if self.turns == 1 else 'turns'}")
         tokens = tokens_of(self.usage)

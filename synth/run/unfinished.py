@@ -26,9 +26,13 @@ def unfinished(ledger: Ledger) -> list[str]:
 
 def not_begun(ledger: Ledger) -> list[str]:
     """The stages of the flow that were never begun, in its order; those that only write are none of them."""
+    return [stage for stage in _of_flow(ledger) if stage not in ledger.state.stages and kind_of_stage(stage) not in WRITERS]
+
+
+def _of_flow(ledger: Ledger) -> list[str]:
+    """The names of the flow's stages, as they are numbered where one stands in it several times."""
     named = [str(choice["name"]) for choice in (ledger.state.flow or {}).get("stages", ())]
-    numbered = [name if (nth := named[: at + 1].count(name)) == 1 else f"{name}_{nth}" for at, name in enumerate(named)]
-    return [stage for stage in numbered if stage not in ledger.state.stages and kind_of_stage(stage) not in WRITERS]
+    return [name if (nth := named[: at + 1].count(name)) == 1 else f"{name}_{nth}" for at, name in enumerate(named)]
 
 
 def not_finished(stages: Sequence[str], done: str) -> str:
@@ -36,9 +40,11 @@ def not_finished(stages: Sequence[str], done: str) -> str:
     return f"{', '.join(stages)}: not finished; what {'it has' if len(stages) == 1 else 'they have'} committed is {done}"
 
 
-def unfinished_line(ledger: Ledger, done: str) -> str | None:
-    """The same of a whole run, with what it has not begun, or None where it is through."""
-    begun, other = unfinished(ledger), not_begun(ledger)
+def unfinished_line(ledger: Ledger, done: str, *, before: str | None = None) -> str | None:
+    """The same of a whole run, or of what comes `before` a stage, with what it has not begun; None where that is through."""
+    order = _of_flow(ledger)
+    later = set(order[order.index(before) :] if before in order else ())
+    begun, other = ([stage for stage in stages if stage not in later] for stages in (unfinished(ledger), not_begun(ledger)))
     said = [not_finished(begun, done)] if begun else []
     said += [f"{', '.join(other)}: not begun"] if other else []
     return "; ".join(said) or None

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from schemas.printable import SPACING, ascii_json, printable
 from synth.ledger.graph_rows import Edge, Node
 from synth.topology.graph import Count, TaskGraph, as_networkx
 
@@ -30,16 +31,21 @@ def networkx_of(nodes: Sequence[Node], edges: Sequence[Edge], said: Mapping[str,
 
 
 def graphml(nodes: Sequence[Node], edges: Sequence[Edge], said: Mapping[str, str]) -> bytes:
-    """As GraphML, for Gephi, yEd, Cytoscape or `networkx.read_graphml`; characters that XML cannot hold are replaced by U+FFFD."""
+    """As GraphML, for Gephi, yEd, Cytoscape or `networkx.read_graphml`; characters that XML cannot hold stand as escapes."""
     import networkx
 
     out = io.BytesIO()
-    clean = {node: "".join(char if char in "\t\n\r" or char.isprintable() else "\ufffd" for char in text) for node, text in said.items()}
-    networkx.write_graphml_xml(networkx_of(nodes, edges, clean), out, encoding="utf-8")
+    found = networkx_of(nodes, edges, said)
+    attributes = [found.graph, *(about for _, about in found.nodes(data=True)), *(about for *_, about in found.edges(data=True))]
+    for about in attributes:
+        about |= {name: printable(value, SPACING) for name, value in about.items() if isinstance(value, str)}
+    found = networkx.relabel_nodes(found, printable)
+    networkx.write_graphml_xml(found, out, encoding="utf-8")
     return out.getvalue()
 
 
 def as_json(nodes: Sequence[Node], edges: Sequence[Edge], said: Mapping[str, str]) -> bytes:
     """Nodes and edges as the ledger holds them, with what was done at each node."""
     told = [{**msgspec.to_builtins(node), "said": said.get(node.node)} for node in nodes]
-    return msgspec.json.format(msgspec.json.encode({"nodes": told, "edges": msgspec.to_builtins(edges)}), indent=1)
+    whole = msgspec.json.format(msgspec.json.encode({"nodes": told, "edges": msgspec.to_builtins(edges)}), indent=1)
+    return ascii_json(whole).encode()

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
 import msgspec
 
 from schemas.errors import ConfigError
 from schemas.trajectory import ToolCall
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 
 _CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
 _NODES = f"SELECT {', '.join(Node.__struct_fields__)} FROM nodes WHERE task_id = ? AND population = ?"
@@ -52,7 +51,7 @@ def graph_rows(ledger: Ledger, task: str, population: str | None = None) -> Grap
         return msgspec.structs.replace(rows_of(connection, tasks[0], chosen), others=others)
 
 
-def rows_of(connection: "duckdb.DuckDBPyConnection", task: str, population: str) -> GraphRows:
+def rows_of(connection: LedgerConnection, task: str, population: str) -> GraphRows:
     """The rows of one graph, and what one of its trials did at each node."""
     which = [task, population]
     nodes = [_node(row) for row in connection.execute(_NODES, which).fetchall()]

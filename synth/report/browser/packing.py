@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, TextIO
 
-import duckdb
 import msgspec
 
 from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.listing import Listing
 from synth.report.browser.record import About, record
 from synth.report.browser.stand_ins import StandIns
 from synth.report.browser.texts import Texts
+from synth.run.flow_scan import FlowScan
+from synth.set_aside import UNHANDLED, SetAside
 
 TOGETHER = 64
 """Trajectories in a chunk: what is unpacked to show one of them."""
@@ -48,17 +49,23 @@ class Packed(msgspec.Struct):
     unopened: int = 0
     longest: int = LONGEST
     stand_ins: StandIns = msgspec.field(default_factory=StandIns)
+    aside: SetAside = msgspec.field(default_factory=SetAside)
 
 
 def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
     """Writes the chunks, then the list, as script elements that hold data; at most about `room` characters."""
-    packed, listing = Packed(), Listing()
+    packed, listing = Packed(stand_ins=StandIns(FlowScan(ledger))), Listing()
     total = sum(1 for _ in ledger.records())
     with connect(ledger) as connection:
-        for chunk in _chunks(ledger, connection, packed.stand_ins):
+        for chunk in _chunks(ledger, connection, packed):
             left = room * (1 - LISTED) - packed.characters
             share = left * len(chunk) / max(len(chunk), total - packed.trajectories)
-            _write_chunk(chunk, out, share, packed, listing)
+            try:
+                _write_chunk(chunk, out, share, packed, listing)
+            except UNHANDLED:  # of one of them; nothing of the chunk was written
+                kept = [one for one in chunk if packed.aside.tried(one[0].trajectory_id, partial(_chunk_blob, [one], SHORTEST)) is not None]
+                if kept:
+                    _write_chunk(kept, out, share, packed, listing)
         looked = connection.execute(_LOOKED).fetchall() != []
         goals = dict(connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL").fetchall())
     shown = {task: packed.stand_ins.in_text(task, goal) for task, goal in goals.items()}
@@ -67,24 +74,23 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
         "unopened": packed.unopened,
         "looked": looked,
         "findings": packed.stand_ins.findings,
+        "aside": list(packed.aside.lines()),
     }
     _write("list", compressed({**listing.packed(shown), "notes": notes}), out, packed)
     return packed
 
 
-def _chunks(
-    ledger: Ledger, connection: "duckdb.DuckDBPyConnection", stand_ins: StandIns
-) -> Iterator[list[tuple[Trajectory, About, StandIns]]]:
+def _chunks(ledger: Ledger, connection: LedgerConnection, packed: Packed) -> Iterator[list[tuple[Trajectory, About, StandIns]]]:
     """Trajectories beside what the tables say of them, in the order of the ledger."""
     chunk: list[tuple[Trajectory, About, StandIns]] = []
-    size = 0
+    size, stand_ins = 0, packed.stand_ins
     for batch in _batches(ledger.trajectories()):
         identities = [[t.trajectory_id for t in batch]]
         abouts: dict[str, tuple[list[Any], list[Any]]] = {}
         for at, sql in enumerate((_SCORES, _DECISIONS)):
             for identity, *said in connection.execute(sql, identities).fetchall():
                 abouts.setdefault(identity, ([], []))[at].append(tuple(said))
-        for trajectory in stand_ins.taken_out(connection, batch):
+        for trajectory in stand_ins.taken_out(connection, batch, packed.aside):
             chunk.append((trajectory, About(*abouts.get(trajectory.trajectory_id, ((), ()))), stand_ins))
             size += _size(trajectory)
             if len(chunk) == TOGETHER or size >= CHUNK_CHARACTERS:

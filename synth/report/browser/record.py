@@ -43,10 +43,10 @@ def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[
         guidance=texts.number(t.guidance),
         fault=texts.number(t.fault_detail),
         check=_check(t.check_result, texts),
-        sampling=dict(t.sampling) or None,
+        sampling=rounded(dict(t.sampling)) or None,
         seed=t.seed,
         tokens=[t.totals.prompt_tokens, t.totals.completion_tokens, t.totals.calls],
-        cost=t.totals.cost_usd,
+        cost=_finite(t.totals.cost_usd),
         unpriced=t.totals.unpriced,
         created=t.created_at,
         scores=[[metric, turn, number(value), detail(more)] for metric, turn, value, more in about.scores],
@@ -57,6 +57,10 @@ def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[
 def number(value: float | None) -> float | None:
     """Four significant digits; None where it is undefined."""
     return None if value is None or not isfinite(value) else float(f"{value:.{DIGITS}g}")
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None
 
 
 def rounded(value: Any) -> Any:
@@ -77,7 +81,7 @@ def _turn(turn: Turn, texts: Texts) -> Row:
         by=None if turn.sampled_by == "policy" else turn.sampled_by,
         mask=turn.mask,
         injected=turn.injected,
-        reward=turn.reward,
+        reward=_finite(turn.reward),
         thought=texts.number(turn.thought),
         said=texts.number(turn.content),
         calls=[[texts.number(call.name), texts.number(call.arguments), call.parse_error] for call in turn.tool_calls],

@@ -1,58 +1,80 @@
 """What the run's filters found to be secret or personal, kept out of every text of the page: transcripts, goals, tooltips, details."""
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-
-import duckdb
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 
 from schemas.trajectory import Trajectory
-from synth.scan.places import texts
-from synth.scan.redaction import Finding, findings_of, redacted
+from synth.ledger.views import LedgerConnection
+from synth.run.flow_scan import SECRETS, FlowScan
+from synth.run.redactions import Found, found_in_decisions
+from synth.scan.quoted_values import QuotedValues
+from synth.scan.redaction import Finding, redacted, values_of
+from synth.set_aside import SetAside
 
-_FOUND = """
-SELECT trajectory_id, detail FROM decisions
-WHERE json_type(detail, '$.findings[0].place') IS NOT NULL AND trajectory_id IN (SELECT unnest(?))
-"""
-"""Decisions that say where something stands, also those that drop the row for it: dropped rows are on the page too."""
+_GOALS = "SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL AND task_id IN (SELECT unnest(?))"
+_SEEN = f"SELECT DISTINCT trajectory_id FROM decisions WHERE filter = '{SECRETS}' AND trajectory_id IN (SELECT unnest(?))"
+
+_SHOWN = re.compile(r"(?<=>)[^<>]+(?=<)")
+"""Words between tags: numbers of drawings stand in attributes."""
 
 
 class StandIns:
-    """Learns values from trajectories as they pass; afterwards takes them out of other texts about the same task."""
+    """Learns values from trajectories as they pass; afterwards takes them out of other texts about the same task.
 
-    def __init__(self) -> None:
+    `flow`: the flow's filter `secrets`, by whose settings is looked for what no decision speaks of: attempts that ended in a fault,
+    goals of tasks that nobody tried, details.
+    """
+
+    def __init__(self, flow: FlowScan | None = None) -> None:
         self._values: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        self._pattern = lru_cache(maxsize=64)(self._compiled)
+        self._scan, self._finder = (None, None) if flow is None else (flow.scan, flow.finder)
+        self._quoted = lru_cache(maxsize=64)(self._known_of)
         self.findings = 0
 
-    def taken_out(self, connection: "duckdb.DuckDBPyConnection", chunk: Sequence[Trajectory]) -> Iterator[Trajectory]:
-        """Each trajectory without what was found in it."""
-        found: defaultdict[str, list[Finding]] = defaultdict(list)
-        for identity, detail in connection.execute(_FOUND, [[t.trajectory_id for t in chunk]]).fetchall():
-            found[identity].extend(findings_of(json.loads(detail)))
+    def taken_out(self, connection: LedgerConnection, chunk: Sequence[Trajectory], aside: SetAside) -> Iterator[Trajectory]:
+        """Each trajectory without what was found in it; one of which that cannot be done is noted and left out."""
+        identities = [t.trajectory_id for t in chunk]
+        found = found_in_decisions(connection, identities)
+        goals = dict(connection.execute(_GOALS, [list({t.task_id for t in chunk})]).fetchall())
+        seen = {one for (one,) in connection.execute(_SEEN, [identities]).fetchall()} if self._scan is not None else set(identities)
         for trajectory in chunk:
-            findings = found.get(trajectory.trajectory_id, [])
-            self._learn(trajectory, findings)
-            yield redacted(trajectory, findings)
+            goal = goals.get(trajectory.task_id) or ""
+            clean = aside.tried(trajectory.trajectory_id, partial(self._clean, trajectory, goal, found, seen))
+            if clean is None:
+                self._values[trajectory.task_id] |= {goal.casefold(): "[REDACTED]"} if goal else {}
+                self._quoted.cache_clear()
+            else:
+                yield clean
 
-    def _learn(self, trajectory: Trajectory, findings: Sequence[Finding]) -> None:
+    def _clean(self, trajectory: Trajectory, goal: str, found: Found, seen: set[str]) -> Trajectory:
+        findings = list(found.of(trajectory.trajectory_id))
+        if self._scan is not None and trajectory.trajectory_id not in seen:
+            findings += self._scan.findings(trajectory, goal)
         if not findings:
-            return
-        self.findings += len(findings)
-        places = {finding.place for finding in findings}
-        standing = {place: text for place, text in texts(trajectory) if place in places}
+            return trajectory
+        clean = redacted(trajectory, findings)
+        self._learn(trajectory, goal, findings)
+        return clean
+
+    def _learn(self, trajectory: Trajectory, goal: str, findings: Sequence[Finding]) -> None:
         values = self._values[trajectory.task_id]
-        for finding in findings:
-            values.setdefault(standing[finding.place][finding.start : finding.end].casefold(), f"[REDACTED:{finding.kind}]")
-        self._pattern.cache_clear()
+        taken_out: set[Finding] = set()
+        for value, finding in values_of(trajectory, goal, findings):
+            values.setdefault(value.casefold(), f"[REDACTED:{finding.kind}]")
+            taken_out.add(finding)
+        self.findings += len(taken_out)
+        self._quoted.cache_clear()
 
     def in_text(self, task_id: str, text: str) -> str:
         """A text that says something about a task, without the values that were found in any of its trajectories."""
-        values = self._values.get(task_id)
-        return self._pattern(task_id).sub(lambda match: values.get(match[0].casefold(), "[REDACTED]"), text) if values else text
+        return self._quoted(task_id).out_of(text)
 
-    def _compiled(self, task_id: str) -> "re.Pattern[str]":
-        longest_first = sorted(self._values[task_id], key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
+    def in_html(self, html: str) -> str:
+        """A section without what the flow's filter finds in the words that it shows, such as names of models."""
+        return html if self._finder is None else _SHOWN.sub(lambda match: self.in_text("", match[0]), html)
+
+    def _known_of(self, task_id: str) -> QuotedValues:
+        known: Mapping[str, str] = self._values.get(task_id, {})
+        return QuotedValues(known, self._finder)

@@ -103,6 +103,7 @@ function notes() {
   const lines = [];
   if (run.notes.shortened) lines.push(`${counted(run.notes.shortened, 'long text')} shortened to keep the page small`);
   if (run.notes.unopened) lines.push(`${trajectories(run.notes.unopened)} listed without texts, for which the page has no room`);
+  for (const line of run.notes.aside || []) lines.push(`left out of the page: ${line.replace(/\.$/, '')}`);
   lines.push(run.notes.looked ? `${counted(run.notes.findings, 'secret or personal value')} stand as [REDACTED]`
     : 'no filter has looked for secrets: texts stand as recorded');
   at('notes').textContent = lines.join('; ') + '.';
