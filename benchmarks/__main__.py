@@ -33,7 +33,7 @@ BENCHMARKS = (
     "report_size",
 )
 """A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
-ON_REAL_DATA = ("curation_pass",)
+ON_REAL_DATA = ("curation_pass", "control_tokens")
 """Those that read real trajectories, and are skipped where these are absent."""
 ALL = (*BENCHMARKS, *ON_REAL_DATA)
 

@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import pytest
+from benchmarks import house
+from benchmarks.house import sources
 
 ROOT = Path(__file__).resolve().parents[1]
 FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "base", "manager", "processor", "handler"}
@@ -24,17 +26,18 @@ MAY_IMPORT = {
 }
 
 
-def sources() -> list[Path]:
-    return [path for layer in MAY_IMPORT if "." not in layer for path in sorted((ROOT / layer).rglob("*.py"))]
-
-
 def layer_of(module: str) -> str:
     return "synth.cli" if module == "synth.cli" or module.startswith("synth.cli.") else module.split(".")[0]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
     """(module, whether the import runs when the file is imported)."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     top = set(ast.iter_child_nodes(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -44,23 +47,44 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
             yield node.module or "", node in top
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_only_go_down_the_list(path: Path) -> None:
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    allowed = MAY_IMPORT[layer_of(module)]
-    ours = {name for name, _ in imports(path) if layer_of(name) in MAY_IMPORT}
-    assert not {name for name in ours if layer_of(name) not in allowed}
+def upward(root: Path, paths: list[Path]) -> dict[str, set[str]]:
+    """Imports of ours that a file may not have, by file."""
+    found = {}
+    for path in paths:
+        module = ".".join(path.relative_to(root).with_suffix("").parts)
+        ours = {name for name, _ in imports(path) if layer_of(name) in MAY_IMPORT}
+        found[module] = {name for name in ours if layer_of(name) not in MAY_IMPORT[layer_of(module)]}
+    return {module: names for module, names in found.items() if names}
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_heavy_packages_are_imported_where_they_are_used(path: Path) -> None:
-    assert not {name for name, at_import in imports(path) if at_import and name.split(".")[0] in HEAVY}
+def heavy(paths: list[Path]) -> dict[str, set[str]]:
+    """Heavy packages that are imported as a file is, by file."""
+    found = {str(path): {name for name, at_import in imports(path) if at_import and name.split(".")[0] in HEAVY} for path in paths}
+    return {path: names for path, names in found.items() if names}
 
 
-def test_a_planted_upward_import_is_caught(tmp_path: Path) -> None:
-    planted = tmp_path / "planted.py"
-    planted.write_text("from flows.resolve import resolve\n")
-    assert [layer_of(name) in MAY_IMPORT["synth"] for name, _ in imports(planted)] == [False]
+def test_imports_only_go_down_the_list() -> None:
+    assert upward(ROOT, sources()) == {}
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    assert heavy(sources()) == {}
+
+
+def test_planted_faults_are_caught(tmp_path: Path) -> None:
+    room = tmp_path / "synth" / "scan"
+    room.mkdir(parents=True)
+    (room / "planted.py").write_text("import torch\nfrom flows.resolve import resolve\nfrom synth.report.html import page\n")
+    other = tmp_path / "synth" / "report"
+    other.mkdir()
+    (other / "html.py").write_text("def page() -> None:\n    from synth.scan import planted  # comment\n")
+    assert upward(tmp_path, [room / "planted.py"]) == {"synth.scan.planted": {"flows.resolve"}}
+    assert list(heavy([room / "planted.py"]).values()) == [{"torch"}]
+    found = house.measured(tmp_path)
+    assert found["circles"] == [["synth.report", "synth.scan"]]
+    assert (found["files"], found["tokens"]) == (2, 2 + 6 + 8 + 7 + 6)
+    assert house.grown(found, found | {"circles": []}) == ["a circle: synth.report, synth.scan"]
+    assert house.grown(found, found | {"tokens": 28}) == ["tokens: 29, recorded 28"]
 
 
 def test_no_file_is_longer_than_300_lines() -> None:
@@ -88,3 +112,51 @@ def test_help_needs_no_heavy_import() -> None:
         sorted(HEAVY | {"pyarrow", "duckdb", "openai", "pydantic"}),
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+ESCAPING = "schemas/printable.py"
+TO_PEOPLE = (
+    "ensure_ascii=False",
+    "rich.markup",
+    "html.escape",
+    "from html import",
+    "markupsafe",
+    'replace("|"',
+    'replace("<"',
+    "isprintable()",
+)
+"""What a module does that makes text fit to be shown by its own means."""
+TO_FILES_AND_MODELS = {
+    "schemas/messages.py", "synth/exporters/exact_json.py", "synth/exporters/proof/masks.py", "synth/trajectory_log.py",
+    "synth/leakage/scan.py",
+    "synth/keys/looks.py", "synth/models/settings.py", "synth/models/transformers_chat.py", "synth/models/tool_call_recovery.py",
+    "synth/models/xml_tool_calls.py", "synth/models/reply.py", "synth/provenance/forms.py", "synth/scan/unescaped.py",
+    "synth/scan/credentials.py",
+    "filters/rank_surprisal/decisions.py", "synth/cli/publish.py",
+}  # fmt: skip
+"""JSON for files and prompts, and questions about keys and addresses: no person is shown any of it."""
+
+
+def test_text_for_people_is_escaped_in_one_module_only() -> None:
+    found = {}
+    for path in sources():
+        name = str(path.relative_to(ROOT))
+        if name == ESCAPING or name in TO_FILES_AND_MODELS or name.startswith(("synth/importers/", "synthesizers/", "envs/mcp/")):
+            continue
+        text = path.read_text(encoding="utf-8")
+        found[name] = [sign for sign in TO_PEOPLE if sign in text] + re.findall(r"def _?(?:escape|cell|printable)\(", text)
+    assert {name: signs for name, signs in found.items() if signs} == {"synth/report/html.py": ["def _cell("]}
+
+
+def test_nothing_prints_markup_of_rich_or_yaml_of_its_own() -> None:
+    loose = re.compile(r"yaml\.safe_load\(|yaml\.load\(|markup=True|from_markup\(")
+    assert [str(path.relative_to(ROOT)) for path in sources() if loose.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_what_is_printed_by_rich_is_no_markup() -> None:
+    """Every `console.print` of a text says `markup=False`; what else is printed is a table of `Text`s."""
+    for path in sources():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("console.print"):
+                tabled = isinstance(node.args[0], ast.Name) or "table" in ast.unparse(node.args[0])
+                assert tabled or any(word.arg == "markup" for word in node.keywords), f"{path}:{node.lineno}"

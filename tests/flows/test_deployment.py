@@ -107,6 +107,7 @@ def test_a_killed_worker_and_a_restarted_server_cost_nothing_that_was_committed(
     assert after == undisturbed
 
 
+@pytest.mark.nightly
 def test_reap_closes_a_killed_run_at_once_and_any_process_may_finish_it(
     site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
@@ -122,6 +123,7 @@ def test_reap_closes_a_killed_run_at_once_and_any_process_may_finish_it(
     assert contents(str(url)) == undisturbed
 
 
+@pytest.mark.nightly
 def test_an_outage_of_the_server_does_not_stop_the_work_which_is_told_later(
     site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
@@ -181,6 +183,7 @@ def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(sit
     assert "env.turns" in told[0]
 
 
+@pytest.mark.nightly
 def test_a_part_whose_process_is_killed_is_started_again_by_the_run_that_waits(
     site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_part_whose_process_is_killed_is_started_again_by_the_run_that_waits(
     assert contents(str(url)) == undisturbed
 
 
+@pytest.mark.nightly
 def test_a_part_that_no_worker_takes_is_taken_back(site: PrefectSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
@@ -222,6 +226,7 @@ def test_a_part_that_no_worker_takes_is_taken_back(site: PrefectSite, tmp_path: 
 SLOWER: dict[str, Any] = {"name": "echo", "tasks": 6, "turns": 5, "step_ms": 500}
 
 
+@pytest.mark.nightly
 def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_waits_for_them(site: PrefectSite, tmp_path: Path) -> None:
     one_by_one: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 1}}, *STAGES[1:]]
     options = ("--partitions", "2")
@@ -244,6 +249,7 @@ def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_wait
     assert contents(str(url)) == contents(str(tmp_path / "undisturbed"))
 
 
+@pytest.mark.nightly
 def test_a_server_that_stays_away_for_good_costs_only_its_own_records(
     site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:

@@ -87,6 +87,7 @@ def postgresql(tmp_path: Path) -> Iterator[str]:
         shutil.rmtree(folder)
 
 
+@pytest.mark.nightly
 def test_a_schedule_fires_on_a_server_with_postgresql(postgresql: str, tmp_path: Path) -> None:
     site = PrefectSite(tmp_path, database=postgresql)
     try:

@@ -10,7 +10,7 @@ import pytest
 
 from flows.deployment_parts import InParts, Part, share_of_budget, work_begun_part
 from flows.resolve import resolve
-from flows.synthesize import synthesize, worked
+from flows.synthesize import bindings_of_flow, synthesize, worked
 from schemas.errors import ConfigError
 from schemas.stage import Shard, Stage
 from synth.ledger import Ledger
@@ -43,7 +43,7 @@ async def by_another_process(url: str, part: Part) -> None:
     async def work(run: Run) -> dict[str, Any]:
         return {part.stage: await work_begun_part(run, stages, part, here(run))}
 
-    await worked(Ledger(url), FLOW, roles, PlainProgress(StringIO()), work)
+    await worked(Ledger(url), FLOW, roles, PlainProgress(StringIO()), bindings_of_flow(FLOW, url), work)
 
 
 def spread(url: str, count: int, lost: set[int]) -> Any:

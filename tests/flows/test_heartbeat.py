@@ -7,12 +7,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from flows import heartbeat
 from flows.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
+from schemas.errors import SynthError
+from synth.cli.status import status
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
-from tests.flow_files import echo_flow, run_flow
+from tests.flow_files import echo_flow, model_flow, run_flow
 
 QUICK = {"stages": [{"rollout": {"trials": 1}}]}
 
@@ -38,6 +41,16 @@ def test_a_run_leaves_what_it_was_at_and_how_it_ended(tmp_path: Path) -> None:
     assert (beat.state, beat.flow, beat.stage, beat.done, beat.total, beat.faults) == ("completed", "echo", "rollout", 4, 4, 0)
     assert beat.url == str(tmp_path / "run")
     assert list(heartbeat.remembered()) == [beat.url]
+
+
+def test_a_run_whose_model_cannot_be_reached_has_no_episode_done(tmp_path: Path) -> None:
+    with pytest.raises(SynthError):
+        run_flow(model_flow("http://127.0.0.1:9/v1", **QUICK), str(tmp_path / "run"))
+    (beat,) = heartbeats(Storage(str(tmp_path / "run")))
+    assert (beat.state, beat.done, beat.total) == ("failed", 0, 4)
+    assert beat.faults > 4
+    (line,) = CliRunner().invoke(status, catch_exceptions=False).stdout.splitlines()
+    assert f"rollout: 0 of 4 episodes; 1 stage done, {beat.faults} attempts ended in faults" in line
 
 
 def test_a_run_that_a_ceiling_stops_says_so(tmp_path: Path) -> None:

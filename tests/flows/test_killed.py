@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from flows.heartbeat import heartbeats
 from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.journal import Reply, recorded
+from synth.ledger.storage import Storage
 from synth.rollout.episode import canonical_content
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
@@ -86,7 +88,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", range(20))
+@pytest.mark.parametrize("point", [n if n < 5 else pytest.param(n, marks=pytest.mark.nightly) for n in range(20)])
 def test_sigkill_anywhere_then_a_rerun_gives_the_run_that_was_not_disturbed(
     point: int, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,16 +199,20 @@ def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted_by_the_user_or_terminated_it_says_how_to_go_on(tmp_path: Path, number: int, code: int) -> None:
+def test_interrupted_by_the_user_or_terminated_it_counts_what_is_committed_and_says_how_to_go_on(
+    tmp_path: Path, number: int, code: int
+) -> None:
     state, url = tmp_path / "state", str(tmp_path / "run")
     with ChatServer(echo_expert, latency_s=0.05) as server:
         process = start(write(kill_flow(server.url), tmp_path / "flow.yaml"), url, SYNTH_STATE_DIR=str(state))
-        while journal_lines(state) < 5:
+        while journal_lines(state) < 250:
             time.sleep(0.005)
         os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=20)
     assert process.returncode == code
+    committed, (beat,) = len(contents(url)), heartbeats(Storage(url))
+    assert (beat.state, beat.done) == ("interrupted", committed)
     assert output.splitlines()[-1] == (
-        "synth: interrupted; what was done and every reply that came in are kept: the same command goes on where this one stopped"
+        "synth: interrupted; what was committed and every reply that came in are kept: the same command goes on where this one stopped"
     )
     assert "Traceback" not in output

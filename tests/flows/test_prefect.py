@@ -84,7 +84,7 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
 ) -> None:
     url = str(tmp_path / "run")
     done = subprocess.run(
-        [*SYNTH, "run", str(flow_file(tmp_path)), "--run-dir", url],
+        [*SYNTH, "run", str(flow_file(tmp_path)), "--run-dir", os.path.relpath(url, ROOT)],
         env=home | {"PREFECT_API_URL": server},
         cwd=ROOT,
         capture_output=True,
@@ -98,6 +98,9 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
     assert "Traceback" not in done.stderr
     (flow_run,) = ask(server, "flow_runs")
     assert flow_run["state"]["type"] == "COMPLETED"
+    place = Path(flow_run["parameters"]["run_dir"])  # by which it is closed, should it be killed
+    assert place.is_absolute()
+    assert place.resolve() == Path(url).resolve()
     assert {artifact["key"] for artifact in ask(server, "artifacts")} == {"funnel", "links"}
     deadline = time.monotonic() + 30
     while len(ask(server, "task_runs")) < 4 and time.monotonic() < deadline:  # records lag behind the run

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from flows.parts import look_also_in, make_tasks, part, world
+from flows.bindings import Bindings, Said
+from flows.parts import look_also_in, part, world
 from flows.resolve import resolve
 from schemas.errors import ConfigError, FlowError
 from tests.flow_files import echo_flow
@@ -28,6 +29,11 @@ def refusal(**changes: Any) -> str:
         resolve(echo_flow(**changes))
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def said(name: str) -> Bindings:
+    """What a flow of the user's own binds that names this world."""
+    return Bindings({name: Said(name)})
 
 
 @pytest.mark.parametrize(
@@ -143,19 +149,19 @@ WORLD = World(SPEC, open_echo, make_tasks, EchoConfig)
 def test_tasks_that_no_run_can_use_are_told(mine: Path, name: str, body: str, line: str) -> None:
     (mine / f"{name}.py").write_text(TASKS.format(body=body))
     with pytest.raises(ConfigError, match=line):
-        make_tasks(f"{name}:WORLD", {}, 1, 1)
+        said(f"{name}:WORLD").make_tasks(f"{name}:WORLD", {}, 1, 1)
 
 
 def test_a_world_that_makes_tasks_without_end_is_asked_for_as_many_as_are_wanted(mine: Path) -> None:
     body = "return (Task.identified(env='tasks_endless:WORLD', goal=str(i)) for i in iter(int, 1))"
     (mine / "tasks_endless.py").write_text(TASKS.format(body=body))
-    assert len(make_tasks("tasks_endless:WORLD", {}, 1, 3)) == 3
+    assert len(said("tasks_endless:WORLD").make_tasks("tasks_endless:WORLD", {}, 1, 3)) == 3
 
 
 @pytest.mark.parametrize("seed", [2**63 - 1, -(2**63)])
 @pytest.mark.parametrize("name", ["echo", "storefront"])
 def test_our_worlds_take_the_first_and_the_last_seed(name: str, seed: int) -> None:
-    assert len(make_tasks(name, {}, seed, 2)) == 2
+    assert len(said(name).make_tasks(name, {}, seed, 2)) == 2
 
 
 @pytest.mark.parametrize("stage", ["reflect_retry", "failure_injection", "critical_step"])

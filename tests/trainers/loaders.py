@@ -15,7 +15,7 @@ def run_loader(script: str, *arguments: str, scratch: Path) -> Any:
     """What a script of this folder prints last, as JSON. Skips where there is no such environment."""
     python = os.environ.get("SYNTH_LOADERS_PYTHON")
     if python is None:
-        pytest.skip("needs LLaMA-Factory and verl in an environment of their own: `make test-train`, or SYNTH_LOADERS_PYTHON")
+        pytest.skip("needs LLaMA-Factory and verl in an environment of their own: `make test-loaders`, or SYNTH_LOADERS_PYTHON")
     own = {name: str(scratch / name) for name in ("HF_DATASETS_CACHE", "SYNTH_STATE_DIR", "TMPDIR")}
     (scratch / "TMPDIR").mkdir(parents=True, exist_ok=True)
     given = {

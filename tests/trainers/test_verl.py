@@ -147,33 +147,40 @@ def of_both_outcomes() -> list[tuple[Task, Trajectory]]:
     return found[Outcome.SUCCESS] + found[Outcome.FAILURE]
 
 
-def test_episodes_in_verls_agent_loop_are_rewarded_as_the_ledger_says_and_a_fault_carries_no_loss(student: Path, tmp_path: Path) -> None:
+def test_episodes_in_verls_agent_loop_are_rewarded_as_the_ledger_says_and_a_fault_is_no_reward(student: Path, tmp_path: Path) -> None:
     played = of_both_outcomes()
     (plain,) = make_tasks("echo", {"turns": 1}, 5, 1)
     (broken,) = make_tasks("echo", {"turns": 1, "fail_at_turn": 0}, 5, 1)
     breaks = msgspec.structs.replace(recorded(ECHO, {}, plain), task_id=broken.task_id, trajectory_id="breaks", slot_id="breaks")
-    played = [(task, msgspec.structs.replace(one, slot_id=one.trajectory_id)) for task, one in [*played, (broken, breaks)]]
+    (cut,) = make_tasks("echo", {"turns": 2}, 11, 1)
+    aborts = msgspec.structs.replace(recorded(ECHO, {"turns": 2}, cut), trajectory_id="aborts", slot_id="aborts")
+    played = [(task, msgspec.structs.replace(one, slot_id=one.trajectory_id)) for task, one in [*played, (cut, aborts), (broken, breaks)]]
     ledger = planted(tmp_path, [one for _, one in played], [], tasks=[task for task, _ in played])
     export("rl", ledger, DatasetFolder(tmp_path / "rl"), RowSettings(form="verl"))
     script = [{"task_id": task.task_id, "goal": one.opening[0].content, "turns": turns_of(one)} for task, one in played]
+    script[-2]["turns"] = ["(aborts) half a wo"]
     (tmp_path / "script.json").write_text(json.dumps(script))
 
     arguments = [str(student), str(tmp_path / "script.json"), *printed("rl", tmp_path / "rl")]
     made = {one["task_id"]: one for one in run_loader("verl_episodes.py", *arguments, scratch=tmp_path)}
 
-    assert len(made) == len(played) == 13
-    assert len({one["index"] for one in made.values()}) == 13, "verl counts rollouts of a prompt by it"
+    assert len(made) == len(played) == 14
+    assert len({one["index"] for one in made.values()}) == 14, "verl counts rollouts of a prompt by it"
     assert any(len(turn.tool_calls) > 1 for _, one in played for turn in one.turns)
     rows = {row["extra_info"]["task_id"]: row for row in rows_of(tmp_path / "rl")}
     served = served_template(str(student))
-    for task, one in played[:-1]:
+    for task, one in played[:-2]:
         found, row = made[task.task_id], rows[task.task_id]
+        assert "reward" in found, found
         assert (found["reward"], found["outcome"]) == (float(one.outcome is Outcome.SUCCESS), one.outcome.value)
         assert found["trained"] == "".join(turns_of(one))
         schemas = json.loads(row["extra_info"]["tool_schemas"])
         assert found["asked"][0] == served.text(row["prompt"], schemas, generation_prompt=True)
         answers = [o.content for turn in one.turns[:-1] for o in turn.observations if o.source == "tool"]
         assert all(answer in found["asked"][-1] for answer in answers)
-    fault = made[broken.task_id]
-    assert "planned: echo fails at turn 0" in fault["fault"]
-    assert (fault["outcome"], fault["reward"], fault["trained"]) == ("invalid", 0.0, "")
+    fault, unfinished = made[broken.task_id], made[cut.task_id]
+    assert not [one for one in (fault, unfinished) if "reward" in one]
+    assert "model: verl's server ended a turn by 'aborted'; gave up after 3 episodes" in unfinished["raised"]
+    assert "planned: echo fails at turn 0" in fault["raised"]
+    assert "gave up after 3 episodes, and this rollout has no reward" in fault["raised"]
+    assert fault["begun"] == 3

@@ -17,6 +17,11 @@ from verl.protocol import DataProto
 from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 from verl.workers.rollout.replica import TokenOutput
 
+from synth.boundary import FaultError
+
+ABORTS = "(aborts)"
+"""What a turn begins with that the server leaves unfinished."""
+
 
 class ScriptedServer:
     """In the place of verl's client of vLLM: knows a task by its goal, which stands in the prompt."""
@@ -30,12 +35,15 @@ class ScriptedServer:
         """The next turn of the request's task."""
         text = self.tokenizer.decode(prompt_ids)
         if request_id not in self._left:
+            self.begun = getattr(self, "begun", 0) + 1
             found = max((one for one in self._script if one["goal"] in text), key=lambda one: len(one["goal"]))
             self._left[request_id] = list(found["turns"])
             self.asked[found["task_id"]] = []
             self._of = {**getattr(self, "_of", {}), request_id: found["task_id"]}
         self.asked[self._of[request_id]].append(text)
         written = self._left[request_id].pop(0)
+        if written.startswith(ABORTS):
+            return TokenOutput(token_ids=self.tokenizer(written, add_special_tokens=False)["input_ids"], stop_reason="aborted")
         return TokenOutput(token_ids=self.tokenizer(written, add_special_tokens=False)["input_ids"])
 
 
@@ -48,20 +56,22 @@ async def played(model: str, script: list[dict[str, Any]], overrides: list[str])
     worker = AgentLoopWorker(config, server)
     server.tokenizer = worker.tokenizer
     rows = RLHFDataset(list(config.data.train_files), worker.tokenizer, config.data)
-    batch = DataProto.from_single_dict(collate_fn([rows[at] for at in range(len(rows))]))
-    batch.meta_info["validate"] = False
-    made = await worker.generate_sequences(batch)
-    found = []
-    for at in range(len(rows)):
-        mask, ids = made.batch["response_mask"][at].bool(), made.batch["responses"][at]
-        task = rows[at]["extra_info"]["task_id"]
+    found: list[dict[str, Any]] = []
+    for row in (rows[at] for at in range(len(rows))):
+        batch, task, server.begun = DataProto.from_single_dict(collate_fn([row])), row["extra_info"]["task_id"], 0
+        batch.meta_info["validate"] = False
+        try:
+            made = await worker.generate_sequences(batch)
+        except FaultError as fault:
+            found.append({"task_id": task, "index": row["index"], "raised": str(fault), "begun": server.begun})
+            continue
+        mask, ids = made.batch["response_mask"][0].bool(), made.batch["responses"][0]
         found.append(
             {
                 "task_id": task,
-                "index": rows[at]["index"],
-                "reward": made.batch["rm_scores"][at].sum().item(),
-                "outcome": made.non_tensor_batch["outcome"][at],
-                "fault": made.non_tensor_batch["fault"][at],
+                "index": row["index"],
+                "reward": made.batch["rm_scores"][0].sum().item(),
+                "outcome": made.non_tensor_batch["outcome"][0],
                 "trained": worker.tokenizer.decode(ids[mask]),
                 "asked": server.asked.get(task, []),
             }

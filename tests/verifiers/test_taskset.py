@@ -45,7 +45,7 @@ def breaking() -> tuple[Task, Trajectory]:
 def test_rewards_are_the_outcomes_tools_are_the_schemas_and_a_fault_is_no_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = os.environ.get("SYNTH_VERIFIERS_PYTHON")
     if python is None:
-        pytest.skip("needs verifiers in an environment of its own: `make test-train`, or SYNTH_VERIFIERS_PYTHON")
+        pytest.skip("needs verifiers in an environment of its own: `make test-verifiers`, or SYNTH_VERIFIERS_PYTHON")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     outcomes, (broken, trial) = of_each_outcome(), breaking()
     (idle,) = make_tasks("echo", {"turns": 2}, 6, 1)

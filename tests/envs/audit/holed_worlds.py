@@ -185,6 +185,13 @@ class SaysOnlyError(EchoEnv):
         return Response(shown, response.state_key, response.reward, response.done)
 
 
+class ForgetsCallIds(EchoEnv):
+    async def step(self, turn):
+        response = await super().step(turn)
+        nameless = tuple(msgspec.structs.replace(o, call_id=None) for o in response.observations)
+        return msgspec.structs.replace(response, observations=nameless)
+
+
 def opened(env, config):
     return env(EchoConfig.model_validate(dict(config)))
 
@@ -199,6 +206,7 @@ def no_tasks(config, seed, count):
 
 NO_RECHECK = msgspec.structs.replace(SPEC, capabilities=SPEC.capabilities - {"recheck"})
 HOLES = {
+    "nameless_answers": ("protocol", "answers_keep_to_the_protocol", world(ForgetsCallIds)),
     "serial_number": ("determinism", "determinism", world(SaysItsSerialNumber)),
     "shared_turns": ("determinism", "instances_are_apart", world(SharesItsTurnsWithOthers)),
     "bad_snapshot": ("snapshots", "snapshot_equals_replay", world(ForgetsTheLastWord)),

@@ -59,7 +59,7 @@ def test_a_sound_world_passes_every_question():
     report = report_on(WORLD, say=said.append)
     assert report.failed == ()
     assert [answer.name for answer in said] == [question.name for question in QUESTIONS]
-    assert report.verdict == "Sound: 12 of 12 questions passed, none failed."
+    assert report.verdict == "Sound: 13 of 13 questions passed, none failed."
     assert part(report, "fresh_process").passed is True
 
 

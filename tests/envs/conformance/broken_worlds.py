@@ -7,7 +7,7 @@ import msgspec
 from envs.echo import EchoEnv
 from schemas.check import CheckResult
 from schemas.environment import Response
-from schemas.trajectory import Observation
+from schemas.trajectory import Observation, Source
 
 SERIAL = itertools.count()
 
@@ -203,7 +203,7 @@ class PassesWhoeverDenies(EchoEnv):
     async def step(self, turn):
         self.denied = self.denied or any(call.name == "deny" for call in turn.tool_calls)
         answers = tuple(Observation("Denied.", call_id=call.call_id, name="deny") for call in turn.tool_calls)
-        return Response(answers or (Observation("?"),))
+        return Response(answers or (Observation("?", Source.ENVIRONMENT),))
 
     async def check(self):
         return CheckResult(self.denied)

@@ -78,6 +78,7 @@ def finding(name: str, of: World, config=None, *, call_limit_s=1.0, check_limit_
 
 
 PLANTED = [
+    ("answers_keep_to_the_protocol", AnswersTheFirstCallOnly, "unanswered"),
     ("determinism", NumbersItsInstances, "observations"),
     ("determinism", KeysByInstance, "state key"),
     ("reset_starts_anew", KeepsWhatWasSaid, "after another"),

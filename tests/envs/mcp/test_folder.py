@@ -13,7 +13,7 @@ from envs.echo_check import state_verdicts
 from envs.mcp.folder import facts_of, packed, start_digest, unpacked
 from envs.mcp.goals import write_goal
 from envs.mcp.proposing import proposed
-from envs.mcp.settings import McpSettings
+from envs.mcp.settings import McpConfig, McpSettings
 from envs.mcp.walk import emptied
 from envs.mcp.world import make_tasks
 from schemas.check import Check, Facts, RowPredicate
@@ -21,7 +21,7 @@ from schemas.environment import Opening
 from schemas.errors import ConfigError
 from schemas.reverse import Draft, NoGoal, Window
 
-IGNORE = McpSettings(command=("x",)).ignore
+IGNORE = McpConfig().ignore
 TOOL = {
     "type": "function",
     "function": {
@@ -32,7 +32,7 @@ TOOL = {
 
 
 def window(start: Facts, end: Facts) -> Window:
-    return Window("mcp", {"command": ["x"]}, 0, Opening(None, (), ()), (), (), start, end)
+    return Window("mcp", {}, 0, Opening(None, (), ()), (), (), start, end)
 
 
 def test_files_folders_and_records_are_facts_whose_paths_have_three_parts(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_own_tasks_come_from_a_file_and_are_pinned_to_the_start_folder(tmp_path:
     (tmp_path / "start" / "a").write_text("x")
     tasks = tmp_path / "tasks.yaml"
     tasks.write_text('- goal: Make b.\n  check: {required: [{table: file, where: {id: b, content: "y"}}]}\n')
-    config = {"command": ["x"], "folder": str(tmp_path / "start"), "task_file": str(tasks)}
-    (task,) = make_tasks(config, 1, 10)
+    own = McpSettings(command=("x",), folder=str(tmp_path / "start"), task_file=str(tasks))
+    (task,) = make_tasks(own, {}, 1, 10)
     assert (task.goal, task.env_config["digest"]) == ("Make b.", start_digest(tmp_path / "start"))
-    assert make_tasks(config, 1, 10) == make_tasks(config, 1, 10)
+    assert make_tasks(own, {}, 1, 10) == make_tasks(own, {}, 1, 10)
     tasks.write_text("- goal: 3\n")
     with pytest.raises(ConfigError, match="is no list of goals"):
-        make_tasks(config, 1, 1)
-    assert make_tasks({"command": ["x"]}, 1, 10) == ()
+        make_tasks(own, {}, 1, 1)
+    assert make_tasks(McpSettings(command=("x",)), {}, 1, 10) == ()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from envs.mcp.env import McpEnv
-from envs.mcp.settings import McpSettings
+from envs.mcp.settings import McpConfig, McpSettings
 from schemas.environment import AgentTurn
 from schemas.errors import ConfigError
 from schemas.flow import Flow
@@ -154,7 +154,7 @@ def test_the_start_folder_is_never_touched_and_a_changed_one_is_refused(start: P
 
     async def played() -> None:
         digest = start_digest(start)
-        env = McpEnv(McpSettings.model_validate({**settings("filesystem"), "folder": str(start), "digest": digest}))
+        env = McpEnv(McpSettings.model_validate({**settings("filesystem"), "folder": str(start)}), McpConfig(digest=digest))
         await env.reset(None)
         await env.step(call("write_file", path="/world/todo.txt", content="other"))
         assert start_digest(start) == digest

@@ -41,7 +41,7 @@ def rows(facts: Facts) -> list[dict[str, object]]:
 
 
 def derived(start: Facts, end: Facts) -> tuple[str, Check]:
-    draft = write_goal(Window("mcp", {"command": ["x"]}, 0, Opening(None, (), ()), (), (), start, end))
+    draft = write_goal(Window("mcp", {}, 0, Opening(None, (), ()), (), (), start, end))
     assert isinstance(draft, Draft)
     check = check_of(start, end, draft, SPEC.facts)
     return draft.goal, Check(required=check.required, free=(*check.free, *PLACES))

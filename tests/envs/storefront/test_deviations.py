@@ -201,7 +201,8 @@ def test_the_words_that_go_beyond_a_line_are_named() -> None:
 def test_a_tool_call_is_the_agents_part_and_a_reply_cut_off_is_no_line() -> None:
     call = Completion(content=YES, tool_calls=(ToolCall.received("c", "get_order", "{}"),))
     assert [found.kind for found in deviations(YES, call)] == ["plays_agent"]
-    assert [found.kind for found in deviations(YES, Completion(content=YES, finish_reason="length"))] == ["cut_off"]
+    for ended in ("length", "content_filter"):
+        assert [found.kind for found in deviations(YES, Completion(content=YES, finish_reason=ended))] == ["cut_off"]
 
 
 @given(st.data(), st.sampled_from([EMAIL, STREET, DAY, CARD, "My phone is 555-172-1098.", "My zip is 89337.", "The coupon is LOYAL35."]))

@@ -1,6 +1,11 @@
 """TextWorld: games by seed, typed tools, a check on facts, a plan that is mended, and nothing that gets past the tools."""
 
 import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -169,3 +174,28 @@ def test_a_profile_that_is_not_known_is_refused() -> None:
     (task,) = tasks(1)
     with pytest.raises(ConfigError, match="no expert profile 'lazy'"):
         played(task, lambda env: env.expert("lazy", 0))
+
+
+@pytest.mark.slow
+def test_a_seed_makes_the_same_game_wherever_textworld_is_installed(tmp_path: Path) -> None:
+    """Its grammars are read from there, and their place must be no part of a game: tasks and seeds hang on its digest."""
+    here = Path(str(find_spec("textworld").origin)).parent  # type: ignore[union-attr]
+    shutil.copytree(here, tmp_path / "elsewhere" / "textworld")
+    code = (
+        "from envs.textworld.config import TextWorldConfig\nfrom envs.textworld.games import made_games\n"
+        "print([made.digest for made in made_games(TextWorldConfig(), [5, 6])])"
+    )
+    root = Path(__file__).resolve().parents[3]
+    paths = [[str(root)], [str(tmp_path / "elsewhere"), str(root)]]
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "SYNTH_STATE_DIR": str(tmp_path / f"state{at}")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for at, path in enumerate(paths)
+    ]
+    assert said[0] == said[1]
+    assert len(said[0]) > 40

@@ -129,7 +129,7 @@ def test_every_shipped_rubric_is_one() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("name: [", "is no YAML"),
+        ("name: [", "not valid YAML"),
         ("", "must be a mapping"),
         ("name: x\naxes: {}", "axes"),
         ("name: x\naxes: {a: [{name: q, kind: judged, question: w}, {name: q, kind: judged, question: w}]}", "stands there twice"),

@@ -42,7 +42,7 @@ def test_a_sound_world_exits_0_with_a_table_and_a_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "audit of echo 1, 3 tasks from seed 7"
-    assert "Sound: 12 of 12 questions passed, none failed." in lines
+    assert "Sound: 13 of 13 questions passed, none failed." in lines
     assert [line.split()[1] for line in lines[1:13]] == ["passed"] * 12
     assert "audit echo: determinism   passed" in done.stderr
     text = (tmp_path / "a.html").read_text()
@@ -64,8 +64,8 @@ def test_a_hole_exits_1_and_is_named_in_table_page_and_json(tmp_path: Path) -> N
     done = synth("audit", f"{HOLED}:BAD_SNAPSHOT", "--tasks", 2, "--set", "turns=3", "--html", tmp_path / "a.html", "-q")
     assert (done.returncode, done.stderr) == (1, "")
     assert "snapshots     FAILED     snapshot_equals_replay: task " in done.stdout
-    assert "Not sound: 1 of 12 questions failed (snapshots)." in done.stdout
-    assert "1 of 12 questions failed (snapshots)" in (tmp_path / "a.html").read_text()
+    assert "Not sound: 1 of 13 questions failed (snapshots)." in done.stdout
+    assert "1 of 13 questions failed (snapshots)" in (tmp_path / "a.html").read_text()
     done = synth("audit", f"{HOLED}:BAD_SNAPSHOT", "--tasks", 2, "--set", "turns=3", "--only", "snapshots", "--only", "tasks", "--json")
     assert done.returncode == 1
     report = json.loads(done.stdout)
@@ -99,7 +99,7 @@ def test_every_planted_hole_is_exit_1_and_named(name: str, capsys: pytest.Captur
         (["echo", "--call-ms", "0"], "0.0 is not in the range 0<x<=1000000."),
         (["echo", "--episode-mb", "-1"], "Invalid value for '--episode-mb'"),
         (["echo", "--limit-s", "inf"], "Invalid value for '--limit-s'"),
-        (["echo", "--only", "beauty"], "--only beauty: not a question; known: tasks, determinism"),
+        (["echo", "--only", "beauty"], "--only beauty: not a question; known: tasks, protocol, determinism"),
         (["echo", "--html", "/no/such/folder/a.html"], "there is no folder /no/such/folder"),
     ],
 )

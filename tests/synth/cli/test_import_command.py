@@ -53,6 +53,21 @@ def test_the_listing_has_every_rejection(tmp_path: Path) -> None:
     ]
 
 
+def test_records_with_characters_that_no_text_can_hold_are_counted_and_the_first_is_named(tmp_path: Path) -> None:
+    def line(text: str) -> str:
+        return json.dumps({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": text}]}) + "\n"
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text(line("whole: 😀") + line("x\ud83d y") + line("a\udc00b"))
+    (tmp_path / "in" / "b.json").write_text(line("\udfff"))
+    (tmp_path / "in" / "c.json").write_text(line("fine"))
+    result = called(str(tmp_path / "in"), "--into", str(tmp_path / "run"))
+    said = "3 records had characters that no text can hold (lone surrogates): U+FFFD stands in their place, first in a.jsonl line2"
+    assert said in result.output.splitlines()
+    clean = called(str(tmp_path / "in" / "c.json"), "--into", str(tmp_path / "other"))
+    assert "U+FFFD" not in clean.output
+
+
 def test_where_nothing_comes_in_it_says_so_and_makes_no_run(tmp_path: Path) -> None:
     folder = source(tmp_path)
     (folder / "chats.jsonl").unlink()

@@ -119,10 +119,11 @@ def test_every_command_has_an_example_and_every_example_is_read_by_its_command()
 
 
 def needs_more(name: str, words: list[str]) -> bool:
-    """Whether an example needs what the quickstart does not leave: a server, the Hub, a student, merged turns by name, an MCP run."""
-    asks = {"doctor": "--endpoint", "publish": "--yes", "graph": "--why", "rank": "runs/mine", "audit": "mcp"}
+    """Whether an example needs what the quickstart does not leave: a server, the Hub, a student, merged turns by name, a noted head."""
+    asks = {"doctor": "--endpoint", "verify": "--expect", "publish": "--yes", "graph": "--why", "rank": "runs/mine", "audit": "mcp"}
     proves = name == "export" and "--check" in words and "--include-scripted" not in words  # the quickstart's rows are scripted
-    return proves or asks.get(name, "--") in words or (name == "deploy" and "--dry-run" not in words)
+    binds = "--env" in words and "mcp=shop.yaml" in words  # tests/attack/test_runs_bound_here.py binds the runs of others
+    return proves or binds or asks.get(name, "--") in words or (name == "deploy" and "--dry-run" not in words)
 
 
 @pytest.mark.slow

@@ -1,16 +1,19 @@
 """`synth publish` refuses what may not leave: secrets, benchmarks, datasets that are not what the flow wrote."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.curate import curate
+from schemas.errors import ConfigError
 from schemas.trajectory import Observation, Source
 from synth.ledger import Ledger
 from synth.ledger.ledger import StageRef
-from tests.flow_files import echo_flow, run_flow
+from tests.flow_files import ROLLOUT, echo_flow, run_flow
+from tests.synth.cli.test_commands import synth
 from tests.synth.exporters.solved import trajectory
 from tests.synth.hub.hub_server import Hub
 from tests.synth.hub.publisher import SENT, from_hub, head, publish, refused
@@ -25,6 +28,28 @@ def test_a_dataset_that_does_not_stand_as_its_flow_wrote_it_is_not_sent(tmp_path
     shard.write_bytes(shard.read_bytes()[:-1] + b"x")
     assert "damaged; run the flow again" in refused(publish(tmp_path / "run", *SENT, **environment))
     assert hub.repos == {}
+
+
+def test_of_what_an_export_took_over_publish_and_run_name_the_same_step_and_it_works(
+    tmp_path: Path, hub: Hub, environment: dict[str, str]
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "run" / "datasets" / "sft"
+    run_flow(echo_flow(), str(run))
+    flags = ("--include-scripted", "--out", out)
+    line = refused(synth("export", run, *flags))
+    assert line == f"synth: {out}: holds a dataset that a flow wrote; choose another folder, or replace it with --overwrite"
+    assert publish(run, *SENT[:-1], **environment).returncode == 0
+    assert synth("export", run, *flags, "--overwrite").returncode == 0
+    held, step = f"{out}: holds a dataset that no flow of this run wrote", "--set stages.export.overwrite=true"
+    assert refused(publish(run, *SENT, **environment)) == (
+        f"synth: {held}; run the flow again with {step}, which writes it anew, then publish"
+    )
+    with pytest.raises(ConfigError, match=f"^{re.escape(held)}, .*{step}$"):
+        run_flow(echo_flow(), str(run))
+    stages = [{"rollout": ROLLOUT}, {"filter": ["solved", "reexecuted"]}, {"export": {**EXPORT["export"], "as": "trl", "overwrite": True}}]
+    run_flow(echo_flow(stages=stages), str(run))
+    assert publish(run, *SENT[:-1], **environment).returncode == 0
+    assert run_flow(echo_flow(), str(run))[2].splitlines()[-1] == "export: nothing to do"
 
 
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"

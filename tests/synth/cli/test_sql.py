@@ -68,9 +68,13 @@ def cpu_s(pid: int) -> float:
     ],
 )
 def test_a_long_question_is_given_up_at_once_with_exit_130(run_dir: Path, sql: str) -> None:
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's job in the background ignores it, and so would its children
     process = subprocess.Popen(
         [*SYNTH, "sql", str(run_dir), sql], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+    signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 30
     while cpu_s(process.pid) < STARTED_S:
         assert time.monotonic() < deadline, "the question is not being worked on"

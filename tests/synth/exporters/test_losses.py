@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -93,7 +94,10 @@ def test_what_a_pair_stands_on_is_named_where_a_form_has_no_columns_for_it(form:
     ledger = planted(tmp_path, [base, good], [accepted(base, 1, good)])
     (found,) = preference_pairs(ledger)
     said = {"role": "assistant", "content": "a"}
-    assert form_of("dpo", form).unsaid(PreferenceRow(found.pair, found.prompt, [], said, said)) == (facts.EVIDENCE,)
+    row = PreferenceRow(found.pair, found.prompt, [], said, said)
+    assert form_of("dpo", form).unsaid(row) == (facts.EVIDENCE,)
+    stamped = msgspec.structs.replace(row, trajectory=msgspec.structs.replace(row.trajectory, benchmark="tau-bench/airline"))
+    assert (facts.KEPT_OUT in form_of("dpo", form).unsaid(stamped)) is (form == "axolotl"), "only LLaMA-Factory's table has the column"
 
 
 @pytest.mark.slow

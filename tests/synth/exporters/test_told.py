@@ -3,9 +3,11 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from schemas.outcome import Outcome
 from schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
 from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
@@ -13,7 +15,7 @@ from synth.exporters.export import ExportReport, write
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, export_sft, sft_rows
-from synth.exporters.spelling import as_flag
+from synth.exporters.spelling import as_flag, as_key
 from synth.selection.candidates import loss_characters
 from tests.synth.exporters.solved import call, result, trajectory
 
@@ -42,6 +44,52 @@ def test_a_reason_that_no_setting_clears_ends_the_line(tmp_path: Path) -> None:
     )
 
 
+def injected(identity: str, **fields: Any) -> Trajectory:
+    """A recovery: the turns before the injected one, and it, carry no loss."""
+    turns = (Turn(index=0, content="a"), Turn(index=1, content="b", injected="FM-1.1"), Turn(index=2, content="c"))
+    return trajectory(identity, synthesizer="failure_injection", turns=turns, pivot_turn=1, **fields)
+
+
+def left_out(report: ExportReport) -> str:
+    (note,) = [note for note in report.notes if note.startswith("Left out")]
+    return note
+
+
+def test_what_stands_behind_a_reason_is_told_with_it_in_the_words_of_the_place(tmp_path: Path) -> None:
+    pairs: list[tuple[Trajectory, Mapping[str, Verdict]]] = [(trajectory(), {}), (injected("i"), {})]
+    told_by = {as_flag: ("--include-evidence", "--unroll per_turn", "--keep-masked")}
+    told_by[as_key] = ("include_evidence: true", "unroll: per_turn", "keep_masked: true")
+    for say, (evidence, per_turn, masked) in told_by.items():
+        folder = tmp_path / say.__name__
+        line = left_out(export_sft(pairs, DatasetFolder(folder), RowSettings(), say))
+        assert line == (
+            f"Left out: 1 as evidence; they were played to test an act; {evidence} takes them in; then 1 as "
+            f"masked_turns:before_pivot+injected; the form cannot say that a turn carries no loss; {per_turn} gives one row per turn "
+            f"that does, and {masked} takes them in as they are, for trainers that read that column."
+        )
+        assert line in (folder / "README.md").read_text()
+    taken = {"include_evidence": True, "keep_masked": True}
+    assert told(tmp_path / "taken", trajectory(), injected("i"), **taken).rows == 2
+
+
+@pytest.mark.parametrize("settings", [{"form": "axolotl"}, {"unroll": "per_turn"}, {"keep_masked": True}])
+def test_where_nothing_stands_behind_it_nothing_more_is_told(tmp_path: Path, settings: dict[str, Any]) -> None:
+    note = left_out(told(tmp_path / "out", trajectory(), injected("i"), **settings))
+    assert note == "Left out: 1 as evidence; they were played to test an act; --include-evidence takes them in."
+
+
+def test_every_reason_behind_the_first_is_told_and_one_that_no_setting_clears_is_too(tmp_path: Path) -> None:
+    hidden = (injected("s", authorship=Authorship.SCRIPTED), injected("f", outcome=Outcome.FAILURE, reward=0.0))
+    note = left_out(told(tmp_path / "out", trajectory(), *hidden))
+    assert note.startswith("Left out: 2 as evidence; ")
+    assert [one.partition(";")[0] for one in note.split("; then ")[1:]] == [
+        "1 as masked_turns:before_pivot+injected",
+        "1 as outcome:failure",
+        "1 as scripted",
+    ]
+    assert note.endswith("; then 1 as outcome:failure; then 1 as scripted; --include-scripted takes them in.")
+
+
 def test_what_llamafactory_cannot_alternate_is_named_as_the_table_names_it_with_its_remedy_first(tmp_path: Path) -> None:
     report = told(tmp_path / "out", trajectory(), trajectory("t2", turns=JOINED), form="llamafactory")
     (note,) = [note for note in report.notes if note.startswith("Left out")]
@@ -51,7 +99,7 @@ def test_what_llamafactory_cannot_alternate_is_named_as_the_table_names_it_with_
 
 def test_no_remedy_is_named_for_what_it_would_not_take_in(tmp_path: Path) -> None:
     marks = (Turn(index=0, content="<tool_call>", tool_calls=(call("{}"),), observations=(result(),)), Turn(index=1, content="."))
-    report = told(tmp_path / "out", trajectory(), trajectory("t2", turns=marks), form="llamafactory")
+    report = told(tmp_path / "out", trajectory(), trajectory("t2", turns=marks), form="llamafactory", control_tokens="keep")
     assert report.left_out == {"llamafactory:marks_of_calls_in_the_text": 1}
     assert not any("join" in note for note in report.notes)
 

@@ -6,7 +6,7 @@ from schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.exporters.tool_links import broken_link
 from tests.synth.exporters.solved import trajectory
 
-ORPHAN, UNANSWERED = "tool_result_without_call", "call_without_tool_result"
+ORPHAN, UNANSWERED, NAMELESS = "tool_result_without_call", "call_without_tool_result", "tool_result_without_id"
 
 
 def call(call_id: str, name: str = "find") -> ToolCall:
@@ -30,16 +30,17 @@ SAID = Observation("hello", Source.USER)
         ([([call("a")], [SAID]), ([], [result("a")]), ([], [])], None),  # answered late
         ([([], []), ([call("a"), call("b")], [result("b")])], None),  # the episode ended there
         ([([call("a")], [result("a")]), ([call("a")], [result("a")])], None),  # ids that a server gives again
-        ([([call("a"), call("b")], [result(None), result(None)]), ([], [])], None),
-        ([([call("a"), call("b", "ship")], [result(None, "ship"), result(None, "find")]), ([], [])], None),
+        ([([call("a"), call("b")], [result(None), result(None)]), ([], [])], NAMELESS),
+        ([([call("a"), call("b", "ship")], [result("a"), result(None, "ship")]), ([], [])], NAMELESS),
+        ([([call("")], [result("")]), ([], [])], NAMELESS),
         ([([call("a")], []), ([], [])], UNANSWERED),
         ([([call("a"), call("b")], [result("a")]), ([call("c")], [])], UNANSWERED),
         ([([call("a")], [result("b")]), ([], [])], ORPHAN),
         ([([call("a")], [result("a"), result("a")]), ([], [])], ORPHAN),
         ([([], [result("a")]), ([call("a")], [])], ORPHAN),  # the answer stands before its call
-        ([([], [result(None)])], ORPHAN),
-        ([([call("a")], [result(None, "ship")])], ORPHAN),
-        ([([call("a")], [SAID]), ([], [result(None)])], ORPHAN),  # without an id only its own turn's calls can be meant
+        ([([], [result(None)])], NAMELESS),
+        ([([call("a")], [result(None, "ship")])], NAMELESS),
+        ([([call("a")], [SAID]), ([], [result(None)])], NAMELESS),
     ],
 )
 def test_links(turns: list[tuple[list[ToolCall], list[Observation]]], broken: str | None) -> None:

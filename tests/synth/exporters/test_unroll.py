@@ -37,7 +37,7 @@ def test_without_unrolling_it_is_left_out_and_the_remedy_is_named(tmp_path: Path
     rows, report = export(tmp_path, whole, trajectory("r", turns=retry(), pivot_turn=1), keep_masked=False)
     assert [row["trajectory_id"] for row in rows] == ["whole"]
     assert report.left_out == {"masked_turns:before_pivot": 1}
-    assert any("`unroll: per_turn` gives one row per turn" in note for note in report.notes)
+    assert any("; unroll: per_turn gives one row per turn" in note for note in report.notes)
 
 
 def test_token_ids_are_those_that_were_sampled_and_null_where_the_ledger_has_none(tmp_path: Path) -> None:

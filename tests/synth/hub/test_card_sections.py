@@ -7,8 +7,9 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from schemas.printable import in_cell
 from schemas.trajectory import Usage
-from synth.hub.card_sections import authors, cell, cost_by_method, false_discoveries, funnel_and_faults
+from synth.hub.card_sections import authors, cost_by_method, false_discoveries, funnel_and_faults
 from synth.hub.row_facts import RowFacts
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
@@ -74,4 +75,4 @@ def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: Ledge
 
 
 def test_a_cell_ends_no_table_and_is_no_html() -> None:
-    assert cell("a | b\n<script>") == "a \\| b &lt;script>"
+    assert in_cell("a | b\n<script>") == "a \\| b &lt;script>"

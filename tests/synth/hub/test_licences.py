@@ -41,6 +41,6 @@ def test_what_the_hub_would_refuse_or_ask_for_is_one_line(licence: str, name: st
 def test_a_licence_of_ones_own_is_told_in_metadata_text_and_in_the_card_of_what_is_not_whole(tmp_path: Path) -> None:
     told = metadata("other", "my: terms", URL)
     assert told == {"license": "other", "license_name": "my: terms", "license_link": URL}
-    assert f"`other`: my: terms ({URL}), as whoever" in licences(Ledger(str(tmp_path / "run"), create=True), "other", "my: terms", URL)
+    assert f"`other`: my: terms (`{URL}`), as whoever" in licences(Ledger(str(tmp_path / "run"), create=True), "other", "my: terms", URL)
     begun = Publication((), (), File(CARD, b""), {}, told).placeholder()
     assert told.items() <= yaml.safe_load(begun.split("---\n")[1]).items()

@@ -60,7 +60,7 @@ def test_a_first_publication_is_one_commit_to_a_private_repository(hub: Hub, tmp
     wanted = publication(tmp_path, 3, 4)
     assert pushed(hub, wanted) == Pushed(hub.repos[REPO].head, 1, True)
     head = hub.repos[REPO].commits[-1]
-    assert set(head) == {".gitattributes", CARD, LIST, "sft/train-3-0.parquet", "sft/train-4-1.parquet", "traces/a.jsonl"}
+    assert set(head) == {".gitattributes", CARD, LIST, "SHA256SUMS", "sft/train-3-0.parquet", "sft/train-4-1.parquet", "traces/a.jsonl"}
     assert head["sft/train-3-0.parquet"] == (tmp_path / "train-3-0.parquet").read_bytes()
     assert hub.commits(REPO) == ["Publish sft"]
     assert hub.repos[REPO].private

@@ -83,6 +83,14 @@ def test_steps_that_are_not_one_call_of_this_run_carry_no_loss_and_copies_no_tok
     assert (found.trajectory.turns[0].mask, found.trajectory.totals.prompt_tokens) == (mask, tokens)
 
 
+@pytest.mark.parametrize(
+    ("extra", "mask"), [({"synth": {"mask": "before_pivot"}}, "before_pivot"), ({"synth": "audio"}, None), ({"mask": "theirs"}, None)]
+)
+def test_masks_that_synth_wrote_are_read_and_what_others_keep_in_extra_is_not(tmp_path: Path, extra: dict[str, Any], mask: str) -> None:
+    (found,), bad = read_document(tmp_path, document([STEPS[0], agent_step(extra=extra)]))
+    assert (bad, found.trajectory.turns[0].mask) == ([], mask)
+
+
 def test_results_without_a_call_id_are_linked_by_order_and_those_of_no_call_are_the_environments(tmp_path: Path) -> None:
     results = [{"source_call_id": "c2", "content": "B"}, {"content": "A"}, {"content": "disk full"}]
     (found,), _ = read_document(tmp_path, document([*STEPS[:2], {**STEPS[2], "observation": {"results": results}}]))

@@ -67,9 +67,10 @@ def test_the_same_question_under_another_system_prompt_is_another_task(tmp_path:
     assert [f.trajectory.trial for f in (first, second, third)] == [0, 0, 1]
 
 
-def test_lone_surrogates_in_a_file_become_replacement_characters(tmp_path: Path) -> None:
-    (found,) = load(tmp_path, [{"role": "user", "content": "a\ud800"}, {"role": "assistant", "content": "😀"}])
-    assert found.task.goal == "a\ufffd"
+@pytest.mark.parametrize("half", [0xD800, 0xDC00])
+def test_lone_surrogates_in_a_file_become_replacement_characters(tmp_path: Path, half: int) -> None:
+    (found,) = load(tmp_path, [{"role": "user", "content": f"a{chr(half)}"}, {"role": "assistant", "content": "😀"}])
+    assert (found.task.goal, found.trajectory.turns[0].content) == ("a\ufffd", "😀")
 
 
 @pytest.mark.parametrize("text", ['{"messages": "xxxxxxxxxxxxxxxxxxxx"}\n%s\n', '{"messages": "xxxxxxxxxxxxxxxxxxxx"} \n\n%s'])
@@ -79,6 +80,47 @@ def test_a_line_beyond_the_limit_is_refused_and_the_next_one_is_read(tmp_path: P
     path.write_text(line + "\n" + text.replace("xx", "x" * 100) % line)
     found = list(imported([path], settings=ImportSettings(max_record_bytes=100)))
     assert [f.reason if isinstance(f, Rejection) else "in" for f in found] == ["in", "record_too_large", "in"]
+
+
+@pytest.mark.parametrize(
+    ("key", "weight", "mask"),
+    [
+        *[("weight", 0, "zero_weight"), ("weight", 0.0, "zero_weight"), ("weight", 1, None), ("weight", None, None)],
+        *[("training", False, "not_trained"), ("training", True, None)],
+    ],
+)
+def test_an_answer_without_loss_is_a_masked_turn(tmp_path: Path, key: str, weight: Any, mask: str | None) -> None:
+    (found,) = load(tmp_path, [*MESSAGES[:4], MESSAGES[4] | {key: weight}])
+    assert [turn.mask for turn in found.trajectory.turns] == [None, mask]
+
+
+def test_a_greeting_without_weight_stays_a_greeting(tmp_path: Path) -> None:
+    greeting, user = {"role": "assistant", "content": "Hi.", "weight": 0}, {"role": "user", "content": "q"}
+    (found,) = load(tmp_path, [greeting, user, {"role": "assistant", "content": "a", "weight": 1}])
+    assert [turn.mask for turn in found.trajectory.turns] == ["canned_greeting", None]
+
+
+def test_rows_that_name_their_masked_turns_keep_the_reasons(tmp_path: Path) -> None:
+    weighted = [*MESSAGES[:4], MESSAGES[4] | {"weight": 0}]
+    (found,) = load(tmp_path, {"messages": weighted, "masked_turns": [{"turn": 1, "reason": "before_pivot"}]})
+    assert [turn.mask for turn in found.trajectory.turns] == [None, "before_pivot"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "detail"),
+    [
+        ({"messages": [*MESSAGES[:4], MESSAGES[4] | {"weight": 0.5}]}, "message 4: weight 0.5 is neither 0 nor 1"),
+        ({"messages": [*MESSAGES[:4], MESSAGES[4] | {"weight": "0"}]}, "message 4: weight '0' is neither 0 nor 1"),
+        ({"messages": MESSAGES, "masked_turns": [{"turn": 2, "reason": "x"}]}, "masked_turns names turn 2, the chat has 2 turns"),
+    ],
+)
+def test_loss_that_cannot_be_told_is_a_rejection_that_says_where(tmp_path: Path, claim: dict[str, Any], detail: str) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps(claim))
+    (found,) = imported([path])
+    assert isinstance(found, Rejection)
+    assert found.reason == "bad_record"
+    assert detail in found.detail
 
 
 @pytest.mark.parametrize(("split", "held_out"), [("test", True), ("held_out", True), ("train", False), (None, False), (3, False)])

@@ -13,6 +13,7 @@ from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
+from synth.ledger.state import kept_apart
 from synth.ledger.views import query
 from synth.run.progress import progress_for
 from tests.trajectories import make_fault, make_task, make_trajectory
@@ -112,6 +113,22 @@ def test_a_run_with_a_damaged_shard_leaves_nothing_behind(tmp_path: Path) -> Non
     manifest = sorted((theirs / "manifest").iterdir())
     manifest[1].unlink()
     assert counts(brought(tmp_path / "ours", theirs)) == (0, 0, {"damaged_run": 1})
+
+
+def test_one_bit_in_any_shard_rejects_the_run_also_where_nothing_is_read_from_it(tmp_path: Path) -> None:
+    theirs = a_run(tmp_path / "theirs", make_trajectory("former"))
+    a_run(theirs, make_trajectory("current"), key="another key")
+    ledger = Ledger(str(theirs))
+    ledger.commit(StageRef("critical_step", kept_apart("key")), trajectories=[make_trajectory("played apart")])
+    files = [theirs / file.path for shard in Ledger(str(theirs)).state.shards for file in shard.files.values()]
+    assert len(files) == 8
+    for file in files:
+        whole = file.read_bytes()
+        file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+        assert counts(brought(tmp_path / "ours", theirs)) == (0, 0, {"damaged_run": 1}), file
+        assert not (tmp_path / "ours").exists()
+        file.write_bytes(whole)
+    assert counts(brought(tmp_path / "ours", theirs))[2] == {}
 
 
 def test_a_shard_whose_file_is_gone_is_told_and_the_others_come(tmp_path: Path) -> None:

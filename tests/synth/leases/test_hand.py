@@ -43,6 +43,7 @@ def test_every_slot_is_filled_once_in_whatever_order_the_requests_come(seed: int
     holds(seed, tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_in_many_orders_workers_are_declared_dead_wake_and_die_and_every_slot_is_filled_once(tmp_path: Path) -> None:
     found = [holds(seed, tmp_path / str(seed)) for seed in range(100, 300)]

@@ -44,16 +44,25 @@ def fences(count: int, run_id: str = "r") -> list[Line]:
     return [RunLine(run_id), *(FenceLine("w", token, "h") for token in range(1, count))]
 
 
-def history(lines: Sequence[Line]) -> str:
+def as_stored(lines: Sequence[Line], *, chained: bool = False) -> list[bytes]:
+    """Lines as earlier versions stored them, or each with a hash over the digests of all lines before it."""
+    stored: list[bytes] = []
+    for line in lines:
+        stored.append(manifest.stored(line, history(stored) if chained else ""))
+    return stored
+
+
+def history(stored: Sequence[bytes]) -> str:
     """A hash over the digests of all lines, each with the hash before it."""
     found = ""
-    for line in lines:
-        found = digest(found.encode() + manifest.stored(line)[:32])
+    for blob in stored:
+        found = digest(found.encode() + blob[:32])
     return found
 
 
-def pack_of(lines: Sequence[Line], last: int, size: int) -> bytes:
-    body = f"{history(lines[: last + 1])}\n".encode() + b"".join(manifest.stored(line) for line in lines[last + 1 - size : last + 1])
+def pack_of(lines: Sequence[Line], last: int, size: int, *, chained: bool = False) -> bytes:
+    stored = as_stored(lines[: last + 1], chained=chained)
+    body = f"{history(stored)}\n".encode() + b"".join(stored[last + 1 - size :])
     return digest(body).encode() + b"\n" + body
 
 
@@ -81,7 +90,7 @@ def test_a_pack_is_made_of_the_lines_alone_by_whoever_writes_the_last_of_them(ur
     lines = [RunLine(one.state.run_id), *fences(40)[1:]]
     made = {(0, 8), (8, 8), (16, 8), (24, 8), (32, 8), (0, 32)}
     assert {name: one.storage.read(f"manifest/packs/{name}") for name in one.storage.names("manifest/packs")} == {
-        f"{first:08d}-{first + size - 1:08d}": pack_of(lines, first + size - 1, size) for first, size in made
+        f"{first:08d}-{first + size - 1:08d}": pack_of(lines, first + size - 1, size, chained=True) for first, size in made
     }
 
 

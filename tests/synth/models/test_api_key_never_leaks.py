@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.model import ModelError, Sampling
+from synth.keys.remover import MARK, KeyRemover
 from synth.models import openai_chat, vllm_chat
 from synth.models.registry import open_model
-from synth.models.secrets import KeyRemover
 from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
@@ -167,7 +167,7 @@ def test_a_key_is_found_however_json_writes_it(key: str, before: str, depth: int
     if escaped:
         value = json.dumps(value).replace(json.dumps(key)[1:-1], "".join(f"\\u{ord(letter):04X}" for letter in key))
     body = json.dumps({"content": value}).encode()
-    decoded = json.loads(KeyRemover(key).clean(body))["content"]
+    decoded = json.loads(KeyRemover({MARK: key}).clean(body))["content"]
     for _ in range(depth + escaped):
         decoded = json.loads(decoded)
     assert key not in decoded
@@ -176,4 +176,4 @@ def test_a_key_is_found_however_json_writes_it(key: str, before: str, depth: int
 
 def test_words_that_stand_for_no_key_are_not_taken_out_of_what_a_model_says() -> None:
     for word in ("EMPTY", "dummy", "password"):
-        assert KeyRemover(word).clean(word.encode()) == word.encode()
+        assert KeyRemover({MARK: word}).clean(word.encode()) == word.encode()

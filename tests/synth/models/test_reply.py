@@ -26,7 +26,7 @@ def call(call_id: Any, arguments: Any, name: str = "f") -> dict[str, Any]:
 
 @pytest.mark.parametrize("content", [None, "", "text"])
 def test_null_and_empty_content_are_kept_apart(content: str | None) -> None:
-    assert read_reply(body({"content": content}), []).content == content
+    assert read_reply(body({"content": content}, usage={"completion_tokens": 1}), []).content == content
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
@@ -55,7 +55,7 @@ def test_missing_arguments_become_none_at_all() -> None:
 def test_missing_and_repeated_ids_are_replaced_and_named() -> None:
     history = [{"role": "assistant", "content": None, "tool_calls": [call("call_0", "{}")]}]
     reply = read_reply(
-        body({"tool_calls": [call("call_0", "{}"), call(None, "{}"), call("", "{}"), call("mine", "{}"), call("mine", "{}")]}), history
+        body({"tool_calls": [call("call_0", "{}"), call(None, "{}"), call("", "{}"), call("mine", "{}"), call("mine", "[]")]}), history
     )
     assert [c.call_id for c in reply.tool_calls] == ["call_1_0", "call_1_1", "call_1_2", "mine", "call_1_4"]
     assert reply.repairs == ("call_id_duplicate", "call_id_missing")

@@ -9,7 +9,7 @@ import msgspec
 from schemas.identity import trajectory_id
 from schemas.outcome import Outcome
 from schemas.task import Task
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.acts import act_digest
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
@@ -37,7 +37,7 @@ def run(slot: str, *turns: Turn, solved: bool, task: str = "task", **fields: Any
         "reward": float(solved),
         "check_result": None,
         "tools": (),
-        "opening": (Observation("Bring the lamp, or the chair."),),
+        "opening": (Observation("Bring the lamp, or the chair.", Source.USER),),
         **fields,
     }
     return msgspec.structs.replace(make_trajectory(slot, **given | {"task_id": task}), turns=turns)

@@ -127,8 +127,8 @@ def test_lists_names_of_sources_and_numbers_of_other_libraries_are_taken_as_what
 
 
 def test_half_a_surrogate_pair_is_mended_wherever_a_world_may_speak(tmp_path: Path) -> None:
-    opening = Opening("\ud800", (), (Observation("\ud800"),), "\ud800", greeting="\ud800")
-    found = play(tmp_path, Odd(reset=opening, step=Response((Observation("\ud800"),), "\ud800", done=True)))
+    opening = Opening("\ud800", (), (Observation("\ud800", Source.USER),), "\ud800", greeting="\ud800")
+    found = play(tmp_path, Odd(reset=opening, step=Response((Observation("\ud800", Source.USER),), "\ud800", done=True)))
     assert (found.system_prompt, found.opening_state_key, found.turns[0].content) == ("\ufffd", "\ufffd", "\ufffd")
     assert found.turns[-1].state_key == "\ufffd"
 

@@ -13,7 +13,7 @@ from schemas.errors import SynthError
 from schemas.model import ModelError
 from schemas.outcome import Fault, Outcome, Termination
 from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Usage
+from schemas.trajectory import Authorship, Observation, SampledBy, Source, ToolCall, Trajectory, Usage
 from synth.ledger.journal import Journal
 from synth.policies.expert import expert_policy
 from synth.rollout.episode import Work
@@ -195,7 +195,7 @@ def test_a_canned_greeting_is_a_masked_turn_that_nobody_sampled(tmp_path: Path) 
         spec = WORLD.spec
 
         async def reset(self, task: Any) -> Opening:
-            return Opening("", (), (Observation("Where is my order?"),), greeting="Hello, how can I help?")
+            return Opening("", (), (Observation("Where is my order?", Source.USER),), greeting="Hello, how can I help?")
 
         async def step(self, turn: AgentTurn) -> Response:
             return Response((), done=True)

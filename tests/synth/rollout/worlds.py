@@ -5,7 +5,7 @@ from typing import Any
 from envs.echo import WORLD
 from schemas.check import CheckResult
 from schemas.environment import AgentTurn, Opening, Response
-from schemas.trajectory import Observation
+from schemas.trajectory import Observation, Source
 
 
 class Odd:
@@ -26,7 +26,7 @@ class Odd:
         return self._answer("reset", Opening("", (), ()))
 
     async def step(self, turn: AgentTurn) -> Any:
-        return self._answer("step", Response((Observation("ok"),), "k", 1.0, True))
+        return self._answer("step", Response((Observation("ok", Source.USER),), "k", 1.0, True))
 
     async def check(self) -> Any:
         return self._answer("check", CheckResult(True))

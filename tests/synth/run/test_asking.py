@@ -83,7 +83,9 @@ def test_an_unreadable_reply_is_asked_again_with_the_reason_and_every_reply_is_k
     assert "it is no number" in model.requests[1][-1]["content"]
 
 
-@pytest.mark.parametrize("bad", [said(""), said("null"), said("7", finish_reason="length"), said("{")])
+@pytest.mark.parametrize(
+    "bad", [said(""), said("null"), said("7", finish_reason="length"), said("7", finish_reason="content_filter"), said("{")]
+)
 def test_three_replies_that_cannot_be_read_are_no_answer(run: Run, bad: Completion) -> None:
     answer = ask(run, ScriptedChat([bad] * 3))
     assert (answer.value, answer.fault, len(answer.replies)) == (None, None, 3)

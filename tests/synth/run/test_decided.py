@@ -9,6 +9,7 @@ from synth.ledger import Ledger, StageRef
 from synth.ledger.ledger import Decision
 from synth.ledger.manifest import StageLine
 from synth.run.decided import by_filter, decided, decision_order
+from synth.set_aside import SetAside
 from tests.trajectories import make_trajectory
 
 IN_FLOW = ["solved", "provenance", "duplicates"]
@@ -31,7 +32,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def filters(ledger: Ledger) -> list[list[str]]:
-    return [list(verdicts) for _, verdicts in decided(ledger)]
+    return [list(verdicts) for _, verdicts in decided(ledger, SetAside())]
 
 
 def test_verdicts_stand_in_the_order_of_stages_and_of_the_filters_that_the_report_names(ledger: Ledger) -> None:

@@ -1,6 +1,7 @@
 """Progress: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
 
 import io
+import re
 
 import pytest
 
@@ -29,8 +30,32 @@ def test_plain_lines_tell_outcomes_faults_tokens_and_money() -> None:
     work(PlainProgress(stream))
     first, second = stream.getvalue().splitlines()
     assert first.startswith("rollout: 2/3 episodes in ")
-    assert first.endswith(", 100 % success, 1 fault, 2.0k tokens, $1.00")
+    assert first.endswith(", 100 % success, 1 attempt ended in a fault, 2.0k tokens, $1.00")
     assert second == "done"
+
+
+@pytest.mark.parametrize("kind", [PlainProgress, LiveProgress])
+def test_episodes_of_which_every_attempt_ended_in_a_fault_are_not_told_as_done(kind: type[PlainProgress | LiveProgress]) -> None:
+    stream = io.StringIO()
+    progress = kind(stream)
+    progress.start("rollout", 2, "episodes")
+    for slot in ("a", "b"):
+        progress.advance([make_fault(slot, attempt, Fault.MODEL) for attempt in range(3)])
+    progress.stop()
+    assert re.search(r"rollout: 0(/2)? episodes in .*, 6 attempts ended in faults", stream.getvalue())
+
+
+@pytest.mark.parametrize("kind", [PlainProgress, LiveProgress])
+def test_an_interrupted_stage_tells_what_is_committed_and_what_is_done_again(kind: type[PlainProgress | LiveProgress]) -> None:
+    stream = io.StringIO()
+    progress = kind(stream)
+    progress.start("reverse_task", 8, "explorations")
+    progress.step(7)
+    progress.committed(4)
+    progress.stop()
+    told = " ".join(stream.getvalue().split())
+    assert "reverse_task: 4 explorations are committed; 3 more had ended and are done again (replies of models are kept)" in told
+    assert re.search("reverse_task: 4(/8)? explorations in ", told)
 
 
 def test_quiet_says_nothing() -> None:

@@ -18,6 +18,8 @@ def test_a_run_that_was_stopped_names_what_was_begun_and_what_was_not(tmp_path: 
     assert (unfinished(ledger), not_begun(ledger)) == (["rollout"], ["filter", "filter_2"])
     said = "rollout: not finished; what it has committed is exported; filter, filter_2: not begun"
     assert unfinished_line(ledger, "exported") == said
+    assert unfinished_line(ledger, "exported", before="filter_2") == said.replace(", filter_2", "")
+    assert unfinished_line(ledger, "exported", before="rollout") is None
 
 
 def test_measures_new_verdicts_and_what_only_writes_are_no_unfinished_stages(tmp_path: Path) -> None:

