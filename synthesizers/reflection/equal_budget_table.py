@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schemas.printable import in_cell
 from synthesizers.reflection.arms import ARMS
 from synthesizers.reflection.equal_budget import EFFECTS, ROWS, TASKS
 
@@ -12,7 +13,7 @@ NO_CLAIM = "gold-informed, supports no claim"
 def equal_budget_table(found: Sequence[Mapping[str, Any]]) -> str:
     """Arms and effects, for each comparison a column."""
     names = [f"{each['reflector']}{f' ({NO_CLAIM})' if each['gold_informed'] else ''}" for each in found]
-    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines = ["| | " + " | ".join(map(in_cell, names)) + " |", "|---|" + "---|" * len(names)]
     lines.append(_row("failed trials (tasks)", [f"{each['trials']:,} ({each['tasks']:,})" for each in found]))
     for arm, title in ARMS.items():
         lines.append(_row(f"{title}: rows / 1M (tasks newly solved)", [_arm(each["arms"][arm]) for each in found]))
@@ -43,4 +44,4 @@ def _effect(effect: Mapping[str, Any]) -> str:
 
 
 def _row(name: str, cells: Sequence[str]) -> str:
-    return f"| {name} | " + " | ".join(cells) + " |"
+    return f"| {in_cell(name)} | " + " | ".join(map(in_cell, cells)) + " |"

@@ -12,6 +12,7 @@ from schemas.check import Facts
 from schemas.environment import AgentTurn, Env, Opening, Response
 from schemas.reverse import Change, Operation
 from schemas.trajectory import Observation, Source, Turn
+from synth.rollout.answers import stepped
 from synthesizers.reverse.experience import Experience, Signature, signature_of, tool_of
 
 NOT_ASKED_FOR = frozenset({"free", "generated"})
@@ -67,7 +68,7 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
         if turn is None:
             break
         done.add((signature_of(turn), state))
-        response = await env.step(turn)
+        response = await stepped(env.step(turn), len(walked), turn.tool_calls)
         after = dict(await env.facts())
         changed = changes(before, after)
         denied = refused(response) if not changed else None

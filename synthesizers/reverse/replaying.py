@@ -9,6 +9,7 @@ from schemas.check import Facts
 from schemas.environment import AgentTurn, Env
 from schemas.reverse import Change, Operation
 from schemas.task import Task
+from synth.rollout.answers import stepped
 from synthesizers.reverse.exploration import Exploration, changes, of_goals, refused, shown
 
 
@@ -51,8 +52,8 @@ async def played(env: Env, turns: Sequence[AgentTurn], task: Task | None = None)
     await env.reset(task)
     start = before = dict(await env.facts())
     changed, denied, seen = [], [], []
-    for turn in turns:
-        response = await env.step(turn)
+    for at, turn in enumerate(turns):
+        response = await stepped(env.step(turn), at, turn.tool_calls)
         after = dict(await env.facts())
         changed.append(changes(before, after))
         denied.append(refused(response) if not changed[-1] else None)
