@@ -80,14 +80,14 @@ $(VERIFIERS)/.ready:
 	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/verifiers/requirements.txt
 	@touch $@
 
-test-train: .venv/.ready $(TRAIN)/.ready  ## TRL, transformers and the masks' proof on exported data sets, small models, CPU; an environment of its own
+test-train: .venv/.ready $(TRAIN)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; an environment of its own
 	$(call THIS_IN,$(TRAIN))
 	$(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
 	$(TRAIN)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
 
-test-loaders: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready  ## Axolotl, LLaMA-Factory and verl read what is exported, in an environment of theirs
+test-loaders: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready  ## LLaMA-Factory and verl read what is exported, in an environment of theirs
 	$(call THIS_IN,$(TRAIN))
-	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TRAIN)/bin/python -m pytest -m slow tests/trainers
+	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TRAIN)/bin/python -m pytest -m slow tests/trainers/test_llamafactory.py tests/trainers/test_verl.py
 
 test-verifiers: .venv/.ready $(VERIFIERS)/.ready  ## environments as verifiers loads them, in an environment of its own
 	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers

@@ -81,5 +81,5 @@ def echo_student(echo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("echo_student")
     rows = datasets.load_dataset(str(echo / "sft"), split="train")
-    tiny_model(folder, [str(row["messages"]) + str(row["tools"]) for row in rows], vocabulary=600, width=64, layers=2)
+    tiny_model(folder, [str(row["messages"]) + str(row["tools"]) for row in rows], vocabulary=600, width=96, layers=2)
     return folder

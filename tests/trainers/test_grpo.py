@@ -21,8 +21,9 @@ def taught(echo: Path, echo_student: Path, tmp_path_factory: pytest.TempPathFact
     """The small student, after SFT on the exported rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("sft"))
-        settings = {"max_steps": 150, "learning_rate": 0.01, "per_device_train_batch_size": 4, "lr_scheduler_type": "constant"}
-        trainer = trained(code_under("SFT"), echo_student, echo, **settings)["trainer"]
+        settings = {"max_steps": 240, "per_device_train_batch_size": 4}
+        rates = {"learning_rate": 0.004, "lr_scheduler_type": "cosine", "warmup_steps": 20}
+        trainer = trained(code_under("SFT"), echo_student, echo, **settings, **rates)["trainer"]
     assert losses(trainer)[-1] < 0.1
     folder = tmp_path_factory.mktemp("taught")
     trainer.save_model(str(folder))

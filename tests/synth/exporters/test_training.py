@@ -32,7 +32,8 @@ def test_the_card_prints_how_to_train_on_it(tmp_path: Path) -> None:
 
 
 def tiny_model(folder: Path, texts: list[str], *, vocabulary: int = 400, width: int = 16, layers: int = 1) -> None:
-    """A random Qwen 3 of a few thousand weights, with TRL's copy of Qwen's chat template."""
+    """A random Qwen 3 of a few thousand weights, the same at each call, with TRL's copy of Qwen's chat template."""
+    import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
@@ -54,7 +55,9 @@ def tiny_model(folder: Path, texts: list[str], *, vocabulary: int = 400, width: 
         num_key_value_heads=1,
         head_dim=8,
     )
-    Qwen3ForCausalLM(config).save_pretrained(folder)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        Qwen3ForCausalLM(config).save_pretrained(folder)
 
 
 @pytest.mark.slow
