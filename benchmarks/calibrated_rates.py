@@ -16,9 +16,9 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
 
 POLICIES: Mapping[str, Mapping[str, Any]] = {
     "misconceptions": {"policy": "expert", "profiles": "mixed"},

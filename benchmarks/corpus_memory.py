@@ -13,12 +13,12 @@ from typing import Any
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
-from filters.contamination import ContaminationConfig, contamination
-from filters.duplicates import DuplicatesConfig, duplicates
-from filters.split import SplitConfig, split
-from schemas.environment import Env
-from schemas.filter import Case, Cases
-from schemas.verdict import Verdict
+from synth.filters.contamination import ContaminationConfig, contamination
+from synth.filters.duplicates import DuplicatesConfig, duplicates
+from synth.filters.split import SplitConfig, split
+from synth.schemas.environment import Env
+from synth.schemas.filter import Case, Cases
+from synth.schemas.verdict import Verdict
 
 TRAJECTORIES = 100_000
 AT_ONCE = 200

@@ -18,18 +18,12 @@ import msgspec
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from envs.storefront.env import SPEC
-from envs.storefront.monitor import truth_of
-from flows.parts import open_env
-from flows.resolve import role
-from flows.synthesize import synthesize
-from schemas.environment import AgentTurn
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.policy import Act, PolicySpec
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.binomial import clopper_pearson, newcombe
+from synth.envs.storefront.env import SPEC
+from synth.envs.storefront.monitor import truth_of
+from synth.flows.parts import open_env
+from synth.flows.resolve import role
+from synth.flows.synthesize import synthesize
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
@@ -38,6 +32,12 @@ from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.rollout.start import Put, Start, recorded_act
 from synth.run.progress import PlainProgress
+from synth.schemas.environment import AgentTurn
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.policy import Act, PolicySpec
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 TASKS, TRIALS = 200, 4
 FURTHER = 64

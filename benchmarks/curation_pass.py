@@ -19,12 +19,12 @@ import msgspec
 from benchmarks.bare_pass import PATTERNS
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from schemas.messages import to_messages
-from schemas.trajectory import Trajectory
 from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.provenance.effect import effectful_by_name
 from synth.scan.pattern_set import PatternSet
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Trajectory
 from synth.topology.keys import trajectory_keys
 from synth.topology.of_task import task_rows
 

@@ -19,8 +19,7 @@ import msgspec
 
 from benchmarks.command_line import ROOT
 from benchmarks.fixed_latency_server import MODEL
-from envs.echo import SYSTEM_PROMPT, TOOLS, WORLD
-from schemas.task import Task
+from synth.envs.echo import SYSTEM_PROMPT, TOOLS, WORLD
 from synth.ledger.journal import Journal
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
@@ -29,6 +28,7 @@ from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.run.seldom_collected import seldom_collected
+from synth.schemas.task import Task
 
 CALLS = 8
 """Per episode: seven words and `finish`."""

@@ -13,12 +13,12 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
 from synth.run.progress import PlainProgress
-from synthesizers.reflection.arms import ARMS
-from synthesizers.reflection.equal_budget import ROWS, TASKS
-from synthesizers.reflection.equal_budget_table import equal_budget_table
+from synth.schemas.flow import Flow
+from synth.synthesizers.reflection.arms import ARMS
+from synth.synthesizers.reflection.equal_budget import ROWS, TASKS
+from synth.synthesizers.reflection.equal_budget_table import equal_budget_table
 
 POLICY: Mapping[str, Any] = {
     "policy": "mixture",

@@ -19,10 +19,6 @@ from msgspec.structs import replace
 
 from benchmarks.figures import Figure
 from benchmarks.recorded_episodes import recorded_episodes
-from schemas.flow import Flow
-from schemas.identity import trajectory_id
-from schemas.stage import Plan, PlannedSlot, Shard
-from schemas.trajectory import Trajectory
 from synth.leases import Leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
@@ -30,6 +26,10 @@ from synth.models.admission import Admission
 from synth.run import by_slot
 from synth.run.context import Run
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
+from synth.schemas.identity import trajectory_id
+from synth.schemas.stage import Plan, PlannedSlot, Shard
+from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import side_by_side
 
 MOST = 100

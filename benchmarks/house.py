@@ -32,9 +32,22 @@ def tokens(text: str) -> int:
     return sum(token.type not in _SILENT for token in tokenize.generate_tokens(io.StringIO(text).readline))
 
 
+def module_of(path: Path, root: Path = ROOT) -> str:
+    """The name that a file is imported by: what stands in a top folder is installed inside `synth`."""
+    name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+    return name if name.partition(".")[0] == "synth" else f"synth.{name}"
+
+
+def top_of(module: str) -> str:
+    """The top folder of a module of ours, `synth` for what stands in that one; empty for all others."""
+    first, _, rest = module.partition(".")
+    second = rest.partition(".")[0]
+    return "" if first != "synth" else second if second in TOPS else "synth"
+
+
 def room_of(module: str) -> str:
     """The folder that a module stands in; a file directly under a top folder is a room of its own."""
-    return ".".join(module.split(".")[:2])
+    return ".".join(module.split(".")[: 2 if top_of(module) in {"", "synth"} else 3])
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -61,7 +74,7 @@ def circles(trees: dict[str, ast.AST]) -> list[list[str]]:
 
 def measured(root: Path = ROOT) -> dict[str, Any]:
     """All figures by name."""
-    files = {".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path for path in sources(root)}
+    files = {module_of(path, root): path for path in sources(root)}
     texts = {module: path.read_text(encoding="utf-8") for module, path in files.items()}
     trees: dict[str, ast.AST] = {module: ast.parse(text) for module, text in texts.items()}
     nodes = [node for tree in trees.values() for node in ast.walk(tree)]

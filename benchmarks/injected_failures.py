@@ -14,9 +14,9 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
 
 TASKS = 240
 TRIALS = 4

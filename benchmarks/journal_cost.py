@@ -14,9 +14,9 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
-from schemas.canonical import content_hash
-from schemas.model import Completion
 from synth.ledger.journal import Event, Journal, Reply, Step, recorded
+from synth.schemas.canonical import content_hash
+from synth.schemas.model import Completion
 
 
 def events_of_episodes(count: int) -> list[Event]:

@@ -14,15 +14,15 @@ import msgspec
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_episodes import expert, played
-from envs.audit.audit import audit
-from envs.audit.questions import QUESTIONS
-from envs.audit.report import Limits
-from envs.storefront import WORLD
-from envs.storefront.monitor import truth_of
-from schemas.environment import AgentTurn
-from schemas.task import Task
-from schemas.trajectory import Source, Trajectory
+from synth.envs.audit.audit import audit
+from synth.envs.audit.questions import QUESTIONS
+from synth.envs.audit.report import Limits
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.monitor import truth_of
 from synth.provenance import provenance
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Source, Trajectory
 
 TASKS = 200
 ROUNDS = 5

@@ -16,12 +16,12 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
 from synth.leases.hand import Others
 from synth.leases.lease import Lease
 from synth.ledger.state import LedgerState
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
 
 ROUNDS, TASKS, TRIALS = 5, 100, 4
 WORLDS: dict[str, dict[str, Any]] = {"echo": {"name": "echo", "turns": 3}, "storefront": {"name": "storefront"}}

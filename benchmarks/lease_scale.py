@@ -19,14 +19,14 @@ from benchmarks import heavy_tails
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
-from schemas.identity import trajectory_id
-from schemas.stage import Shard
-from schemas.trajectory import Trajectory
 from synth.leases import Leases
 from synth.leases.lease import FOLDER
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.manifest import StageLine
+from synth.schemas.identity import trajectory_id
+from synth.schemas.stage import Shard
+from synth.schemas.trajectory import Trajectory
 
 PER_SHARD = 5
 """Episodes: few, because it is not the writing of parquet that is measured."""

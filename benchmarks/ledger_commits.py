@@ -21,8 +21,8 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from schemas.trajectory import Trajectory
 from synth.ledger import Ledger, StageRef, rows
+from synth.schemas.trajectory import Trajectory
 
 SHARD = 200
 REF = StageRef("import", "benchmark")

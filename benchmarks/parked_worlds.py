@@ -10,10 +10,10 @@ from time import perf_counter, process_time
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from envs.registry import ENVS
-from flows.parts import make_tasks, open_env, spec_of
-from schemas.environment import Env
+from synth.envs.registry import ENVS
+from synth.flows.parts import make_tasks, open_env, spec_of
 from synth.rollout.parking import LiveWorlds, ParkedEnv
+from synth.schemas.environment import Env
 
 EPISODES, LIVE, THINKS_S = 200, 16, 0.05
 

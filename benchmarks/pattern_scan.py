@@ -15,14 +15,14 @@ from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_secrets import planted
 from benchmarks.real_trajectories import DATA, file_of, folders, real
 from benchmarks.recorded_episodes import recorded_episodes
-from filters.signals.patterns import EXHAUSTION, FAILURES
-from schemas.trajectory import Trajectory
+from synth.filters.signals.patterns import EXHAUSTION, FAILURES
 from synth.scan.finder import Finder
 from synth.scan.pattern_set import PatternSet
 from synth.scan.places import texts
 from synth.scan.redaction import Scan
 from synth.scan.rules import CREDENTIAL, rules
 from synth.scan.unescaped import blobs, layers
+from synth.schemas.trajectory import Trajectory
 
 SCANNED = ("tau1", "tau1_retail", "tau2_retail_multi")
 """As performance.md: 400 transcripts of 17 KB."""

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from envs.bots import BOTS
-from envs.storefront import WORLD
-from envs.storefront.tool_schemas import WRITES
-from schemas.canonical import content_hash
-from schemas.check import Facts
-from schemas.environment import AgentTurn, Env, Response
-from schemas.outcome import Outcome, Termination
-from schemas.policy import Episode, View
-from schemas.task import Task
-from schemas.trajectory import ToolCall, Trajectory, Turn
+from synth.envs.bots import BOTS
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import Facts
+from synth.schemas.environment import AgentTurn, Env, Response
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.policy import Episode, View
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall, Trajectory, Turn
 
 MOST_TURNS = 120
 LOOK_UPS = ("get_order", "list_orders", "get_customer", "search_products", "quote_refund", "get_variant")

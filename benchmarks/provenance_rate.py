@@ -14,11 +14,11 @@ from time import process_time
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_episodes import expert, played
-from envs.storefront import WORLD
-from schemas.trajectory import Trajectory
+from synth.envs.storefront import WORLD
 from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.provenance import provenance
+from synth.schemas.trajectory import Trajectory
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TASKS = 400

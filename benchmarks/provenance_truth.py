@@ -24,12 +24,12 @@ from benchmarks.planted_episodes import (
     with_other_values,
     without_look_ups,
 )
-from envs.storefront import WORLD
-from envs.storefront.monitor import FREE_WRITES, truth_of
-from envs.storefront.tool_schemas import WRITES
-from schemas.task import Task
-from schemas.trajectory import Source, ToolCall, Trajectory, Turn
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.monitor import FREE_WRITES, truth_of
+from synth.envs.storefront.tool_schemas import WRITES
 from synth.provenance import ProvenanceReport, Status, provenance
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Source, ToolCall, Trajectory, Turn
 
 TASKS = 300
 SEED = 777002

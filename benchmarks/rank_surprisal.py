@@ -7,9 +7,9 @@ from random import Random
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from filters.rank_surprisal.ratio import Sums
-from filters.rank_surprisal.settings import RankSurprisalConfig
-from filters.rank_surprisal.within_task import Candidate, selected
+from synth.filters.rank_surprisal.ratio import Sums
+from synth.filters.rank_surprisal.settings import RankSurprisalConfig
+from synth.filters.rank_surprisal.within_task import Candidate, selected
 
 TASKS, TURNS, TOKENS = 600, 12, 60
 SPREAD = 0.08

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from flows.synthesize import synthesize
-from flows.yaml_file import read_flow
+from synth.flows.synthesize import synthesize
+from synth.flows.yaml_file import read_flow
 from synth.run.funnel import funnel_notes, funnel_table
 from synth.run.progress import progress_for
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.command_line import ROOT
-from schemas.errors import ConfigError
-from schemas.trajectory import Trajectory
 from synth.importers.load import imported
 from synth.importers.records import Imported, Labelled
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import Trajectory
 
 DATA = ROOT.parent / "shared" / "data"
 NO_TRAJECTORIES = ("LICENSES", "gold", "tau1_env")

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from random import Random
 
-from schemas.canonical import canonical_json, content_hash
-from schemas.check import CheckResult, SubVerdict
-from schemas.identity import trajectory_id
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory, Turn, Usage
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.identity import trajectory_id
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory, Turn, Usage
 
 TURNS = 10
 TOOL_NAMES = ("get_order", "list_orders", "cancel_order", "change_address")

@@ -13,10 +13,10 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from envs.storefront.tool_schemas import WRITES
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.flows.synthesize import synthesize
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
 
 EXPLORATIONS = 400
 SIGNATURES, SEVERAL_PERCENT, KILLED_PERCENT = 25, 40, 95

@@ -13,18 +13,18 @@ from time import perf_counter
 from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from envs.storefront import WORLD
-from schemas.environment import AgentTurn
-from schemas.identity import slot_id
-from schemas.policy import Episode
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.envs.storefront import WORLD
 from synth.ledger.journal import Journal
 from synth.policies.chance import trial_seed
 from synth.policies.expert import expert_policy
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
+from synth.schemas.environment import AgentTurn
+from synth.schemas.identity import slot_id
+from synth.schemas.policy import Episode
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 PROFILES = "mixed"
 POLICY = expert_policy({"profiles": PROFILES}, model_name=None, sampling={})

@@ -11,8 +11,8 @@ from typing import Any
 
 from benchmarks.by_task import gap, share
 from benchmarks.storefront_pool import GUESSERS, TRIALS, Pool, Trial, pool
-from schemas.trajectory import Trajectory
 from synth.provenance.effect import effectful_by_name
+from synth.schemas.trajectory import Trajectory
 from synth.selection.allocation import Standing
 from synth.selection.candidates import candidate, loss_characters
 from synth.selection.choosing import HARD, Candidate, Quotas, chosen

@@ -19,16 +19,16 @@ from benchmarks.by_task import Estimate, average_precision
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.real_trajectories import DATA, file_of, folders, gold, human_labels, real
-from filters.duplicates import DuplicatesConfig, duplicates
-from filters.signals import interaction, matching
-from filters.signals.signals import found_in
-from schemas.environment import Env
-from schemas.filter import Case, Cases
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory
+from synth.filters.duplicates import DuplicatesConfig, duplicates
+from synth.filters.signals import interaction, matching
+from synth.filters.signals.signals import found_in
 from synth.pairs.logistic import auc
 from synth.provenance import provenance
 from synth.provenance.effect import effectful_by_name
+from synth.schemas.environment import Env
+from synth.schemas.filter import Case, Cases
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
 from synth.topology.keys import trajectory_keys
 from synth.topology.waste import waste_share, wasted
 

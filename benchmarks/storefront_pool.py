@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from benchmarks.planted_episodes import MOST_TURNS
-from envs.storefront import WORLD
-from envs.storefront.monitor import truth_of
-from schemas.canonical import content_hash
-from schemas.check import CheckResult
-from schemas.outcome import Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Turn
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.monitor import truth_of
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import CheckResult
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Turn
 
 TASKS, TRIALS = 400, 8
 SEED = 777005

@@ -8,13 +8,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
-from envs.conformance.transcript import play
-from envs.storefront import WORLD
-from envs.storefront.bots import BOTS
-from envs.storefront.places import KINDS
-from envs.storefront.profiles import CORRECT, MISCONCEPTIONS, MIXED
-from envs.storefront.self_play import expert_passes
-from schemas.task import Task
+from synth.envs.conformance.transcript import play
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.bots import BOTS
+from synth.envs.storefront.places import KINDS
+from synth.envs.storefront.profiles import CORRECT, MISCONCEPTIONS, MIXED
+from synth.envs.storefront.self_play import expert_passes
+from synth.schemas.task import Task
 
 TASKS = 400
 SEED = 31

@@ -8,11 +8,11 @@ import resource
 import sys
 from time import perf_counter
 
-from envs.storefront import WORLD
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn, Env
-from schemas.task import Task
-from schemas.trajectory import ToolCall
+from synth.envs.storefront import WORLD
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 STEPS = 20_000
 STEPS_PER_EPISODE = 40

@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.storefront_steps import LIVE_EPISODES, STEPS, expert_episodes, live_bytes, steps_per_second
-from envs.storefront import WORLD
+from synth.envs.storefront import WORLD
 
 
 async def measured(task_count: int, rounds: int, *, with_live: bool) -> Report:

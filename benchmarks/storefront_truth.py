@@ -13,9 +13,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from envs.storefront.monitor import DenialLabel, ReadTruth, TruthLabels, WriteLabel, truth_of
-from schemas.errors import SynthError
+from synth.envs.storefront.monitor import DenialLabel, ReadTruth, TruthLabels, WriteLabel, truth_of
 from synth.ledger.ledger import Ledger
+from synth.schemas.errors import SynthError
 
 _EPISODE = ("trajectory_id", "task_id", "passed", "passed_outcome", "lucky", "lucky_outcome", "breaches")
 _SCHEMAS = {

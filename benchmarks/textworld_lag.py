@@ -14,18 +14,18 @@ from time import perf_counter
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from envs.audit.latency import percentile
-from envs.textworld import SPEC, WORLD
-from schemas.environment import AgentTurn
-from schemas.identity import slot_id
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.envs.audit.latency import percentile
+from synth.envs.textworld import SPEC, WORLD
 from synth.ledger.journal import Journal
 from synth.policies.expert import expert_policy
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.rollout.threads import ThreadedEnv, Threads
+from synth.schemas.environment import AgentTurn
+from synth.schemas.identity import slot_id
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 LIVE = 64
 BEAT_S = 0.002

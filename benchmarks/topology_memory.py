@@ -16,11 +16,11 @@ from benchmarks.command_line import ROOT, SYNTH, ended
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from schemas.canonical import content_hash
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Ledger, StageRef
+from synth.schemas.canonical import content_hash
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 TRIALS, SMALL = 100_000, 10_000
 PER_TASK, PER_SHARD = 4, 400

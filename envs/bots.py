@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.environment import AgentTurn, Opening
-from schemas.policy import Act, Episode, Policy, View
-from schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.policy import Act, Episode, Policy, View
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 REFUSAL = "I am sorry, I cannot do that."
 FIRST_NUMBERS = 6

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.echo_check import state_verdicts
-from envs.world import World
-from schemas.canonical import content_hash, valid_text
-from schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar
-from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from schemas.profile import spared
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory
+from synth.envs.echo_check import state_verdicts
+from synth.envs.world import World
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar
+from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.profile import spared
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory
 
 SPEC = EnvSpec(
     name="echo",

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from envs.fact_pattern import matches
-from schemas.check import Check, Facts, RowPredicate, Scalar, SubVerdict
+from synth.envs.fact_pattern import matches
+from synth.schemas.check import Check, Facts, RowPredicate, Scalar, SubVerdict
 
 Row = dict[str, Scalar]
 

@@ -1,8 +1,8 @@
-"""Worlds by name: `name -> "module:attribute"`, where the attribute is an `envs.world.World`; importing this loads none of them."""
+"""Worlds by name: `name -> "module:attribute"`, where the attribute is a `synth.envs.world.World`; importing this loads none of them."""
 
 ENVS: dict[str, str] = {
-    "storefront": "envs.storefront:WORLD",
-    "echo": "envs.echo:WORLD",
-    "textworld": "envs.textworld:WORLD",
-    "mcp": "envs.mcp:WORLD",
+    "storefront": "synth.envs.storefront:WORLD",
+    "echo": "synth.envs.echo:WORLD",
+    "textworld": "synth.envs.textworld:WORLD",
+    "mcp": "synth.envs.mcp:WORLD",
 }

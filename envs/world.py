@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from envs.conformance.transcript import Transcript
-from schemas.check import ToldFact
-from schemas.environment import AgentTurn, Env, EnvSpec
-from schemas.errors import UnboundError
-from schemas.policy import Episode, Policy
-from schemas.reverse import WriteGoal
-from schemas.task import Task
-from schemas.user import UserScript
+from synth.envs.conformance.transcript import Transcript
+from synth.schemas.check import ToldFact
+from synth.schemas.environment import AgentTurn, Env, EnvSpec
+from synth.schemas.errors import UnboundError
+from synth.schemas.policy import Episode, Policy
+from synth.schemas.reverse import WriteGoal
+from synth.schemas.task import Task
+from synth.schemas.user import UserScript
 
 Edits = Callable[[Task, Transcript], Iterable[tuple[str, Sequence[AgentTurn]]]]
 """A solved episode of a task, done otherwise: (a name for what is other, the turns)."""

@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from filters.contamination_documents import Documents, read
-from filters.duplicates_text import text_key
-from filters.lineage import Lineage
-from schemas.filter import Case, Cases, Filter
-from schemas.trajectory import Source, Trajectory
-from schemas.verdict import Verdict
+from synth.filters.contamination_documents import Documents, read
+from synth.filters.duplicates_text import text_key
+from synth.filters.lineage import Lineage
+from synth.schemas.filter import Case, Cases, Filter
+from synth.schemas.trajectory import Source, Trajectory
+from synth.schemas.verdict import Verdict
 
 
 class ContaminationConfig(BaseModel):

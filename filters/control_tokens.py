@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.filter import Case, Filter
-from schemas.messages import to_messages
-from schemas.verdict import Verdict
 from synth.scan.control_tokens import Hit, control_tokens, found
 from synth.scan.message_texts import TOOLS, Change, with_messages
+from synth.schemas.filter import Case, Filter
+from synth.schemas.messages import to_messages
+from synth.schemas.verdict import Verdict
 
 
 class ControlTokensConfig(BaseModel):

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from filters.duplicates_index import LEAST_SIMILARITY, NearIndex, kept_first
-from filters.duplicates_text import exact_key, shared_openings, shingles, spoken, turn_keys
-from filters.duplicates_turns import Turns
-from schemas.filter import Cases, Filter
-from schemas.outcome import Outcome
-from schemas.trajectory import Authorship, Trajectory
-from schemas.verdict import Verdict
+from synth.filters.duplicates_index import LEAST_SIMILARITY, NearIndex, kept_first
+from synth.filters.duplicates_text import exact_key, shared_openings, shingles, spoken, turn_keys
+from synth.filters.duplicates_turns import Turns
+from synth.schemas.filter import Cases, Filter
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas.verdict import Verdict
 
 _OUTCOMES = (Outcome.SUCCESS, Outcome.UNKNOWN, Outcome.TRUNCATED, Outcome.FAILURE, Outcome.INVALID)
 

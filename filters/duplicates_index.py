@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rensa import RMinHash
 
-from filters.duplicates_text import Hashes
+from synth.filters.duplicates_text import Hashes
 
 PERMUTATIONS = 128
 BANDS = 32

@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.canonical import canonical_json
-from schemas.trajectory import Observation, SampledBy, ToolCall, Trajectory, Turn
+from synth.schemas.canonical import canonical_json
+from synth.schemas.trajectory import Observation, SampledBy, ToolCall, Trajectory, Turn
 
 Hashes = NDArray[np.uint64]
 WORDS = 3

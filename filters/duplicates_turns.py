@@ -3,8 +3,8 @@
 from types import TracebackType
 from typing import Self
 
-from filters.duplicates_index import NearIndex
-from filters.duplicates_text import shingles
+from synth.filters.duplicates_index import NearIndex
+from synth.filters.duplicates_text import shingles
 
 
 class Turns:

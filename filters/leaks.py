@@ -2,9 +2,9 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.filter import Case, Filter
-from schemas.verdict import Verdict
 from synth.leakage import leaks
+from synth.schemas.filter import Case, Filter
+from synth.schemas.verdict import Verdict
 
 
 class LeaksConfig(BaseModel):

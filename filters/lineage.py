@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from schemas.filter import Case
-from schemas.trajectory import Trajectory
+from synth.schemas.filter import Case
+from synth.schemas.trajectory import Trajectory
 
 
 class Lineage:

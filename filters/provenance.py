@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.filter import Case, Filter, Measure
-from schemas.trajectory import ToolSchema, Trajectory
-from schemas.verdict import Verdict
 from synth.provenance import provenance
 from synth.provenance.effect import effectful_by_name, read_only_hint
 from synth.run.means import Means
+from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.trajectory import ToolSchema, Trajectory
+from synth.schemas.verdict import Verdict
 
 ARGUMENTS, CHOICES = "unjustified_arguments", "unjustified_choices"
 _TOLD = 20

@@ -2,13 +2,13 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import ConfigError, UnboundError
-from schemas.filter import Case, Filter
-from schemas.outcome import Fault
-from schemas.task import Task
-from schemas.verdict import Verdict
 from synth.boundary import FaultError, crossing
 from synth.branching import Replayed, replay
+from synth.schemas.errors import ConfigError, UnboundError
+from synth.schemas.filter import Case, Filter
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.verdict import Verdict
 
 
 class ReexecutedConfig(BaseModel):

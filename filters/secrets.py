@@ -7,12 +7,12 @@ from typing import Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from schemas.errors import ConfigError
-from schemas.filter import Case, Filter, Measure
-from schemas.verdict import Verdict
 from synth.run.means import Means
 from synth.scan.finder import GROUPS, Finder
 from synth.scan.redaction import REDACTED, Scan
+from synth.schemas.errors import ConfigError
+from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.verdict import Verdict
 
 
 class SecretsConfig(BaseModel):

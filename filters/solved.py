@@ -2,9 +2,9 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.filter import Case, Filter
-from schemas.outcome import Outcome
-from schemas.verdict import Verdict
+from synth.schemas.filter import Case, Filter
+from synth.schemas.outcome import Outcome
+from synth.schemas.verdict import Verdict
 
 
 class SolvedConfig(BaseModel):

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.filter import Case, Filter, Measure
-from schemas.outcome import Outcome
-from schemas.verdict import Verdict
 from synth.provenance.effect import effectful_by_name
 from synth.run.means import Means
+from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.outcome import Outcome
+from synth.schemas.verdict import Verdict
 from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns
 from synth.topology.waste import waste_share, wasted

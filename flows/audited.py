@@ -5,13 +5,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from envs.world import World
-from flows.bindings import Bindings, private, started
-from flows.parts import world
-from flows.yaml_file import read_settings
-from schemas.errors import ConfigError
-from schemas.settings_error import explain
-from schemas.strict_settings import strictly
+from synth.envs.world import World
+from synth.flows.bindings import Bindings, private, started
+from synth.flows.parts import world
+from synth.flows.yaml_file import read_settings
+from synth.schemas.errors import ConfigError
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
 
 
 def audited(name: str, overrides: Sequence[str], known: Mapping[str, Any], bindings: Bindings) -> tuple[World, dict[str, Any]]:

@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from envs.registry import ENVS
-from envs.world import World
-from flows.parts import world
-from schemas.environment import Env, EnvSpec
-from schemas.errors import ConfigError, UnboundError
-from schemas.printable import printable
-from schemas.settings_error import explain
-from schemas.task import Task
 from synth.boundary import called
+from synth.envs.registry import ENVS
+from synth.envs.world import World
+from synth.flows.parts import world
+from synth.schemas.environment import Env, EnvSpec
+from synth.schemas.errors import ConfigError, UnboundError
+from synth.schemas.printable import printable
+from synth.schemas.settings_error import explain
+from synth.schemas.task import Task
 
 LONGEST_NAME = 80
 
@@ -54,7 +54,7 @@ class Bindings:
         return self._worlds[name]
 
     def open_env(self, name: str, config: Mapping[str, Any]) -> Env:
-        """A fresh environment; see `schemas.environment.OpenEnv`. Raises `ConfigError` for settings that it does not take."""
+        """A fresh environment; see `synth.schemas.environment.OpenEnv`. Raises `ConfigError` for settings that it does not take."""
         found = self.world(name)
         try:
             return found.open(config)
@@ -62,12 +62,12 @@ class Bindings:
             raise ConfigError(f"{self._place}environment {_short(name)}: {explain(error, found.config, 'env_config')}") from error
 
     def make_tasks(self, name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-        """At most `count` tasks; see `schemas.environment.MakeTasks`. Raises `ConfigError` for what is no task of that world."""
+        """At most `count` tasks; see `synth.schemas.environment.MakeTasks`. Raises `ConfigError` for what is no task of that world."""
         what = f"world {name!r}: make_tasks"
         made = called(what, lambda: tuple(islice(self.world(name).make_tasks(config, seed, count), count)))
         for task in made:
             if not isinstance(task, Task):
-                raise ConfigError(f"{what} gave a {type(task).__name__}, not a schemas.task.Task (make one with Task.identified)")
+                raise ConfigError(f"{what} gave a {type(task).__name__}, not a synth.schemas.task.Task (make one with Task.identified)")
             if task.env != name:
                 raise ConfigError(f"{what} gave a task with env={task.env!r}; it must be {name!r}, as the flow names the world")
             if not -(2**63) <= task.seed < 2**63:

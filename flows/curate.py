@@ -5,22 +5,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from envs.registry import ENVS
-from flows.bindings import Bindings, Said
-from flows.environments import bindings_of, said_by_flow
-from flows.own_flow import what_runs
-from flows.parts import DOTTED
-from flows.resolve import OWN_STAGES, resolve_later
-from flows.run_folder import refuse_their_datasets, refuse_their_flow_file
-from flows.run_record import keep_record, record_of, said_of_run
-from flows.synthesize import Done, Wrap, run_on
-from schemas.errors import ConfigError, UnboundError
-from schemas.flow import Flow
+from synth.envs.registry import ENVS
+from synth.flows.bindings import Bindings, Said
+from synth.flows.environments import bindings_of, said_by_flow
+from synth.flows.own_flow import what_runs
+from synth.flows.parts import DOTTED
+from synth.flows.resolve import OWN_STAGES, resolve_later
+from synth.flows.run_folder import refuse_their_datasets, refuse_their_flow_file
+from synth.flows.run_record import keep_record, record_of, said_of_run
+from synth.flows.synthesize import Done, Wrap, run_on
 from synth.ledger.ledger import Ledger
 from synth.run.loud_settings import loud_settings
 from synth.run.measured import MEASURES
 from synth.run.progress import Progress
 from synth.run.unfinished import kind_of_stage, not_finished, unfinished
+from synth.schemas.errors import ConfigError, UnboundError
+from synth.schemas.flow import Flow
 
 
 async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None, said: Mapping[str, Said] | None = None) -> Done:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from schemas.errors import ConfigError
 from synth.exporters.sums import SUMS, names_dataset
 from synth.ledger import manifest
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError
 
 
 def data_around(path: Path) -> Path | None:

@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from flows.deployment_job import refuse_unfit
-from flows.deployment_notice import notify
-from flows.deployment_run_dir import settled
-from flows.prefect_access import refused
-from schemas.errors import ConfigError
+from synth.flows.deployment_job import refuse_unfit
+from synth.flows.deployment_notice import notify
+from synth.flows.deployment_run_dir import settled
+from synth.flows.prefect_access import refused
+from synth.schemas.errors import ConfigError
 
 TAG = "synth"
-ENTRYPOINT = "flows.deployment_run.synth"
+ENTRYPOINT = "synth.flows.deployment_run.synth"
 POOL = "synth"
 """The work pool that is made where none is named; its workers start processes on their own machine."""
 SERVER = "prefect server start"
@@ -92,7 +92,7 @@ async def register(order: Deployment) -> Registered:
     from prefect import get_client
     from prefect.utilities.callables import parameter_schema
 
-    from flows.deployment_run import synth
+    from synth.flows.deployment_run import synth
 
     try:
         async with get_client() as client:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from flows import heartbeat
-from flows.deployment_overview import writes_to
-from flows.heartbeat import Heartbeat
-from flows.prefect_access import healthy
-from flows.run_record import place_of
-from schemas.errors import SynthError
+from synth.flows import heartbeat
+from synth.flows.deployment_overview import writes_to
+from synth.flows.heartbeat import Heartbeat
+from synth.flows.prefect_access import healthy
+from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
+from synth.schemas.errors import SynthError
 
 OPEN = ("RUNNING", "CANCELLING", "PENDING")
 MOST = 200

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from uuid import UUID
 
-from flows import heartbeat
-from flows.deployment_overview import writes_to
-from flows.deployment_parts import Part
-from flows.deployment_retries import PART_STARTS
-from flows.run_record import place_of
+from synth.flows import heartbeat
+from synth.flows.deployment_overview import writes_to
+from synth.flows.deployment_parts import Part
+from synth.flows.deployment_retries import PART_STARTS
+from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
 from synth.run.context import Run
 from synth.run.numbers import short_duration
@@ -32,7 +32,7 @@ class Dispatch:
         self._say = say
 
     async def work_part(self, run: Run, part: Part) -> bool:
-        """Whether a flow run has done it; see `flows.deployment_parts.WorkPart`."""
+        """Whether a flow run has done it; see `synth.flows.deployment_parts.WorkPart`."""
         storage = run.ledger.storage
         flow_run = await asyncio.to_thread(_at_work, storage, part)
         if flow_run is not None and not await _writes_there(flow_run, storage):

@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.overrides import override
-from flows.yaml_file import read_yaml
-from schemas.errors import ConfigError
+from synth.flows.overrides import override
+from synth.flows.yaml_file import read_yaml
 from synth.keys.literals import key_like
+from synth.schemas.errors import ConfigError
 
 OPTION = "--job-variable"
 _REFERENCE = re.compile(r"\{\{\s*prefect\.blocks\.[\w.-]+\s*\}\}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError
 
 EVENTS = ("prefect.flow-run.Failed", "prefect.flow-run.Crashed", "prefect.flow-run.TimedOut")
 TEXT = "synth: flow run {{ flow_run.name }} of {{ deployment.name }} is {{ flow_run.state.name }}: {{ flow_run.state.message }}"

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from flows.deployment import TAG
-from flows.deployment_run_dir import run_dir_of
-from flows.prefect_access import refused
-from flows.run_record import place_of
-from schemas.errors import SynthError
+from synth.flows.deployment import TAG
+from synth.flows.deployment_run_dir import run_dir_of
+from synth.flows.prefect_access import refused
+from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
+from synth.schemas.errors import SynthError
 
 MOST = 200
 
@@ -98,7 +98,7 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
 
 
 def url_of(flow_run: Any) -> str | None:
-    """The run directory of a flow run of `flows.deployment_run`; None where its parameters name none."""
+    """The run directory of a flow run of `synth.flows.deployment_run`; None where its parameters name none."""
     from zoneinfo import ZoneInfo
 
     given = flow_run.parameters or {}

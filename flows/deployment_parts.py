@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from flows.spread_stage import SpreadStage
-from flows.synthesize import Wrap
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.stage import Plan, Shard, Stage
+from synth.flows.spread_stage import SpreadStage
+from synth.flows.synthesize import Wrap
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.ledger import Ledger, StageRef
 from synth.run.budget import Budget
 from synth.run.context import Run
 from synth.run.cost import spent
 from synth.run.engine import WorkShard, do_shards, plain
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.stage import Plan, Shard, Stage
 
 
 class Part(msgspec.Struct, frozen=True):

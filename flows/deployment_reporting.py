@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from flows.deployment_retries import again_after
-from flows.heartbeat_progress import BeatingProgress
-from flows.prefect_access import healthy
-from schemas.printable import in_code
-from schemas.stage import Shard, Stage
+from synth.flows.deployment_retries import again_after
+from synth.flows.heartbeat_progress import BeatingProgress
+from synth.flows.prefect_access import healthy
 from synth.run.context import Run
 from synth.run.engine import WorkShard
 from synth.run.funnel import funnel_markdown
 from synth.run.numbers import short_duration
 from synth.run.progress import Progress
+from synth.schemas.printable import in_code
+from synth.schemas.stage import Shard, Stage
 
 _BY_OUTCOME = '"SELECT outcome, count(*) FROM trajectories GROUP BY ALL"'
 MOST_TASK_RUNS = 500

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from schemas.errors import ConfigError, DamagedError, SynthError
 from synth.run.numbers import short_duration
+from synth.schemas.errors import ConfigError, DamagedError, SynthError
 
 T = TypeVar("T")
 

@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flows.deployment_closing import close_dead
-from flows.deployment_dispatch import Dispatch
-from flows.deployment_parts import InParts, Part, part_of, share_of_budget, work_begun_part
-from flows.deployment_reporting import Reporting
-from flows.deployment_retries import RUN_AGAIN_S, again_after
-from flows.deployment_run_dir import run_dir_of
-from flows.heartbeat_progress import STARTED_BY, StartedBy
-from flows.parts import look_also_in
-from flows.prefect_access import named
-from flows.resolve import resolve
-from flows.synthesize import Done, bindings_of_flow, synthesize, worked
-from flows.yaml_file import flow_of
-from schemas.errors import SynthError
-from schemas.flow import Flow
+from synth.flows.deployment_closing import close_dead
+from synth.flows.deployment_dispatch import Dispatch
+from synth.flows.deployment_parts import InParts, Part, part_of, share_of_budget, work_begun_part
+from synth.flows.deployment_reporting import Reporting
+from synth.flows.deployment_retries import RUN_AGAIN_S, again_after
+from synth.flows.deployment_run_dir import run_dir_of
+from synth.flows.heartbeat_progress import STARTED_BY, StartedBy
+from synth.flows.parts import look_also_in
+from synth.flows.prefect_access import named
+from synth.flows.resolve import resolve
+from synth.flows.synthesize import Done, bindings_of_flow, synthesize, worked
+from synth.flows.yaml_file import flow_of
 from synth.ledger.ledger import Ledger
 from synth.run.closing import failure
 from synth.run.progress import PlainProgress
 from synth.run.silent_roles import silent_roles
+from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
 
 
 class _RunLog:

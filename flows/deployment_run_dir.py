@@ -4,9 +4,9 @@ import string
 from datetime import datetime
 from pathlib import Path
 
-from schemas.errors import ConfigError
 from synth.keys.looks import has_user
 from synth.ledger.storage_url import CREDENTIALS
+from synth.schemas.errors import ConfigError
 
 DEFAULT = "runs/{name}-{date}"
 _KNOWN = ("name", "date", "time")

@@ -8,16 +8,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from envs.registry import ENVS
-from flows.bindings import Bindings, Further, Said, private
-from flows.own_flow import refuse_what_a_run_says
-from flows.parts import folders, world
-from flows.yaml_file import read_content
-from schemas.errors import ConfigError
-from schemas.flow import EnvChoice, Flow
-from schemas.settings_error import explain
-from schemas.strict_settings import strictly
+from synth.envs.registry import ENVS
+from synth.flows.bindings import Bindings, Further, Said, private
+from synth.flows.own_flow import refuse_what_a_run_says
+from synth.flows.parts import folders, world
+from synth.flows.yaml_file import read_content
 from synth.keys import refuse_literals
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import EnvChoice, Flow
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
 
 FILE = "environments.yaml"
 OPTION = "--env"

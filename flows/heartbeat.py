@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from schemas.canonical import content_hash
 from synth.ledger.journal import state_folder
 from synth.ledger.storage import Storage, write_error
 from synth.run.report_files import write_report_file
+from synth.schemas.canonical import content_hash
 
 FOLDER = "heartbeats"
 LOCAL_EVERY_S, REMOTE_EVERY_S = 5.0, 15.0

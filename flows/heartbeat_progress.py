@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import msgspec
 
-from flows import heartbeat
-from flows.heartbeat import Heartbeat, State
-from schemas.errors import SynthError
-from schemas.trajectory import Trajectory, Usage
+from synth.flows import heartbeat
+from synth.flows.heartbeat import Heartbeat, State
 from synth.ledger.storage import Storage
 from synth.run.budget import Budget
 from synth.run.context import Run
 from synth.run.progress import Progress
 from synth.run.tally import played
 from synth.run.unfinished import unfinished_line
+from synth.schemas.errors import SynthError
+from synth.schemas.trajectory import Trajectory, Usage
 
 
 @dataclass(frozen=True, slots=True)

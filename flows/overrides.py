@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from schemas.errors import ConfigError
 from synth.keys import key_like
+from synth.schemas.errors import ConfigError
 
 
 def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, str], Any], option: str = "--set") -> None:

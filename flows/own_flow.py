@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from envs.registry import ENVS
-from flows.bindings import private
-from flows.data_folder import data_around
-from flows.parts import DOTTED, look_also_in, world
-from flows.run_record import made_here
-from flows.yaml_file import flow_of, read_content
-from schemas.canonical import canonical_json, content_hash
-from schemas.errors import ConfigError
-from schemas.flow import EnvChoice, Flow
+from synth.envs.registry import ENVS
+from synth.flows.bindings import private
+from synth.flows.data_folder import data_around
+from synth.flows.parts import DOTTED, look_also_in, world
+from synth.flows.run_record import made_here
+from synth.flows.yaml_file import flow_of, read_content
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import EnvChoice, Flow
 
 REACH = ("engine", "base_url", "api_key_env", "python", "server_args")
 """Settings of a model that say what is started, or to whom a key of ours is sent."""

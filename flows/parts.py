@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from envs.registry import ENVS
-from envs.world import World
-from flows.data_folder import data_around
-from schemas.environment import Env, EnvSpec, OpenEnv
-from schemas.errors import ConfigError
-from schemas.task import Task
 from synth.boundary import imported
+from synth.envs.registry import ENVS
+from synth.envs.world import World
+from synth.flows.data_folder import data_around
+from synth.schemas.environment import Env, EnvSpec, OpenEnv
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
 
 if TYPE_CHECKING:
-    from flows.bindings import Bindings
+    from synth.flows.bindings import Bindings
 
 DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _FOLDERS: list[str] = []
@@ -77,7 +77,7 @@ def world(name: str, within: Sequence[str] = ()) -> World:
     """A world by the name that the user's own flow or command line gives it. Raises `ConfigError`."""
     found = part("world", name, ENVS, within)
     if not isinstance(found, World):
-        raise ConfigError(f"world {name!r} is of type {type(found).__name__}, not an envs.world.World")
+        raise ConfigError(f"world {name!r} is of type {type(found).__name__}, not a synth.envs.world.World")
     if not (isinstance(found.config, type) and issubclass(found.config, BaseModel) and isinstance(found.spec, EnvSpec)):
         raise ConfigError(f"world {name!r}: World takes spec (an EnvSpec), open, make_tasks and config (a pydantic model class)")
     return found
@@ -86,7 +86,7 @@ def world(name: str, within: Sequence[str] = ()) -> World:
 def open_env(name: str, config: Mapping[str, Any]) -> Env:
     """A fresh environment of those that need no start, and of those that the user's own environments.yaml binds.
 
-    Raises `schemas.errors.UnboundError` for every other: a row may name an environment, but only `bound_envs` says how it is started.
+    Raises `synth.schemas.errors.UnboundError` for every other: a row may name an environment, but only `bound_envs` says how it is started.
     """
     return _users_own().open_env(name, config)
 
@@ -96,14 +96,14 @@ def bound_envs(*files: str | Path) -> OpenEnv:
 
     Raises `ConfigError` for a file that says nothing of an environment.
     """
-    from flows.environments import bindings_of, said_in_file
+    from synth.flows.environments import bindings_of, said_in_file
 
     said = [said_in_file(Path(file)) for file in files]
     return bindings_of(dict(said)).open_env
 
 
 def make_tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """Tasks of an environment that `open_env` opens; see `schemas.environment.MakeTasks`."""
+    """Tasks of an environment that `open_env` opens; see `synth.schemas.environment.MakeTasks`."""
     return _users_own().make_tasks(name, config, seed, count)
 
 
@@ -113,6 +113,6 @@ def spec_of(name: str, config: Mapping[str, Any]) -> EnvSpec:
 
 
 def _users_own() -> "Bindings":
-    from flows.environments import bindings_of
+    from synth.flows.environments import bindings_of
 
     return bindings_of({})

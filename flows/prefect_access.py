@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from schemas.errors import ConfigError, SynthError
+from synth.schemas.errors import ConfigError, SynthError
 
 QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from flows.deployment_reporting import Reporting
-from flows.heartbeat_progress import STARTED_BY, StartedBy
-from flows.prefect_server import prefect_api
-from flows.synthesize import Done, Recipe
-from schemas.flow import Flow
+from synth.flows.deployment_reporting import Reporting
+from synth.flows.heartbeat_progress import STARTED_BY, StartedBy
+from synth.flows.prefect_server import prefect_api
+from synth.flows.synthesize import Done, Recipe
 from synth.ledger.storage import Storage
 from synth.run.progress import Progress
+from synth.schemas.flow import Flow
 
 
 async def run_under_prefect(recipe: Recipe, flow: Flow, run_url: str, progress: Progress, task_runner: Any = None) -> Done:

@@ -1,6 +1,6 @@
 """A Prefect server for one run, where the user has none: on loopback, quiet, and gone when its run is, killed or not.
 
-Prefect's own temporary server outlives a `kill -9` of the process that started it. Run as `python -m flows.prefect_server PORT PARENT`.
+Prefect's own temporary server outlives a `kill -9` of the process that started it. Run: `python -m synth.flows.prefect_server PORT PARENT`.
 """
 
 import os
@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flows.prefect_access import SERVERS_AUTH, healthy, named, quiet, require_answer
-from schemas.errors import SynthError
+from synth.flows.prefect_access import SERVERS_AUTH, healthy, named, quiet, require_answer
+from synth.schemas.errors import SynthError
 
 STARTS_WITHIN_S = 90.0
 
@@ -30,7 +30,7 @@ def prefect_api() -> Iterator[str]:
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
     server = subprocess.Popen(
-        [sys.executable, "-P", "-m", "flows.prefect_server", str(port), str(os.getpid())],
+        [sys.executable, "-P", "-m", "synth.flows.prefect_server", str(port), str(os.getpid())],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.bindings import Said
-from flows.data_folder import refuse_to_start_in_data
-from flows.deployment_retries import again_after
-from flows.parts import folders
-from flows.ray_worker import Worked, work_shard
-from flows.spread_stage import SpreadStage
-from flows.synthesize import Done, Recipe, Wrap, synthesize
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.stage import Plan, Shard, Stage
+from synth.flows.bindings import Said
+from synth.flows.data_folder import refuse_to_start_in_data
+from synth.flows.deployment_retries import again_after
+from synth.flows.parts import folders
+from synth.flows.ray_worker import Worked, work_shard
+from synth.flows.spread_stage import SpreadStage
+from synth.flows.synthesize import Done, Recipe, Wrap, synthesize
 from synth.leases.hand import still_open
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import Storage
@@ -28,6 +25,9 @@ from synth.run.context import Run
 from synth.run.cost import spent
 from synth.run.engine import WorkShard, in_process
 from synth.run.progress import Progress
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.stage import Plan, Shard, Stage
 
 AT_ONCE = 500
 """Shards that are handed to Ray at a time; it does as many as it has cores."""

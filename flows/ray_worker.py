@@ -8,14 +8,10 @@ from typing import Any
 
 import msgspec
 
-from flows.bindings import Said
-from flows.parts import look_also_in
-from flows.resolve import resolve
-from flows.synthesize import bindings_of_flow
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.stage import Plan, Shard
+from synth.flows.bindings import Said
+from synth.flows.parts import look_also_in
+from synth.flows.resolve import resolve
+from synth.flows.synthesize import bindings_of_flow
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.ledger import Ledger, StageRef
 from synth.run.budget import Budget
@@ -23,6 +19,10 @@ from synth.run.context import Run
 from synth.run.cost import spent
 from synth.run.engine import do_shards, in_process, plain
 from synth.run.progress import PlainProgress
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.stage import Plan, Shard
 
 
 class Worked(msgspec.Struct, frozen=True):

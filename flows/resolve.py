@@ -9,25 +9,17 @@ from typing import Any, TypeVar
 from msgspec import to_builtins
 from pydantic import BaseModel, ValidationError
 
-from envs.world import World
-from filters.registry import FILTERS
-from flows.bindings import Bindings, private
-from flows.environments import bindings_of, said_by_flow, without_start
-from flows.parts import part, world
-from flows.stage_order import refuse_order
-from flows.task_stages import task_stages
-from flows.user_role import UserSettings, of_the_model, with_user
-from flows.yaml_file import refuse_keys
-from schemas.errors import ConfigError, FlowError
-from schemas.filter import Filter
-from schemas.flow import EnvChoice, Flow, StageChoice
-from schemas.policy import PolicySpec
-from schemas.settings_error import explain
-from schemas.stage import Stage
-from schemas.strict_settings import strictly
-from schemas.user import USER
 from synth.boundary import called
+from synth.envs.world import World
 from synth.exporters.registry import require
+from synth.filters.registry import FILTERS
+from synth.flows.bindings import Bindings, private
+from synth.flows.environments import bindings_of, said_by_flow, without_start
+from synth.flows.parts import part, world
+from synth.flows.stage_order import refuse_order
+from synth.flows.task_stages import task_stages
+from synth.flows.user_role import UserSettings, of_the_model, with_user
+from synth.flows.yaml_file import refuse_keys
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
@@ -39,9 +31,17 @@ from synth.run.measured import NamedFilter
 from synth.run.report_stage import ReportSettings, ReportStage
 from synth.run.select_stage import SelectSettings, SelectStage
 from synth.run.topology_stage import TopologySettings, TopologyStage
+from synth.schemas.errors import ConfigError, FlowError
+from synth.schemas.filter import Filter
+from synth.schemas.flow import EnvChoice, Flow, StageChoice
+from synth.schemas.policy import PolicySpec
+from synth.schemas.settings_error import explain
+from synth.schemas.stage import Stage
+from synth.schemas.strict_settings import strictly
+from synth.schemas.user import USER
 from synth.selection.taken_in import TakenIn
-from synthesizers.registry import SYNTHESIZERS
-from synthesizers.start_state import start_state
+from synth.synthesizers.registry import SYNTHESIZERS
+from synth.synthesizers.start_state import start_state
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
@@ -227,7 +227,7 @@ def _filters(settings: Any, where: str) -> list[NamedFilter]:
         with _at(where):
             found = part("filter", str(name), FILTERS)
         if not isinstance(found, Filter):
-            raise ConfigError(f"{where}: {name!r} is a {type(found).__name__}, not a schemas.filter.Filter")
+            raise ConfigError(f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filter.Filter")
         chosen.append(NamedFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}")))
     return chosen
 

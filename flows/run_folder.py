@@ -4,11 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows import heartbeat
-from schemas.errors import ConfigError
-from schemas.printable import printable
-from schemas.stage import Stage
 from synth.exporters.in_run import refuse_others
+from synth.flows import heartbeat
 from synth.leases import holder, lease
 from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
@@ -16,6 +13,9 @@ from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
 from synth.run.context import Run
 from synth.run.export_stage import ExportStage
+from synth.schemas.errors import ConfigError
+from synth.schemas.printable import printable
+from synth.schemas.stage import Stage
 
 _NAMED = 3
 _SHARD = re.compile(rf"[0-9a-f]{{32}}\.parquet|{re.escape(TEMPORARY)}.*")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from flows.bindings import Said
-from schemas.canonical import content_hash, digest
-from schemas.errors import SynthError
+from synth.flows.bindings import Said
 from synth.ledger import manifest
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage, write_error
+from synth.schemas.canonical import content_hash, digest
+from synth.schemas.errors import SynthError
 
 FOLDER = "made"
 MOST_LINES = 8
@@ -26,7 +26,7 @@ MOST_LINES = 8
 class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`said` of each environment, as the flow wrote it: keys are named in it, never held.
 
-    `runs`: hashes of `flows.own_flow.what_runs`.
+    `runs`: hashes of `synth.flows.own_flow.what_runs`.
     """
 
     lines: int

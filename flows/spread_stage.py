@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.stage import Stage
 from synth.run.context import Run
+from synth.schemas.stage import Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from schemas.errors import ConfigError
-from schemas.flow import StageChoice
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import StageChoice
 
 _MAKE = frozenset({"rollout", "reflect_retry", "failure_injection"})
 """Stages whose trajectories the flow sees; a user's own (`module:attribute`) is one of them too."""

@@ -3,16 +3,13 @@
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from flows.bindings import Bindings, Said
-from flows.environments import bindings_of, said_by_flow
-from flows.heartbeat_progress import beating
-from flows.own_flow import what_runs
-from flows.resolve import resolve
-from flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
-from flows.run_record import keep_record
-from schemas.errors import ConfigError, FlowError
-from schemas.flow import Flow
-from schemas.stage import Stage
+from synth.flows.bindings import Bindings, Said
+from synth.flows.environments import bindings_of, said_by_flow
+from synth.flows.heartbeat_progress import beating
+from synth.flows.own_flow import what_runs
+from synth.flows.resolve import resolve
+from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
+from synth.flows.run_record import keep_record
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StageLine
 from synth.ledger.written import write_named
@@ -23,6 +20,9 @@ from synth.run.engine import WorkShard, run_stages
 from synth.run.idle_stages import idle_stages
 from synth.run.loud_settings import loud_settings
 from synth.run.progress import Progress
+from synth.schemas.errors import ConfigError, FlowError
+from synth.schemas.flow import Flow
+from synth.schemas.stage import Stage
 
 Wrap = Callable[[Run], WorkShard]
 Done = tuple[Run, Mapping[str, Mapping[str, Any]]]

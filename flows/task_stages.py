@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
-from envs.world import World
-from schemas.errors import ConfigError
-from schemas.flow import EnvChoice, Flow
-from schemas.settings_error import explain
-from schemas.stage import Stage
-from schemas.strict_settings import strictly
+from synth.envs.world import World
 from synth.run.context import Role, Run
-from synthesizers.calibrate import Calibrate
-from synthesizers.rollout import Rollout, RolloutSettings, places_for
-from synthesizers.tasks import TemplateTasks
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import EnvChoice, Flow
+from synth.schemas.settings_error import explain
+from synth.schemas.stage import Stage
+from synth.schemas.strict_settings import strictly
+from synth.synthesizers.calibrate import Calibrate
+from synth.synthesizers.rollout import Rollout, RolloutSettings, places_for
+from synth.synthesizers.tasks import TemplateTasks
 
 
 def task_stages(

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flows.parts import world
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.settings_error import explain
-from schemas.strict_settings import strictly
-from schemas.user import USER, User
+from synth.flows.parts import world
 from synth.run.context import Role
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
+from synth.schemas.user import USER, User
 
 _WHERE = f"models.{USER}"
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flows.overrides import kind, override
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.settings_error import explain
-from schemas.strict_settings import strictly
-from schemas.yaml_text import read_yaml as read_yaml
+from synth.flows.overrides import kind, override
 from synth.keys import refuse_literals
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
+from synth.schemas.yaml_text import read_yaml as read_yaml
 
 LONGEST_BYTES = 256 * 1024
 """PyYAML reads about 100 KB/s; a flow has one or two."""

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from schemas.check import CheckResult, Facts
-from schemas.task import Task
-from schemas.trajectory import Observation, ToolCall, ToolSchema, Trajectory
+from synth.schemas.check import CheckResult, Facts
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, ToolCall, ToolSchema, Trajectory
 
 
 class EnvSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class EnvSpec(msgspec.Struct, frozen=True, kw_only=True):
     `capabilities`: affordances, facts, snapshot, expert, recheck, tasks. `deterministic`: same seed and actions give the same
     normalised observations. `blocking`: its methods compute for long and are stepped on threads. `facts`: path pattern ->
     required | free | protected | generated. `profiles`: names of misconceptions that its expert can be given (read them with
-    `schemas.profile.spared`: guidance may rid it of some).
+    `synth.schemas.profile.spared`: guidance may rid it of some).
     """
 
     name: str

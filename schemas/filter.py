@@ -6,10 +6,10 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel
 
-from schemas.environment import OpenEnv
-from schemas.task import Task
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
+from synth.schemas.environment import OpenEnv
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 
 Scope = Literal["trajectory", "task", "corpus"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.canonical import content_hash
+from synth.schemas.canonical import content_hash
 
 
 def slot_id(

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.environment import Opening
-from schemas.model import Message
-from schemas.policy import Guidance
-from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
+from synth.schemas.canonical import valid_text
+from synth.schemas.environment import Opening
+from synth.schemas.model import Message
+from synth.schemas.policy import Guidance
+from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 
 ENVIRONMENT_NAME = "environment"
 """The `name` under which the world itself speaks in the role of the user."""

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from schemas.trajectory import TokenId, ToolCall, ToolSchema, Usage
+from synth.schemas.trajectory import TokenId, ToolCall, ToolSchema, Usage
 
 Message = dict[str, Any]
 """A chat message in OpenAI's form; `content` may be null, tool-call arguments are JSON strings."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from schemas.trajectory import Authorship
+from synth.schemas.trajectory import Authorship
 
 
 class StepRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from schemas.environment import AgentTurn, Env, Opening
-from schemas.model import ChatModel
-from schemas.trajectory import Authorship, SampledBy, TokenId, Turn, Usage
+from synth.schemas.environment import AgentTurn, Env, Opening
+from synth.schemas.model import ChatModel
+from synth.schemas.trajectory import Authorship, SampledBy, TokenId, Turn, Usage
 
 
 class Guidance(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 from unicodedata import combining
 
-from schemas.canonical import content_hash, valid_text
+from synth.schemas.canonical import content_hash, valid_text
 
 SPACING = "\n\t\u00a0\u202f\u3000"
 """White space that texts of any script may hold."""

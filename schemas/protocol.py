@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.trajectory import Observation, Source, ToolCall
+from synth.schemas.canonical import valid_text
+from synth.schemas.trajectory import Observation, Source, ToolCall
 
 
 class Violation(msgspec.Struct, frozen=True):

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.check import Facts, Refusal, Scalar, ToldFact
-from schemas.environment import AgentTurn, Opening
-from schemas.trajectory import Turn
+from synth.schemas.check import Facts, Refusal, Scalar, ToldFact
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.trajectory import Turn
 
 
 class Change(msgspec.Struct, frozen=True):

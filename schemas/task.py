@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.check import Check
-from schemas.trajectory import ToolCall
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import Check
+from synth.schemas.trajectory import ToolCall
 
 
 class Origin(StrEnum):

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from schemas.check import CheckResult
-from schemas.outcome import Fault, Outcome, Termination, contradiction
+from synth.schemas.check import CheckResult
+from synth.schemas.outcome import Fault, Outcome, Termination, contradiction
 
 ToolSchema = dict[str, Any]
 """A tool as the model is shown it: {"type": "function", "function": {"name", "description", "parameters"}}."""

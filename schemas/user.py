@@ -5,9 +5,9 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from schemas.model import ChatModel, Completion, Message
-from schemas.task import Task
-from schemas.trajectory import Deviation, Turn
+from synth.schemas.model import ChatModel, Completion, Message
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Deviation, Turn
 
 USER = "user"
 """The role that plays it, for every other role of a flow."""

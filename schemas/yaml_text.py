@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError
 
 MOST_NODES = 20_000
 """Values in a text, those that aliases repeat counted each time."""

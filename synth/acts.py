@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from schemas.canonical import canonical_json, content_hash
-from schemas.trajectory import ToolCall
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.trajectory import ToolCall
 
 
 class Doing(Protocol):

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from schemas.canonical import valid_text
-from schemas.errors import ConfigError, SynthError
-from schemas.model import ModelError
-from schemas.outcome import Fault
+from synth.schemas.canonical import valid_text
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.model import ModelError
+from synth.schemas.outcome import Fault
 from synth.side_by_side import being_stopped
 
 T = TypeVar("T")
@@ -25,8 +25,8 @@ LONGEST = 500
 _limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("limits", default=())
 """Of the crossings that are under way in this task, the outermost first."""
 _waited_s: ContextVar[list[float] | None] = ContextVar("waited_s", default=None)
-_MACHINERY = frozenset({"schemas", "synth", "filters", "synthesizers", "flows", "asyncio", "concurrent", "threading", "importlib"})
-"""Packages whose frames stand between the boundary and foreign code."""
+_MACHINERY = frozenset({"synth", "asyncio", "concurrent", "threading", "importlib"})
+"""Packages whose frames stand between the boundary and foreign code; of ours all but `synth.envs`."""
 
 
 class FaultError(Exception):
@@ -193,7 +193,8 @@ def _placed(error: BaseException) -> str:
 
 
 def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    module = str(frame.f_globals.get("__name__", ""))
+    return "synth.envs" if f"{module}.".startswith("synth.envs.") else module.partition(".")[0]
 
 
 def _detail(what: str, text: str) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Env, Opening, Response, Snapshot
-from schemas.outcome import Termination
-from schemas.task import Task
-from schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas.canonical import valid_text
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Env, Opening, Response, Snapshot
+from synth.schemas.outcome import Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
 
 Normalise = Callable[[Observation], Observation]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 
 
 class Parting(StrEnum):

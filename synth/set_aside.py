@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.errors import RowError
+from synth.schemas.errors import RowError
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from schemas.messages import GREETING_MASK
-from schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas.messages import GREETING_MASK
+from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
 
 LONGEST_TEXT = 3000
 """Characters of one message; what is beyond is left out in the middle."""

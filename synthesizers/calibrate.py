@@ -8,14 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from schemas.canonical import content_hash
-from schemas.environment import MakeTasks
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Difficulty
-from schemas.identity import slot_id
-from schemas.outcome import Outcome
-from schemas.stage import Plan, Shard
-from schemas.task import Task
 from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import kept_apart
@@ -27,9 +19,17 @@ from synth.run.closing import commonest
 from synth.run.context import Role, Run
 from synth.run.funnel import counted
 from synth.run.numbers import counted_noun
-from synthesizers.episodes import played
-from synthesizers.made_tasks import refuse_mistyped
-from synthesizers.rollout import RolloutSettings, role_identity, user_identity
+from synth.schemas.canonical import content_hash
+from synth.schemas.environment import MakeTasks
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Difficulty
+from synth.schemas.identity import slot_id
+from synth.schemas.outcome import Outcome
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.task import Task
+from synth.synthesizers.episodes import played
+from synth.synthesizers.made_tasks import refuse_mistyped
+from synth.synthesizers.rollout import RolloutSettings, role_identity, user_identity
 
 MOST_INVALID = 0.25
 """Share of a round's episodes that may end in a fault: beyond it what is left says little, since faults prefer the long ones."""

@@ -7,13 +7,7 @@ from typing import Any
 
 import msgspec
 
-from envs.world import World
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.stage import Plan, Shard
-from schemas.user import USER
+from synth.envs.world import World
 from synth.interventions import control_count
 from synth.ledger.conclude import conclude
 from synth.ledger.ledger import Score, StageRef
@@ -25,16 +19,22 @@ from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.user import USER
 from synth.side_by_side import side_by_side
-from synthesizers.rebuilding import unfit, world_versions
-from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
-from synthesizers.steps.alternatives import State
-from synthesizers.steps.judged import JUDGE, Suspected, suspected
-from synthesizers.steps.labels import Findings, Recorded, rows_of, untestable
-from synthesizers.steps.proposals import proposed
-from synthesizers.steps.recorded import Trial, base_trials, decisive_drops, recorded_tests
-from synthesizers.steps.settings import CriticalStepSettings
-from synthesizers.steps.state_tests import EXPERT, StateTests, Tested
+from synth.synthesizers.rebuilding import unfit, world_versions
+from synth.synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
+from synth.synthesizers.steps.alternatives import State
+from synth.synthesizers.steps.judged import JUDGE, Suspected, suspected
+from synth.synthesizers.steps.labels import Findings, Recorded, rows_of, untestable
+from synth.synthesizers.steps.proposals import proposed
+from synth.synthesizers.steps.recorded import Trial, base_trials, decisive_drops, recorded_tests
+from synth.synthesizers.steps.settings import CriticalStepSettings
+from synth.synthesizers.steps.state_tests import EXPERT, StateTests, Tested
 
 SYNTHESIZER_NAME = "critical_step"
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)

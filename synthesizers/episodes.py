@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
-from schemas.model import ChatModel
-from schemas.trajectory import Trajectory
 from synth.leases.hand import Hand
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import StageRef
@@ -14,6 +12,8 @@ from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.slots import Fill, fill_slots
 from synth.run.context import Run
+from synth.schemas.model import ChatModel
+from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import side_by_side
 
 COMMIT_EVERY_S = 300.0

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from schemas.errors import ConfigError
-from schemas.task import Task
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
 
 
 def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Mapping
 
-from schemas.errors import ConfigError
-from schemas.outcome import Fault
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, crossing
 from synth.branching import Replayed, replay
 from synth.run.context import Run
-from synthesizers.failures.placing import opened
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.failures.placing import opened
 
 
 async def unfit(run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True) -> str | None:

@@ -9,13 +9,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.stage import Plan, Shard
-from schemas.trajectory import Trajectory
-from schemas.user import USER
 from synth.ledger.conclude import conclude
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import kept_apart
@@ -25,24 +18,31 @@ from synth.rollout.episode import Work
 from synth.rollout.start import Start
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
-from synthesizers.episodes import played
-from synthesizers.rebuilding import world_versions
-from synthesizers.reflection.arms import SYNTHESIZER as ARM
-from synthesizers.reflection.arms import ArmResult, Comparison
-from synthesizers.reflection.bases import base_trials
-from synthesizers.reflection.chain import Chain
-from synthesizers.reflection.finished import chains_of, details, finished, recorded, rows_of
-from synthesizers.reflection.likelihood import GAIN, judged
-from synthesizers.reflection.likelihood import in_words as likelihood_in_words
-from synthesizers.reflection.measuring import Measuring, how_measured
-from synthesizers.reflection.off_policy import OFF_POLICY, SAMPLES
-from synthesizers.reflection.off_policy import in_words as off_policy_in_words
-from synthesizers.reflection.playing import Playing
-from synthesizers.reflection.reflectors import ReflectorName, by_model, by_rules
-from synthesizers.reflection.reported import method_report
-from synthesizers.reflection.retry_work import RetryWork
-from synthesizers.reflection.settings import ReflectRetrySettings
-from synthesizers.rollout import RolloutSettings, places_for, trial_limits
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.user import USER
+from synth.synthesizers.episodes import played
+from synth.synthesizers.rebuilding import world_versions
+from synth.synthesizers.reflection.arms import SYNTHESIZER as ARM
+from synth.synthesizers.reflection.arms import ArmResult, Comparison
+from synth.synthesizers.reflection.bases import base_trials
+from synth.synthesizers.reflection.chain import Chain
+from synth.synthesizers.reflection.finished import chains_of, details, finished, recorded, rows_of
+from synth.synthesizers.reflection.likelihood import GAIN, judged
+from synth.synthesizers.reflection.likelihood import in_words as likelihood_in_words
+from synth.synthesizers.reflection.measuring import Measuring, how_measured
+from synth.synthesizers.reflection.off_policy import OFF_POLICY, SAMPLES
+from synth.synthesizers.reflection.off_policy import in_words as off_policy_in_words
+from synth.synthesizers.reflection.playing import Playing
+from synth.synthesizers.reflection.reflectors import ReflectorName, by_model, by_rules
+from synth.synthesizers.reflection.reported import method_report
+from synth.synthesizers.reflection.retry_work import RetryWork
+from synth.synthesizers.reflection.settings import ReflectRetrySettings
+from synth.synthesizers.rollout import RolloutSettings, places_for, trial_limits
 
 AGAIN = "again"
 """Shards of chains that another key of the stage has settled: their rows are taken over."""

@@ -12,15 +12,8 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.world import World
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.outcome import Fault
-from schemas.reverse import Draft, NoGoal, Window
-from schemas.stage import Plan, Shard
-from schemas.task import Task
 from synth.boundary import FaultError, crossing
+from synth.envs.world import World
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.state import kept_apart
@@ -28,15 +21,22 @@ from synth.rollout.threads import Threads
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
 from synth.run.numbers import counted_noun
-from synthesizers.made_tasks import refuse_mistyped
-from synthesizers.reverse.choosing import chosen
-from synthesizers.reverse.deriving import Ground
-from synthesizers.reverse.experience import Experience
-from synthesizers.reverse.harvest import Harvest, harvested
-from synthesizers.reverse.reporting import method_report
-from synthesizers.reverse.role_writer import asked_for_goal, no_goal
-from synthesizers.stage_cost import stage_cost
-from synthesizers.start_state import start_state
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Fault
+from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.task import Task
+from synth.synthesizers.made_tasks import refuse_mistyped
+from synth.synthesizers.reverse.choosing import chosen
+from synth.synthesizers.reverse.deriving import Ground
+from synth.synthesizers.reverse.experience import Experience
+from synth.synthesizers.reverse.harvest import Harvest, harvested
+from synth.synthesizers.reverse.reporting import method_report
+from synth.synthesizers.reverse.role_writer import asked_for_goal, no_goal
+from synth.synthesizers.stage_cost import stage_cost
+from synth.synthesizers.start_state import start_state
 
 RECIPE = 2
 """To be raised with every change to which tasks an exploration gives."""

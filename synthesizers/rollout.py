@@ -6,13 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.identity import slot_id
-from schemas.stage import Plan, PlannedSlot, Shard
-from schemas.task import Task
-from schemas.user import USER
 from synth.ledger.ledger import StageRef
 from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Work
@@ -20,7 +13,14 @@ from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.context import Role, Run, Synthesizer
 from synth.run.episodes_report import episodes_report
-from synthesizers.episodes import played_in_groups
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.identity import slot_id
+from synth.schemas.stage import Plan, PlannedSlot, Shard
+from synth.schemas.task import Task
+from synth.schemas.user import USER
+from synth.synthesizers.episodes import played_in_groups
 
 MOST_EPISODES = 10_000_000
 """Of one stage."""

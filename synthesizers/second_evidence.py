@@ -12,16 +12,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.world import World
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.identity import slot_id
-from schemas.outcome import Outcome
-from schemas.stage import Plan, Shard
-from schemas.task import Task
-from schemas.trajectory import SampledBy, Trajectory
-from schemas.user import USER
+from synth.envs.world import World
 from synth.exporters.sft_rows import EVIDENCE
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.state import IMPORT, kept_apart
@@ -34,13 +25,22 @@ from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import Start
 from synth.run.context import Role, Run, Synthesizer
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.identity import slot_id
+from synth.schemas.outcome import Outcome
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.task import Task
+from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.schemas.user import USER
 from synth.selection.candidates import PASSES, SECOND_EVIDENCE, evidence
 from synth.selection.choosing import HARD
 from synth.side_by_side import side_by_side
+from synth.synthesizers.continuations import Continuation, Continuations
+from synth.synthesizers.rebuilding import unfit
+from synth.synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits, user_identity
 from synth.topology.graph import BASE, COUNTED
-from synthesizers.continuations import Continuation, Continuations
-from synthesizers.rebuilding import unfit
-from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits, user_identity
 
 CONTINUATIONS = 4
 ROUND = 2

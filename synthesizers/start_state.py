@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.world import World
 from synth.boundary import called
+from synth.envs.world import World
 
 
 def start_state(world: World, config: Mapping[str, Any]) -> str | None:

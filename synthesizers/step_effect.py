@@ -5,19 +5,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.identity import slot_id
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.interventions import MOST, MOST_LOST, ROUND, decide_despite
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.start import Put, Start
 from synth.run.context import Role, Run
-from synthesizers.continuations import Continuation, Continuations
-from synthesizers.rollout import user_identity
+from synth.schemas.canonical import content_hash
+from synth.schemas.identity import slot_id
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.continuations import Continuation, Continuations
+from synth.synthesizers.rollout import user_identity
 
 MIXED = "mixed"
 """The weights of a trajectory whose turns were not all sampled from the same."""

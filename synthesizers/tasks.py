@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.stage import Plan, Shard
-from schemas.task import Task
 from synth.ledger.ledger import StageRef
 from synth.run.context import Run
-from synthesizers.calibrate import Calibrate
-from synthesizers.made_tasks import refuse_equal, refuse_mistyped
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.task import Task
+from synth.synthesizers.calibrate import Calibrate
+from synth.synthesizers.made_tasks import refuse_equal, refuse_mistyped
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,18 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.canonical import content_hash, valid_text
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.model import Completion, Message
-from schemas.stage import Plan, Shard
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.views import connect
 from synth.run.asking import Answer, Asking, Question, UnreadableError
 from synth.run.context import Role, Run, Synthesizer
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.model import Completion, Message
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from synth.selection.weighted_draw import REWARD
 from synth.side_by_side import side_by_side
 from synth.trajectory_log import log_of

@@ -2,7 +2,7 @@
 
 import inspect
 
-from envs import echo
+from synth.envs import echo
 
 _LINES = inspect.getsource(echo).splitlines()
 _RAISED_AT = next(number for number, line in enumerate(_LINES, 1) if 'RuntimeError(f"planned' in line)

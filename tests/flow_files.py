@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
-from flows.synthesize import Recipe, synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import Recipe, synthesize
 from synth.run.context import Run
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
 
 ROLLOUT: dict[str, Any] = {"trials": 2}
 

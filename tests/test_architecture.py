@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks import house
-from benchmarks.house import sources
+from benchmarks.house import module_of, sources, top_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "base", "manager", "processor", "handler"}
@@ -27,7 +27,7 @@ MAY_IMPORT = {
 
 
 def layer_of(module: str) -> str:
-    return "synth.cli" if module == "synth.cli" or module.startswith("synth.cli.") else module.split(".")[0]
+    return "synth.cli" if module == "synth.cli" or module.startswith("synth.cli.") else top_of(module)
 
 
 @cache
@@ -51,7 +51,7 @@ def upward(root: Path, paths: list[Path]) -> dict[str, set[str]]:
     """Imports of ours that a file may not have, by file."""
     found = {}
     for path in paths:
-        module = ".".join(path.relative_to(root).with_suffix("").parts)
+        module = module_of(path, root)
         ours = {name for name, _ in imports(path) if layer_of(name) in MAY_IMPORT}
         found[module] = {name for name in ours if layer_of(name) not in MAY_IMPORT[layer_of(module)]}
     return {module: names for module, names in found.items() if names}
@@ -74,11 +74,11 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 def test_planted_faults_are_caught(tmp_path: Path) -> None:
     room = tmp_path / "synth" / "scan"
     room.mkdir(parents=True)
-    (room / "planted.py").write_text("import torch\nfrom flows.resolve import resolve\nfrom synth.report.html import page\n")
+    (room / "planted.py").write_text("import torch\nfrom synth.flows.resolve import resolve\nfrom synth.report.html import page\n")
     other = tmp_path / "synth" / "report"
     other.mkdir()
     (other / "html.py").write_text("def page() -> None:\n    from synth.scan import planted  # comment\n")
-    assert upward(tmp_path, [room / "planted.py"]) == {"synth.scan.planted": {"flows.resolve"}}
+    assert upward(tmp_path, [room / "planted.py"]) == {"synth.scan.planted": {"synth.flows.resolve"}}
     assert list(heavy([room / "planted.py"]).values()) == [{"torch"}]
     found = house.measured(tmp_path)
     assert found["circles"] == [["synth.report", "synth.scan"]]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, run_flow
 from tests.synth.models.chat_brains import called
 from tests.synth.models.chat_server import ChatServer

@@ -5,11 +5,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from schemas.check import Check, CheckResult, RowPredicate, SubVerdict
-from schemas.identity import trajectory_id
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn, Usage
+from synth.schemas.check import Check, CheckResult, RowPredicate, SubVerdict
+from synth.schemas.identity import trajectory_id
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn, Usage
 
 TOOLS = ({"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}},)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.command_line import SYNTH
 from benchmarks.fixed_latency_server import MODEL
 from benchmarks.peers.environments import interpreter
-from envs.echo import SYSTEM_PROMPT, WORLD
+from synth.envs.echo import SYSTEM_PROMPT, WORLD
 
 HERE = Path(__file__).parent
 CALLS = 8

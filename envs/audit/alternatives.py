@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from envs.audit.report import Limits, Table
-from envs.audit.solutions import Deadline, Solution, knows_solutions, solution, variant
-from envs.audit.state import differences
-from envs.conformance.experts import expert
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import Transcript, play
-from envs.normalise import normalised_text
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Response
+from synth.envs.audit.report import Limits, Table
+from synth.envs.audit.solutions import Deadline, Solution, knows_solutions, solution, variant
+from synth.envs.audit.state import differences
+from synth.envs.conformance.experts import expert
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import Transcript, play
+from synth.envs.normalise import normalised_text
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Response
 
 SEEDS = 5
 ORDER_RULES = "process"

@@ -5,20 +5,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from envs.audit.questions import QUESTIONS, Question
-from envs.audit.report import Answer, Limits, Report, Table
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.guard import Answer as Answered
-from envs.conformance.guard import Broke, answered, on_thread
-from envs.conformance.suite import CHECKS
-from envs.world import World
-from schemas.environment import AgentTurn, Response
-from schemas.errors import SynthError
-from schemas.task import Task
-from schemas.trajectory import ToolCall
 from synth.boundary import FaultError
+from synth.envs.audit.questions import QUESTIONS, Question
+from synth.envs.audit.report import Answer, Limits, Report, Table
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.guard import Answer as Answered
+from synth.envs.conformance.guard import Broke, answered, on_thread
+from synth.envs.conformance.suite import CHECKS
+from synth.envs.world import World
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given, copied
+from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.errors import SynthError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 
 async def audit(

@@ -1,12 +1,12 @@
 """Who passes how many of the world's tasks: agents that understand nothing, and the world's own expert with its misconceptions."""
 
-from envs.audit.report import Limits, Table
-from envs.audit.solutions import Deadline
-from envs.bots import BOTS
-from envs.conformance.bot_rates import BOT_TURNS
-from envs.conformance.experts import expert
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import MAX_TURNS, play
+from synth.envs.audit.report import Limits, Table
+from synth.envs.audit.solutions import Deadline
+from synth.envs.bots import BOTS
+from synth.envs.conformance.bot_rates import BOT_TURNS
+from synth.envs.conformance.experts import expert
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import MAX_TURNS, play
 
 TARGETS = {"do_nothing": "0 %", "random_affordance": "0 %", "refuse_all": "at most 20 %, and only tasks with a refusal"}
 

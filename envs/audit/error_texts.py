@@ -2,9 +2,9 @@
 
 import re
 
-from envs.audit.report import Limits, Table
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.hostile_turns import hostile_turns
+from synth.envs.audit.report import Limits, Table
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.hostile_turns import hostile_turns
 
 LONGEST_ERROR = 2000
 SHOWN = 12

@@ -1,10 +1,10 @@
 """Whether the same episode always gets the same verdict."""
 
-from envs.audit.report import Limits, Table
-from envs.audit.solutions import Deadline
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import perform, play
+from synth.envs.audit.report import Limits, Table
+from synth.envs.audit.solutions import Deadline
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import perform, play
 
 TIMES = 5
 

@@ -1,10 +1,10 @@
 """Episodes that are live at the same time know nothing of each other."""
 
-from envs.audit.report import Limits, Table
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import play, rest_difference
-from schemas.environment import Response
+from synth.envs.audit.report import Limits, Table
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import play, rest_difference
+from synth.schemas.environment import Response
 
 
 async def instances_are_apart(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from envs.audit.report import Limits, Table
-from envs.audit.solutions import Deadline
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import play
-from schemas.environment import AgentTurn, Env
-from schemas.task import Task
+from synth.envs.audit.report import Limits, Table
+from synth.envs.audit.solutions import Deadline
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import play
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.task import Task
 
 FEWEST_STEPS = 200
 REPEAT_S = 1.0

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from envs.audit.report import Limits, Table
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import play
-from schemas.environment import AgentTurn, Env
-from schemas.task import Task
+from synth.envs.audit.report import Limits, Table
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import play
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.task import Task
 
 EPISODES = 32
 SLACK = 2.0

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from envs.audit.solutions import Solution
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall, ToolSchema
+from synth.envs.audit.solutions import Solution
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 SWAPS_PER_ARGUMENT = 3
 KINDS = ("drop", "repeat", "swap", "choice", "cut")

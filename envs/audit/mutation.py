@@ -3,11 +3,11 @@
 from collections import Counter
 from random import Random
 
-from envs.audit.mutants import KINDS, mutants
-from envs.audit.report import Limits, Table
-from envs.audit.solutions import Deadline, knows_solutions, solution, variant
-from envs.audit.state import differences
-from envs.conformance.finding import Bench, Finding
+from synth.envs.audit.mutants import KINDS, mutants
+from synth.envs.audit.report import Limits, Table
+from synth.envs.audit.solutions import Deadline, knows_solutions, solution, variant
+from synth.envs.audit.state import differences
+from synth.envs.conformance.finding import Bench, Finding
 
 MUTANTS_PER_TASK = 60
 SHOWN = 12

@@ -3,16 +3,16 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from envs.audit.alternatives import other_strategies_pass, reorderings_pass
-from envs.audit.bot_table import pass_rates
-from envs.audit.error_texts import errors_say_why
-from envs.audit.flakiness import check_asked_again, episode_done_again
-from envs.audit.interleaving import instances_are_apart
-from envs.audit.latency import calls_are_quick
-from envs.audit.memory import memory_is_bounded
-from envs.audit.mutation import mutants_are_killed
-from envs.audit.report import Limits, Table
-from envs.conformance.finding import Bench, Finding
+from synth.envs.audit.alternatives import other_strategies_pass, reorderings_pass
+from synth.envs.audit.bot_table import pass_rates
+from synth.envs.audit.error_texts import errors_say_why
+from synth.envs.audit.flakiness import check_asked_again, episode_done_again
+from synth.envs.audit.interleaving import instances_are_apart
+from synth.envs.audit.latency import calls_are_quick
+from synth.envs.audit.memory import memory_is_bounded
+from synth.envs.audit.mutation import mutants_are_killed
+from synth.envs.audit.report import Limits, Table
+from synth.envs.conformance.finding import Bench, Finding
 
 Measured = Callable[[Bench, Limits, list[Table]], Awaitable[Finding]]
 """A part of a question that leaves tables behind."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.conformance.finding import Finding
+from synth.envs.conformance.finding import Finding
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.audit.state import State, changed, state_of
-from envs.conformance.experts import expert
-from envs.conformance.finding import Bench
-from envs.conformance.transcript import Transcript, perform, play
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn
-from schemas.task import Task
+from synth.envs.audit.state import State, changed, state_of
+from synth.envs.conformance.experts import expert
+from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.transcript import Transcript, perform, play
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
 
 
 @dataclass(frozen=True)

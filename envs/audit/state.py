@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from envs.conformance.finding import Bench
-from envs.fact_pattern import pattern_of
-from schemas.check import Facts
-from schemas.environment import Env
-from schemas.task import Task
+from synth.envs.conformance.finding import Bench
+from synth.envs.fact_pattern import pattern_of
+from synth.schemas.check import Facts
+from synth.schemas.environment import Env
+from synth.schemas.task import Task
 
 State = Facts | str | None
 """The facts where a world has them, else its state key, else nothing."""

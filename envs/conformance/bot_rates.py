@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from envs.bots import BOTS
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import Transcript, play
-from schemas.task import Task
+from synth.envs.bots import BOTS
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import Transcript, play
+from synth.schemas.task import Task
 
 BOT_TURNS = 25
 LARGEST_REFUSAL_SHARE = 0.2

@@ -1,6 +1,6 @@
 """A world can be closed at any time, and again."""
 
-from envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding
 
 
 async def close_is_idempotent(bench: Bench) -> Finding:

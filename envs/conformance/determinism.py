@@ -5,15 +5,15 @@ import pickle
 import subprocess
 import sys
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.fresh_process import Errand, Walk, walk_all
-from envs.conformance.transcript import MAX_TURNS, Transcript, difference, perform, response_difference
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.fresh_process import Errand, Walk, walk_all
+from synth.envs.conformance.transcript import MAX_TURNS, Transcript, difference, perform, response_difference
 
 RANDOM_TURNS = 20
 START_S = 30.0
 """Seconds that another interpreter may take to start and import the world, on top of the walks themselves."""
-_CHILD = "from envs.conformance.fresh_process import main; main()"
+_CHILD = "from synth.envs.conformance.fresh_process import main; main()"
 
 
 async def determinism(bench: Bench) -> Finding:

@@ -1,8 +1,8 @@
 """The expert solves the world's tasks, plays every profile the same way twice, and plans from the state alone."""
 
-from envs.conformance.experts import expert
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import play
+from synth.envs.conformance.experts import expert
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import play
 
 
 async def expert_solves(bench: Bench) -> Finding:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from envs.bots import do_nothing, random_affordance
-from schemas.environment import EnvSpec
-from schemas.policy import Act, Episode, Policy, View
+from synth.envs.bots import do_nothing, random_affordance
+from synth.schemas.environment import EnvSpec
+from synth.schemas.policy import Act, Episode, Policy, View
 
 
 class Expert:

@@ -1,9 +1,9 @@
 """Facts are scalars under paths that the spec announces."""
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import play
-from envs.fact_pattern import matches
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import play
+from synth.envs.fact_pattern import matches
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.world import World
-from schemas.environment import Env
-from schemas.task import Task
+from synth.envs.world import World
+from synth.schemas.environment import Env
+from synth.schemas.task import Task
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.conformance.experts import players
-from envs.conformance.transcript import Transcript, play
-from schemas.environment import Env
-from schemas.task import Task
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.transcript import Transcript, play
+from synth.schemas.environment import Env
+from synth.schemas.task import Task
 
 
 @dataclass(frozen=True)

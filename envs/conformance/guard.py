@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Generic, TypeVar
 
-from envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding
 
 Given = TypeVar("Given")
 

@@ -2,12 +2,12 @@
 
 import time
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.guard import Broke, answered
-from envs.conformance.hostile_turns import Hostile, hostile_turns
-from envs.conformance.transcript import play
-from schemas.environment import AgentTurn, Env, Response
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.guard import Broke, answered
+from synth.envs.conformance.hostile_turns import Hostile, hostile_turns
+from synth.envs.conformance.transcript import play
+from synth.schemas.environment import AgentTurn, Env, Response
 
 LONGEST_OBSERVATION = 200_000
 """Characters; more than that fills a context window with one answer."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 ENORMOUS = "A" * 1_000_000
 NASTY_TEXTS = {

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from schemas.environment import AgentTurn
-from schemas.policy import Episode, View
-from schemas.trajectory import ToolCall, Turn
 from synth.boundary import FaultError
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
+from synth.schemas.environment import AgentTurn
+from synth.schemas.policy import Episode, View
+from synth.schemas.trajectory import ToolCall, Turn
 
 MOST_TURNS = 60
 

@@ -1,9 +1,9 @@
 """Asking a world how things stand changes nothing, and can be done at any time."""
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import perform, play, rest_difference
-from schemas.environment import Response
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import perform, play, rest_difference
+from synth.schemas.environment import Response
 
 
 async def check_has_no_side_effects(bench: Bench) -> Finding:

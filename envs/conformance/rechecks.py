@@ -1,11 +1,11 @@
 """A recorded trajectory, checked again, gets the verdict that it had."""
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import Transcript, play
-from schemas.outcome import Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Turn
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import Transcript, play
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Turn
 
 
 async def recheck_repeats_the_verdict(bench: Bench) -> Finding:

@@ -1,10 +1,10 @@
 """Going on from a snapshot is the same as going on."""
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import Transcript, play, rest_difference
-from schemas.environment import AgentTurn, Env, Response, Snapshot
-from schemas.task import Task
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import Transcript, play, rest_difference
+from synth.schemas.environment import AgentTurn, Env, Response, Snapshot
+from synth.schemas.task import Task
 
 LARGEST_SNAPSHOT_BYTES = 64 * 1024
 

@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from envs.conformance.bot_rates import do_nothing_fails, random_affordance_fails, refuse_all_is_bounded
-from envs.conformance.closing import close_is_idempotent
-from envs.conformance.determinism import determinism, fresh_process
-from envs.conformance.expert_solves import expert_plans_from_state, expert_profiles, expert_solves
-from envs.conformance.fact_keys import facts_match_patterns
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.guard import on_thread
-from envs.conformance.hostile_input import hostile_input, steps_after_the_end
-from envs.conformance.protocol import answers_keep_to_the_protocol
-from envs.conformance.purity import check_at_any_time, check_has_no_side_effects, reset_starts_anew
-from envs.conformance.rechecks import recheck_repeats_the_verdict
-from envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
-from envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
-from envs.world import World
+from synth.envs.conformance.bot_rates import do_nothing_fails, random_affordance_fails, refuse_all_is_bounded
+from synth.envs.conformance.closing import close_is_idempotent
+from synth.envs.conformance.determinism import determinism, fresh_process
+from synth.envs.conformance.expert_solves import expert_plans_from_state, expert_profiles, expert_solves
+from synth.envs.conformance.fact_keys import facts_match_patterns
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.guard import on_thread
+from synth.envs.conformance.hostile_input import hostile_input, steps_after_the_end
+from synth.envs.conformance.protocol import answers_keep_to_the_protocol
+from synth.envs.conformance.purity import check_at_any_time, check_has_no_side_effects, reset_starts_anew
+from synth.envs.conformance.rechecks import recheck_repeats_the_verdict
+from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
+from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
+from synth.envs.world import World
 
 CHECKS: dict[str, Callable[[Bench], Awaitable[Finding]]] = {
     "tasks_by_seed": tasks_by_seed,

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from envs.conformance.experts import players
-from envs.conformance.finding import Bench, Finding
-from envs.conformance.transcript import difference, play
-from schemas.canonical import canonical_json
-from schemas.task import Task
+from synth.envs.conformance.experts import players
+from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.transcript import difference, play
+from synth.schemas.canonical import canonical_json
+from synth.schemas.task import Task
 
 
 async def tasks_by_seed(bench: Bench) -> Finding:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from envs.normalise import normalised
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Env, Opening, Response
-from schemas.policy import Episode, Policy, View
-from schemas.task import Task
-from schemas.trajectory import Turn
+from synth.envs.normalise import normalised
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Env, Opening, Response
+from synth.schemas.policy import Episode, Policy, View
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Turn
 
 MAX_TURNS = 200
 """Longer episodes are cut: a bot that never ends must not either."""

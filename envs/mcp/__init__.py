@@ -1,5 +1,5 @@
 """Any MCP server as a world: its tools, a folder as its state, a check by what the folder holds at the end."""
 
-from envs.mcp.world import WORLD
+from synth.envs.mcp.world import WORLD
 
 __all__ = ["WORLD"]

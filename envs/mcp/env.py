@@ -10,22 +10,22 @@ from typing import Any
 
 import msgspec
 
-from envs.echo_check import state_verdicts
-from envs.mcp.connection import EXTRA
-from envs.mcp.folder import PLACES, facts_of, packed, removed, start_content, start_digest, unpacked
-from envs.mcp.pool import given_back, lent
-from envs.mcp.proposing import proposed
-from envs.mcp.server import McpServer, ServerError, reads_only, schema_of
-from envs.mcp.settings import McpConfig, McpSettings
-from envs.mcp.walk import TooLargeError, emptied
-from schemas.canonical import content_hash, valid_text
-from schemas.check import CheckResult, Facts
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
-from schemas.errors import ConfigError
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall, ToolSchema
 from synth.boundary import FaultError, imported
 from synth.confinement import INSIDE
+from synth.envs.echo_check import state_verdicts
+from synth.envs.mcp.connection import EXTRA
+from synth.envs.mcp.folder import PLACES, facts_of, packed, removed, start_content, start_digest, unpacked
+from synth.envs.mcp.pool import given_back, lent
+from synth.envs.mcp.proposing import proposed
+from synth.envs.mcp.server import McpServer, ServerError, reads_only, schema_of
+from synth.envs.mcp.settings import McpConfig, McpSettings
+from synth.envs.mcp.walk import TooLargeError, emptied
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.check import CheckResult, Facts
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema
 
 SPEC = EnvSpec(
     name="mcp",

@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 import msgspec
 
-from envs.mcp.tables import TABLE, column, is_database, table_facts
-from envs.mcp.walk import TooLargeError, emptied, entries
-from schemas.canonical import canonical_json, content_hash, digest
-from schemas.check import Facts, Scalar
-from schemas.errors import ConfigError
 from synth.confinement import hand_over
+from synth.envs.mcp.tables import TABLE, column, is_database, table_facts
+from synth.envs.mcp.walk import TooLargeError, emptied, entries
 from synth.keys.remover import KeyRemover
+from synth.schemas.canonical import canonical_json, content_hash, digest
+from synth.schemas.check import Facts, Scalar
+from synth.schemas.errors import ConfigError
 
 PATH, FILE = "@path", "@file"
 PLACES = (f"file/*/{PATH}", f"folder/*/{PATH}", f"record/*/{FILE}", f"row/*/{TABLE}", f"table/*/{TABLE}")

@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from envs.fact_pattern import matches
-from envs.mcp.folder import PLACES
-from envs.mcp.settings import McpConfig
-from schemas.check import Facts, Scalar
-from schemas.reverse import Draft, NoGoal, Window
+from synth.envs.fact_pattern import matches
+from synth.envs.mcp.folder import PLACES
+from synth.envs.mcp.settings import McpConfig
+from synth.schemas.check import Facts, Scalar
+from synth.schemas.reverse import Draft, NoGoal, Window
 
 LONGEST_GOAL = 4000
 Rows = Mapping[tuple[str, str], Mapping[str, Scalar]]

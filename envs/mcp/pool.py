@@ -5,9 +5,9 @@ import atexit
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from envs.mcp.folder import removed
-from envs.mcp.server import McpServer
-from envs.mcp.settings import McpSettings
+from synth.envs.mcp.folder import removed
+from synth.envs.mcp.server import McpServer
+from synth.envs.mcp.settings import McpSettings
 
 MOST = 8
 Kept = tuple[McpServer, Path]

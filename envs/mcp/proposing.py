@@ -6,11 +6,11 @@ from random import Random
 from typing import Any
 from urllib.parse import unquote
 
-from envs.mcp.folder import FILE
-from envs.mcp.statements import PARAMETERS, Tables, statement
-from schemas.check import Facts
-from schemas.trajectory import ToolCall, ToolSchema
 from synth.confinement import INSIDE
+from synth.envs.mcp.folder import FILE
+from synth.envs.mcp.statements import PARAMETERS, Tables, statement
+from synth.schemas.check import Facts
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 WORDS = ("harbour", "lantern", "orchard", "violet", "copper", "meadow", "signal", "timber", "saffron", "quarry", "willow", "anchor")
 PER_TOOL = 4

@@ -9,16 +9,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from envs.mcp.connection import EXTRA, Command, Connection, connected
-from envs.mcp.settings import McpSettings
-from envs.mcp.walk import TooLargeError, weight
-from schemas.errors import ConfigError
-from schemas.outcome import Fault
-from schemas.trajectory import ToolSchema
 from synth.boundary import imported
 from synth.confinement import LOOK_S, Held, confined_command, environment_file, held, tree
+from synth.envs.mcp.connection import EXTRA, Command, Connection, connected
+from synth.envs.mcp.settings import McpSettings
+from synth.envs.mcp.walk import TooLargeError, weight
 from synth.keys import resolved
 from synth.keys.remover import KeyRemover
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import ToolSchema
 
 END_S = 5.0
 CONNECTION_CLOSED = -32000

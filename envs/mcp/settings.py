@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
 from synth.confinement import Limits
 from synth.keys import EnvironmentValue, refuse_literals
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
 
 PATHS = ("folder", "read_only", "task_file")
 """Settings that are paths."""

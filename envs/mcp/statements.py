@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from urllib.parse import unquote
 
-from envs.mcp.tables import TABLE
-from schemas.check import Facts, Scalar
+from synth.envs.mcp.tables import TABLE
+from synth.schemas.check import Facts, Scalar
 
 PARAMETERS = ("query", "sql", "statement")
 _WRITES, _MAKES, _READS = ("write", "insert", "update", "delete", "exec", "modify"), ("create", "make"), ("read", "select", "list")

@@ -6,8 +6,8 @@ from collections import Counter
 from contextlib import closing
 from urllib.parse import quote
 
-from schemas.canonical import content_hash
-from schemas.check import Scalar
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import Scalar
 
 TABLE = "@table"
 """The column that says in which table a row stands."""

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from envs.mcp.env import SPEC, McpEnv
-from envs.mcp.folder import start_digest
-from envs.mcp.goals import write_goal
-from envs.mcp.settings import PATHS, McpConfig, McpSettings
-from envs.world import Start, World, unbound
-from schemas.canonical import content_hash
-from schemas.check import Check
-from schemas.errors import ConfigError
-from schemas.task import Task
-from schemas.yaml_text import read_yaml
+from synth.envs.mcp.env import SPEC, McpEnv
+from synth.envs.mcp.folder import start_digest
+from synth.envs.mcp.goals import write_goal
+from synth.envs.mcp.settings import PATHS, McpConfig, McpSettings
+from synth.envs.world import Start, World, unbound
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import Check
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
+from synth.schemas.yaml_text import read_yaml
 
 
 class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

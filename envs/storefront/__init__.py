@@ -1,15 +1,15 @@
 """The embedded default world: a support desk with policies, a rule-based customer and gold checks."""
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.env import SPEC, open_storefront
-from envs.storefront.levels import make_tasks
-from envs.storefront.reverse_goals import write_goal
-from envs.storefront.reverse_look_ups import LOOK_UPS
-from envs.storefront.reverse_notes import NOTES
-from envs.storefront.reverse_questions import elsewhere
-from envs.storefront.reverse_trials import BOTS, alternatives, exploring, mutants
-from envs.storefront.user_prompt import USER
-from envs.world import Questions, World
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.env import SPEC, open_storefront
+from synth.envs.storefront.levels import make_tasks
+from synth.envs.storefront.reverse_goals import write_goal
+from synth.envs.storefront.reverse_look_ups import LOOK_UPS
+from synth.envs.storefront.reverse_notes import NOTES
+from synth.envs.storefront.reverse_questions import elsewhere
+from synth.envs.storefront.reverse_trials import BOTS, alternatives, exploring, mutants
+from synth.envs.storefront.user_prompt import USER
+from synth.envs.world import Questions, World
 
 WORLD = World(
     spec=SPEC,

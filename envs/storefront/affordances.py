@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from envs.storefront.belief import Belief
-from envs.storefront.plan import Call
-from envs.storefront.policy_text import TOPICS
-from envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall
+from synth.envs.storefront.belief import Belief
+from synth.envs.storefront.plan import Call
+from synth.envs.storefront.policy_text import TOPICS
+from synth.envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall
 
 MOST = 200
 

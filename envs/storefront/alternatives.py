@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from envs.storefront.edits import Place, added, succeeded
-from envs.storefront.event_log import event_log
-from envs.storefront.falsehoods import true_sentences
-from envs.storefront.tool_schemas import TALKS, WRITES
-from envs.storefront.transcript import Exchange, decoded, messages
-from schemas.check import Check
-from schemas.environment import AgentTurn
+from synth.envs.storefront.edits import Place, added, succeeded
+from synth.envs.storefront.event_log import event_log
+from synth.envs.storefront.falsehoods import true_sentences
+from synth.envs.storefront.tool_schemas import TALKS, WRITES
+from synth.envs.storefront.transcript import Exchange, decoded, messages
+from synth.schemas.check import Check
+from synth.schemas.environment import AgentTurn
 
 Turns = tuple[AgentTurn, ...]
 MOST_RECORDS = 2

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from envs.storefront.intents import Draw, Intent, Maker, address, destinations, exchange, other_colours
-from envs.storefront.questions import makers, refund_query
-from envs.storefront.referents import SLOTS, Slot, candidates, described, namesakes
-from envs.storefront.returns import cards, paid_cents, return_, return_to_a_card, returnable
-from envs.storefront.rules import BEFORE_SHIPPING, above_limit
+from synth.envs.storefront.intents import Draw, Intent, Maker, address, destinations, exchange, other_colours
+from synth.envs.storefront.questions import makers, refund_query
+from synth.envs.storefront.referents import SLOTS, Slot, candidates, described, namesakes
+from synth.envs.storefront.returns import cards, paid_cents, return_, return_to_a_card, returnable
+from synth.envs.storefront.rules import BEFORE_SHIPPING, above_limit
 
 FIRST_KEPT = 0.4
 """Of the tasks in which the first of two that fit is the one that is meant, so many are kept, of k that fit one (k-1)th of that: taking the

@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec import structs
 
-from envs.storefront.asking import known as answered
-from envs.storefront.asking import questions, wanted
-from envs.storefront.locating import located
-from envs.storefront.plan import Call, Plan
-from envs.storefront.script import Request
+from synth.envs.storefront.asking import known as answered
+from synth.envs.storefront.asking import questions, wanted
+from synth.envs.storefront.locating import located
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.script import Request
 
 
 def lines_meant(order: dict[str, Any], request: Request) -> list[dict[str, Any]]:

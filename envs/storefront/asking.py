@@ -1,8 +1,8 @@
 """What the expert says to the customer while it works: questions for details, a yes before money moves, denials."""
 
-from envs.storefront.consent import NOTHING, stated
-from envs.storefront.plan import Call, Plan
-from envs.storefront.script import WANTED_FIELD, Request
+from synth.envs.storefront.consent import NOTHING, stated
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.script import WANTED_FIELD, Request
 
 ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original", "confirmation": "no"}
 """What is taken where the customer was not asked, or did not know."""

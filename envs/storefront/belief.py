@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from envs.storefront.consent import NOTHING, Actions
-from envs.storefront.customer import GOODBYE, PHRASES, PUSH_BACK, UNKNOWN, WANTED, YES
-from envs.storefront.tool_schemas import WRITES
-from envs.storefront.transcript import Exchange, answered, decoded, messages, utterances
-from envs.storefront.understanding import proposed
-from schemas.trajectory import Source, ToolCall
+from synth.envs.storefront.consent import NOTHING, Actions
+from synth.envs.storefront.customer import GOODBYE, PHRASES, PUSH_BACK, UNKNOWN, WANTED, YES
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.transcript import Exchange, answered, decoded, messages, utterances
+from synth.envs.storefront.understanding import proposed
+from synth.schemas.trajectory import Source, ToolCall
 
 Shown = dict[str, Any]
 _RESULT = msgspec.json.Decoder(Shown)

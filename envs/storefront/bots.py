@@ -1,18 +1,18 @@
 """Agents that work no task, or work it blindly: their pass rates say what the storefront's check is worth.
 
-Those that act from schemas alone are in `envs.bots`; these know the storefront's tools, but nothing of the task's check.
+Those that act from schemas alone are in `synth.envs.bots`; these know the storefront's tools, but nothing of the task's check.
 """
 
 import re
 from collections.abc import Callable, Mapping
 
-from envs.bots import BOTS as GENERIC
-from envs.storefront.tool_schemas import FACTORS, WRITES
-from envs.storefront.tools_read import READS
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.policy import Act, Episode, Policy, View
-from schemas.trajectory import Source, ToolCall
+from synth.envs.bots import BOTS as GENERIC
+from synth.envs.storefront.tool_schemas import FACTORS, WRITES
+from synth.envs.storefront.tools_read import READS
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.policy import Act, Episode, Policy, View
+from synth.schemas.trajectory import Source, ToolCall
 
 MOST_PER_TURN = 30
 MOST_ROUNDS = 12

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.storefront.catalogue import Row
-from envs.storefront.event_log import Event
-from envs.storefront.script import Script
-from envs.storefront.world import BaseWorld
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.event_log import Event
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.world import BaseWorld
 
 NO_SCRIPT = Script()
 

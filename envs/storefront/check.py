@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from envs.fact_pattern import matches
-from envs.storefront.catalogue import Row
-from envs.storefront.claims import claimed, is_sum
-from envs.storefront.contradiction import contradicts, rivals
-from envs.storefront.process import breaches, case_of
-from envs.storefront.script import Script
-from envs.storefront.told import SAID, SEEN, identifiers, names_something, windows, with_years
-from envs.storefront.transcript import Exchange, answered, decoded, messages
-from envs.storefront.world import BaseWorld
-from schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
-from schemas.trajectory import Observation
+from synth.envs.fact_pattern import matches
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.claims import claimed, is_sum
+from synth.envs.storefront.contradiction import contradicts, rivals
+from synth.envs.storefront.process import breaches, case_of
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.told import SAID, SEEN, identifiers, names_something, windows, with_years
+from synth.envs.storefront.transcript import Exchange, answered, decoded, messages
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
+from synth.schemas.trajectory import Observation
 
 VERSION = "storefront-check-4"
 OUTCOME = ("state", "told")

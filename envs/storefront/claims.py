@@ -2,8 +2,8 @@
 
 import re
 
-from envs.storefront.told import SAID, STATUSES
-from schemas.check import Scalar
+from synth.envs.storefront.told import SAID, STATUSES
+from synth.schemas.check import Scalar
 
 _CLAUSE = re.compile(
     r"[,;:()]|\b(?:but|so|because|that|although|though)\b"

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from envs.storefront.rules import enforceable
-from schemas.errors import ConfigError
+from synth.envs.storefront.rules import enforceable
+from synth.schemas.errors import ConfigError
 
 
 class Mix(BaseModel):

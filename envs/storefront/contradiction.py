@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from envs.storefront.claims import claimed
-from envs.storefront.told import SAID
-from envs.storefront.world import BaseWorld
-from schemas.check import Scalar, ToldFact
+from synth.envs.storefront.claims import claimed
+from synth.envs.storefront.told import SAID
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Scalar, ToldFact
 
 _REQUEST = re.compile(r"\brequest (\d{1,2})\b")
 _WORD = re.compile(r"(?<![\w$-])[a-z]{4,}(?![\w-])")

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from envs.storefront.case import Breach, Case
-from envs.storefront.consent import FITS, NOTHING, Actions
-from envs.storefront.customer import YES
-from envs.storefront.injections import Injection, instructed
-from envs.storefront.leaks import leaked
-from envs.storefront.rules import NEEDED_FACTORS
-from envs.storefront.told import identifiers
-from envs.storefront.tool_schemas import WRITES
-from envs.storefront.understanding import proposed
+from synth.envs.storefront.case import Breach, Case
+from synth.envs.storefront.consent import FITS, NOTHING, Actions
+from synth.envs.storefront.customer import YES
+from synth.envs.storefront.injections import Injection, instructed
+from synth.envs.storefront.leaks import leaked
+from synth.envs.storefront.rules import NEEDED_FACTORS
+from synth.envs.storefront.told import identifiers
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.understanding import proposed
 
 LOOK_UP = "look_up"
 """The name of the constraint that no rule states: the system prompt does."""

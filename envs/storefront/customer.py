@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from envs.storefront.consent import ANY, Actions
-from envs.storefront.script import WANTED_FIELD, WRITE_KINDS, Kind, Request, Revision, Script
-from envs.storefront.told import identifiers
-from envs.storefront.understanding import CONFIRMATION, OFFER, WHICH_ONE, proposed, understood
+from synth.envs.storefront.consent import ANY, Actions
+from synth.envs.storefront.script import WANTED_FIELD, WRITE_KINDS, Kind, Request, Revision, Script
+from synth.envs.storefront.told import identifiers
+from synth.envs.storefront.understanding import CONFIRMATION, OFFER, WHICH_ONE, proposed, understood
 
 GOODBYE = "That is all, thank you. Goodbye!"
 YES = "Yes, please go ahead."

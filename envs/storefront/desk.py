@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Literal
 
-from envs.storefront.catalogue import Row
-from envs.storefront.clock import Clock
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.customer import Customer
-from envs.storefront.search_index import SearchIndex
-from envs.storefront.shop_events import due, names, raced
-from envs.storefront.state import State
-from envs.storefront.world import SESSION
-from schemas.canonical import canonical_json
-from schemas.check import Scalar
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.clock import Clock
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.customer import Customer
+from synth.envs.storefront.search_index import SearchIndex
+from synth.envs.storefront.shop_events import due, names, raced
+from synth.envs.storefront.state import State
+from synth.envs.storefront.world import SESSION
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import Scalar
 
 ErrorKind = Literal["validation", "not_found", "denied", "conflict", "transient"]
 Arguments = dict[str, Any]

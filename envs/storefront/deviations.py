@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from envs.storefront.line_content import FACTS, Mark, marks, without_facts
-from envs.storefront.plain_words import words_beyond
-from schemas.model import Completion
-from schemas.trajectory import Deviation
+from synth.envs.storefront.line_content import FACTS, Mark, marks, without_facts
+from synth.envs.storefront.plain_words import words_beyond
 from synth.models.reply_health import mask_of
+from synth.schemas.model import Completion
+from synth.schemas.trajectory import Deviation
 
 KINDS = (
     "silent",

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.intents import Intent
-from envs.storefront.look_ups import first_write
-from envs.storefront.places import Place
-from envs.storefront.policy_text import rule_texts
-from envs.storefront.script import Script
-from envs.storefront.world import BaseWorld
-from schemas.check import Scalar
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.intents import Intent
+from synth.envs.storefront.look_ups import first_write
+from synth.envs.storefront.places import Place
+from synth.envs.storefront.policy_text import rule_texts
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Scalar
 
 
 def recorded(

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from envs.storefront.tool_schemas import TALKS
-from envs.storefront.transcript import Exchange, answered, decoded
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall
+from synth.envs.storefront.tool_schemas import TALKS
+from synth.envs.storefront.transcript import Exchange, answered, decoded
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall
 
 NOTHING_SAID = "All right."
 

@@ -4,31 +4,31 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from envs.storefront.affordances import afforded
-from envs.storefront.belief import Belief
-from envs.storefront.check import evaluate
-from envs.storefront.clock import Clock
-from envs.storefront.config import StorefrontConfig, validated
-from envs.storefront.customer import Customer, Memory
-from envs.storefront.desk import Desk
-from envs.storefront.parking import Parked, parked, unparked
-from envs.storefront.plan import Plan
-from envs.storefront.planner import next_turn
-from envs.storefront.policy_text import system_prompt
-from envs.storefront.profiles import MISCONCEPTIONS, misconceptions, strategy
-from envs.storefront.reverse_affordances import explorable
-from envs.storefront.reverse_passer_by import first_words, passer_by
-from envs.storefront.script import read_script
-from envs.storefront.state import State
-from envs.storefront.tool_schemas import TOOLS
-from envs.storefront.transcript import Exchange, legible, recorded
-from envs.storefront.turn import ENDED, answers, tool_answer
-from envs.storefront.world import BaseWorld, base_world, patched
-from schemas.check import CheckResult, Facts
-from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from schemas.errors import SynthError
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, Trajectory
+from synth.envs.storefront.affordances import afforded
+from synth.envs.storefront.belief import Belief
+from synth.envs.storefront.check import evaluate
+from synth.envs.storefront.clock import Clock
+from synth.envs.storefront.config import StorefrontConfig, validated
+from synth.envs.storefront.customer import Customer, Memory
+from synth.envs.storefront.desk import Desk
+from synth.envs.storefront.parking import Parked, parked, unparked
+from synth.envs.storefront.plan import Plan
+from synth.envs.storefront.planner import next_turn
+from synth.envs.storefront.policy_text import system_prompt
+from synth.envs.storefront.profiles import MISCONCEPTIONS, misconceptions, strategy
+from synth.envs.storefront.reverse_affordances import explorable
+from synth.envs.storefront.reverse_passer_by import first_words, passer_by
+from synth.envs.storefront.script import read_script
+from synth.envs.storefront.state import State
+from synth.envs.storefront.tool_schemas import TOOLS
+from synth.envs.storefront.transcript import Exchange, legible, recorded
+from synth.envs.storefront.turn import ENDED, answers, tool_answer
+from synth.envs.storefront.world import BaseWorld, base_world, patched
+from synth.schemas.check import CheckResult, Facts
+from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.errors import SynthError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, Trajectory
 
 SPEC = EnvSpec(
     name="storefront",

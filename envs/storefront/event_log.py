@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from envs.storefront.tool_schemas import TALKS
-from envs.storefront.transcript import Exchange, answered, decoded, utterances
+from synth.envs.storefront.tool_schemas import TALKS
+from synth.envs.storefront.transcript import Exchange, answered, decoded, utterances
 
 _RESULT = msgspec.json.Decoder(dict[str, Any])
 _HEARD_AFTER = frozenset({"ask_customer", "reply", "deny"})

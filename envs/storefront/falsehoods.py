@@ -2,8 +2,8 @@
 
 from datetime import date, timedelta
 
-from envs.storefront.told import SAID, windows
-from schemas.check import ToldFact
+from synth.envs.storefront.told import SAID, windows
+from synth.schemas.check import ToldFact
 
 _OTHER_STATUS = {"delayed": "in transit"}
 

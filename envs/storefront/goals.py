@@ -6,20 +6,20 @@ from typing import Any
 
 import msgspec
 
-from envs.storefront.config import OF_THE_WORLD, StorefrontConfig, validated
-from envs.storefront.difficulty import recorded
-from envs.storefront.places import Place, place
-from envs.storefront.plots import Plot, draw_plot
-from envs.storefront.process import PROCESS
-from envs.storefront.script import Script
-from envs.storefront.self_play import expert_turns
-from envs.storefront.shop_events import ShopEvent
-from envs.storefront.speech import spoken
-from envs.storefront.world import BaseWorld, base_world
-from schemas.canonical import canonical_json
-from schemas.check import Check, RowPredicate, Scalar
-from schemas.errors import ConfigError
-from schemas.task import Origin, Task
+from synth.envs.storefront.config import OF_THE_WORLD, StorefrontConfig, validated
+from synth.envs.storefront.difficulty import recorded
+from synth.envs.storefront.places import Place, place
+from synth.envs.storefront.plots import Plot, draw_plot
+from synth.envs.storefront.process import PROCESS
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.self_play import expert_turns
+from synth.envs.storefront.shop_events import ShopEvent
+from synth.envs.storefront.speech import spoken
+from synth.envs.storefront.world import BaseWorld, base_world
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import Check, RowPredicate, Scalar
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Origin, Task
 
 _SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
 """About half of the tasks have three requests or more."""

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from envs.storefront.plan import Call, Plan
-from envs.storefront.rules import NEEDED_FACTORS
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.rules import NEEDED_FACTORS
 
 
 def identified_or_calls(plan: Plan) -> tuple[str | None, list[Call]]:

@@ -4,16 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.customer import PHRASES
-from envs.storefront.referents import Referent, Slot, described, refer
-from envs.storefront.rules import discounted_cents, is_late
-from envs.storefront.script import Kind, Request, Revision
-from envs.storefront.shop_events import ShopEvent
-from envs.storefront.tool_schemas import STORE_CREDIT
-from envs.storefront.wordings import TELL, WORDINGS
-from envs.storefront.world import BaseWorld
-from schemas.check import Refusal, RowPredicate, ToldFact
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.customer import PHRASES
+from synth.envs.storefront.referents import Referent, Slot, described, refer
+from synth.envs.storefront.rules import discounted_cents, is_late
+from synth.envs.storefront.script import Kind, Request, Revision
+from synth.envs.storefront.shop_events import ShopEvent
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.wordings import TELL, WORDINGS
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Refusal, RowPredicate, ToldFact
 
 
 @dataclass(frozen=True, slots=True)

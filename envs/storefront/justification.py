@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from envs.storefront.catalogue import Row
-from envs.storefront.customer import PHRASES, detail_words
-from envs.storefront.event_log import Event
-from envs.storefront.knowledge import Knowledge
-from envs.storefront.referents import described
-from envs.storefront.returns import cards
-from envs.storefront.rules import NEEDED_FACTORS
-from envs.storefront.script import Request, Script
-from envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
-from envs.storefront.world import BaseWorld
-from schemas.check import Refusal
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.customer import PHRASES, detail_words
+from synth.envs.storefront.event_log import Event
+from synth.envs.storefront.knowledge import Knowledge
+from synth.envs.storefront.referents import described
+from synth.envs.storefront.returns import cards
+from synth.envs.storefront.rules import NEEDED_FACTORS
+from synth.envs.storefront.script import Request, Script
+from synth.envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Refusal
 
 WriteVerdict = Literal["justified", "unjustified_argument", "unjustified_choice"]
 _KINDS: Mapping[str, frozenset[str]] = {

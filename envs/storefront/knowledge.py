@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, Literal
 
-from envs.storefront.event_log import Event
-from envs.storefront.rules import discounted_cents
+from synth.envs.storefront.event_log import Event
+from synth.envs.storefront.rules import discounted_cents
 
 ReadLabel = Literal["novel", "redundant", "forced_reread"]
 Atom = tuple[str, str]

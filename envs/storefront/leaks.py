@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from envs.storefront.told import identifiers
-from envs.storefront.world import BaseWorld
+from synth.envs.storefront.told import identifiers
+from synth.envs.storefront.world import BaseWorld
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\b555-\d{3}-\d{4}\b")

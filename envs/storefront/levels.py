@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from envs.storefront import goals
-from envs.storefront.config import STEPS, validated
-from schemas.task import Task
+from synth.envs.storefront import goals
+from synth.envs.storefront.config import STEPS, validated
+from synth.schemas.task import Task
 
 
 def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:

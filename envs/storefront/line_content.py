@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from envs.storefront.catalogue import COLOURS, NOUNS
-from envs.storefront.line_patterns import ACTIONS, AGENT, CLAIMS, HEDGES, KEY_WORDS, NOT_DONE, OUT_OF_ROLE, STANCES
-from envs.storefront.people import PROPER_NAMES
-from envs.storefront.told import identifiers
+from synth.envs.storefront.catalogue import COLOURS, NOUNS
+from synth.envs.storefront.line_patterns import ACTIONS, AGENT, CLAIMS, HEDGES, KEY_WORDS, NOT_DONE, OUT_OF_ROLE, STANCES
+from synth.envs.storefront.people import PROPER_NAMES
+from synth.envs.storefront.told import identifiers
 
 Mark = tuple[str, str]
 """A kind and a value."""

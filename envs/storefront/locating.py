@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from envs.storefront.plan import Call, Plan
-from envs.storefront.script import Request
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.script import Request
 
 Item = tuple[str, str]
 """Colour and noun."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from envs.storefront.intents import Intent
+from synth.envs.storefront.intents import Intent
 
 _WITHOUT_FILE = frozenset({"R10", "R15"})
 """Rules by which a return is denied before the customer's file was read for the tier and the cards."""

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from envs.storefront.config import validated
-from envs.storefront.env import open_storefront, world_of
-from envs.storefront.event_log import event_log
-from envs.storefront.justification import Truth, WriteVerdict, grounded, justify
-from envs.storefront.knowledge import Knowledge, ReadLabel
-from envs.storefront.script import read_script
-from envs.storefront.tool_schemas import WRITES
-from envs.storefront.tools_read import READS
-from envs.storefront.transcript import Exchange, answered, decoded, recorded
-from schemas.environment import AgentTurn
-from schemas.errors import SynthError
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import open_storefront, world_of
+from synth.envs.storefront.event_log import event_log
+from synth.envs.storefront.justification import Truth, WriteVerdict, grounded, justify
+from synth.envs.storefront.knowledge import Knowledge, ReadLabel
+from synth.envs.storefront.script import read_script
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.tools_read import READS
+from synth.envs.storefront.transcript import Exchange, answered, decoded, recorded
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import SynthError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 FREE_WRITES = frozenset({"add_note"})
 """Writes in a free zone: what they hold is nobody's loss."""

@@ -9,16 +9,16 @@ from functools import partial
 
 import msgspec
 
-from envs.storefront.edits import Place, added, changed, dropped, said_otherwise, succeeded
-from envs.storefront.falsehoods import false_sentences, true_sentences
-from envs.storefront.injections import instructed
-from envs.storefront.rules import RULE_IDS
-from envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT, WRITES
-from envs.storefront.transcript import Exchange
-from envs.storefront.world import BaseWorld
-from schemas.check import Check
-from schemas.environment import AgentTurn
-from schemas.task import Task
+from synth.envs.storefront.edits import Place, added, changed, dropped, said_otherwise, succeeded
+from synth.envs.storefront.falsehoods import false_sentences, true_sentences
+from synth.envs.storefront.injections import instructed
+from synth.envs.storefront.rules import RULE_IDS
+from synth.envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT, WRITES
+from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Check
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
 
 MOST_EXTRA_WRITES = 2
 _LOOK_UPS = ("get_order", "list_orders", "track_shipment")

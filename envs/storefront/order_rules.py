@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from envs.storefront.case import Breach, Case
-from envs.storefront.catalogue import Row
-from envs.storefront.event_log import Event
-from envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE, is_final_sale, is_late, within_window
-from envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.case import Breach, Case
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.event_log import Event
+from synth.envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE, is_final_sale, is_late, within_window
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
 
 
 def cancelled_before_shipping(case: Case) -> Iterator[Breach]:

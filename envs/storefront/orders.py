@@ -4,8 +4,8 @@ from datetime import date, timedelta
 from random import Random
 from sys import intern
 
-from envs.storefront.catalogue import Row, Rows
-from envs.storefront.rules import Rules, discounted_cents
+from synth.envs.storefront.catalogue import Row, Rows
+from synth.envs.storefront.rules import Rules, discounted_cents
 
 _STATUSES = ("pending",) * 34 + ("processing",) * 8 + ("shipped",) * 15 + ("delivered",) * 38 + ("cancelled",) * 3 + ("returned",) * 2
 TRACKING_STATUSES = ("label_created", "in_transit", "out_for_delivery", "delayed", "at_pickup_point")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
-from envs.storefront.intents import (
+from synth.envs.storefront.intents import (
     Draw,
     Intent,
     address,
@@ -18,12 +18,12 @@ from envs.storefront.intents import (
     has_other_address,
     other_colours,
 )
-from envs.storefront.pairs import Pair
-from envs.storefront.questions import track
-from envs.storefront.referents import Referent
-from envs.storefront.returns import cards, gift_return, refunded, return_, return_to_card, returnable
-from envs.storefront.rules import above_limit, within_window
-from envs.storefront.world import BaseWorld, patched
+from synth.envs.storefront.pairs import Pair
+from synth.envs.storefront.questions import track
+from synth.envs.storefront.referents import Referent
+from synth.envs.storefront.returns import cards, gift_return, refunded, return_, return_to_card, returnable
+from synth.envs.storefront.rules import above_limit, within_window
+from synth.envs.storefront.world import BaseWorld, patched
 
 DELIVERED_AROUND = 4
 """Days by which a pair's deliveries lie apart from the window's end, at most."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from envs.storefront.intents import Draw, Intent, Maker
-from envs.storefront.returns import refunded
-from envs.storefront.wordings import CLAIMS
-from envs.storefront.world import BaseWorld
-from schemas.check import Refusal, RowPredicate, Scalar
+from synth.envs.storefront.intents import Draw, Intent, Maker
+from synth.envs.storefront.returns import refunded
+from synth.envs.storefront.wordings import CLAIMS
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Refusal, RowPredicate, Scalar
 
 
 @dataclass(frozen=True, slots=True)

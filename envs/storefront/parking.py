@@ -4,13 +4,13 @@ import zlib
 
 import msgspec
 
-from envs.storefront.catalogue import Row
-from envs.storefront.customer import Memory
-from envs.storefront.search_index import SearchIndex
-from envs.storefront.state import Changed
-from envs.storefront.transcript import Exchange
-from schemas.errors import DamagedError
-from schemas.task import Task
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.customer import Memory
+from synth.envs.storefront.search_index import SearchIndex
+from synth.envs.storefront.state import Changed
+from synth.envs.storefront.transcript import Exchange
+from synth.schemas.errors import DamagedError
+from synth.schemas.task import Task
 
 COMPRESSION_LEVEL = 6
 

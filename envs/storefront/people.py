@@ -2,8 +2,8 @@
 
 from random import Random
 
-from envs.storefront.catalogue import Row, Rows
-from envs.storefront.rules import TIERS
+from synth.envs.storefront.catalogue import Row, Rows
+from synth.envs.storefront.rules import TIERS
 
 _FIRST = (
     *("Ada", "Bela", "Chen", "Dora", "Eli", "Finn", "Gita", "Hugo", "Ines", "Jana", "Karl", "Lena", "Milo"),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from envs.storefront.config import Mix
+from synth.envs.storefront.config import Mix
 
 TaskKind = Literal["feasible", "refused", "ambiguous", "conditional", "stale", "done"]
 KINDS: tuple[TaskKind, ...] = ("feasible", "refused", "ambiguous", "conditional", "stale", "done")

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from envs.storefront.belief import Belief, call_signature
-from envs.storefront.profiles import Strategy
-from envs.storefront.rules import Rules
-from envs.storefront.script import Request
+from synth.envs.storefront.belief import Belief, call_signature
+from synth.envs.storefront.profiles import Strategy
+from synth.envs.storefront.rules import Rules
+from synth.envs.storefront.script import Request
 
 Call = tuple[str, dict[str, Any]]
 """A tool's name and its arguments."""

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from envs.storefront.answers import answer_to
-from envs.storefront.asking import denial, forbids
-from envs.storefront.identification import identified_or_calls
-from envs.storefront.injections import instructed
-from envs.storefront.plan import Call, Plan
-from envs.storefront.requests import calls_for
-from envs.storefront.script import WRITE_KINDS, Request
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall
+from synth.envs.storefront.answers import answer_to
+from synth.envs.storefront.asking import denial, forbids
+from synth.envs.storefront.identification import identified_or_calls
+from synth.envs.storefront.injections import instructed
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.requests import calls_for
+from synth.envs.storefront.script import WRITE_KINDS, Request
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall
 
 MOST_BATCHED = 4
 

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from envs.storefront.ambiguous import draw_ambiguous
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.injections import INJECTIONS
-from envs.storefront.intents import Draw, Intent, Maker
-from envs.storefront.look_ups import first_write
-from envs.storefront.pair_templates import draw_pair
-from envs.storefront.pairs import Pair, forbidden, pair_intent
-from envs.storefront.places import Place
-from envs.storefront.questions import gift_request, makers, out_of_scope, price_query
-from envs.storefront.twists import Subject, conditionals, settled, stales, with_change_of_mind
-from envs.storefront.world import BaseWorld, patched
-from schemas.check import Scalar
+from synth.envs.storefront.ambiguous import draw_ambiguous
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.injections import INJECTIONS
+from synth.envs.storefront.intents import Draw, Intent, Maker
+from synth.envs.storefront.look_ups import first_write
+from synth.envs.storefront.pair_templates import draw_pair
+from synth.envs.storefront.pairs import Pair, forbidden, pair_intent
+from synth.envs.storefront.places import Place
+from synth.envs.storefront.questions import gift_request, makers, out_of_scope, price_query
+from synth.envs.storefront.twists import Subject, conditionals, settled, stales, with_change_of_mind
+from synth.envs.storefront.world import BaseWorld, patched
+from synth.schemas.check import Scalar
 
 OUT_OF_SCOPE_SHARE = 0.06
 GIFT_SHARE = 0.35

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from envs.storefront.rules import RULE_IDS, TIERS, Rules
+from synth.envs.storefront.rules import RULE_IDS, TIERS, Rules
 
 TOPICS = ("verification", "cancellation", "returns", "refunds", "changes", "coupons", "privacy", "service")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from envs.storefront.case import NO_SCRIPT, Breach, Case
-from envs.storefront.conversation_rules import (
+from synth.envs.storefront.case import NO_SCRIPT, Breach, Case
+from synth.envs.storefront.conversation_rules import (
     LOOK_UP,
     confirmed_first,
     looked_up_first,
@@ -12,8 +12,8 @@ from envs.storefront.conversation_rules import (
     others_matters_escalated,
     verified_first,
 )
-from envs.storefront.event_log import event_log
-from envs.storefront.order_rules import (
+from synth.envs.storefront.event_log import event_log
+from synth.envs.storefront.order_rules import (
     cancelled_before_shipping,
     coupons_on_pending_orders,
     gifts_for_credit,
@@ -25,9 +25,9 @@ from envs.storefront.order_rules import (
     sent_where_it_may_go,
     small_refunds,
 )
-from envs.storefront.script import Script
-from envs.storefront.transcript import Exchange
-from envs.storefront.world import BaseWorld
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.world import BaseWorld
 
 AUTOMATA: Mapping[str, Callable[[Case], Iterator[Breach]]] = {
     "R1": verified_first,

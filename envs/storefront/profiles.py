@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from schemas.errors import ConfigError
-from schemas.profile import spared
+from synth.schemas.errors import ConfigError
+from synth.schemas.profile import spared
 
 MISCONCEPTIONS: Mapping[str, str] = {
     "first_match": "takes the first account or order that fits an ambiguous description, without asking",

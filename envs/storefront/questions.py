@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from envs.storefront.intents import (
+from synth.envs.storefront.intents import (
     Draw,
     Intent,
     Maker,
@@ -16,11 +16,11 @@ from envs.storefront.intents import (
     other_colours,
     where,
 )
-from envs.storefront.returns import gift_return, paid_cents, return_, returnable
-from envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE
-from envs.storefront.script import Request
-from envs.storefront.world import BaseWorld
-from schemas.check import RowPredicate, ToldFact
+from synth.envs.storefront.returns import gift_return, paid_cents, return_, returnable
+from synth.envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE
+from synth.envs.storefront.script import Request
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import RowPredicate, ToldFact
 
 
 def refund_query(draw: Draw, order_id: str) -> Intent:

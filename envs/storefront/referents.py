@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.world import BaseWorld
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.world import BaseWorld
 
 Item = tuple[str, str]
 """Colour and noun."""

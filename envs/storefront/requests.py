@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from envs.storefront.answers import item_meant, lines_meant, refund_amount, variant_meant
-from envs.storefront.asking import asking, asking_what, confirming, denial, detail, forbids, known, questions, wanted
-from envs.storefront.locating import located
-from envs.storefront.plan import Call, Plan
-from envs.storefront.returning import gives_in, return_calls
-from envs.storefront.rules import CANCELLABLE, is_late
-from envs.storefront.script import Request
-from envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.answers import item_meant, lines_meant, refund_amount, variant_meant
+from synth.envs.storefront.asking import asking, asking_what, confirming, denial, detail, forbids, known, questions, wanted
+from synth.envs.storefront.locating import located
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.returning import gives_in, return_calls
+from synth.envs.storefront.rules import CANCELLABLE, is_late
+from synth.envs.storefront.script import Request
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
 
 
 def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:

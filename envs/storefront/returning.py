@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from envs.storefront.answers import lines_meant, refund_amount
-from envs.storefront.asking import asking, confirming, denial, detail, forbids, known, questions
-from envs.storefront.plan import Call, Plan
-from envs.storefront.rules import above_limit, days_since, is_final_sale, within_window
-from envs.storefront.script import Request
-from envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.answers import lines_meant, refund_amount
+from synth.envs.storefront.asking import asking, confirming, denial, detail, forbids, known, questions
+from synth.envs.storefront.plan import Call, Plan
+from synth.envs.storefront.rules import above_limit, days_since, is_final_sale, within_window
+from synth.envs.storefront.script import Request
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
 
 
 def gives_in(plan: Plan, request: Request) -> bool:

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from envs.storefront.intents import Draw, Intent, where
-from envs.storefront.referents import Referent, described
-from envs.storefront.rules import above_limit, discounted_cents, is_final_sale, within_window
-from envs.storefront.tool_schemas import STORE_CREDIT
-from envs.storefront.wordings import MY_CARD, THAT_CARD
-from envs.storefront.world import BaseWorld
-from schemas.check import Refusal, RowPredicate
+from synth.envs.storefront.intents import Draw, Intent, where
+from synth.envs.storefront.referents import Referent, described
+from synth.envs.storefront.rules import above_limit, discounted_cents, is_final_sale, within_window
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.wordings import MY_CARD, THAT_CARD
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Refusal, RowPredicate
 
 
 def category(base: BaseWorld, line_key: str) -> str:

@@ -6,16 +6,16 @@ a tool refuses by a rule stays in for one order in three, by one tool: refusals 
 
 from collections.abc import Iterator, Sequence
 
-from envs.storefront.belief import Belief, Shown, call_signature, noun
-from envs.storefront.plan import Call
-from envs.storefront.reverse_look_ups import look_ups
-from envs.storefront.reverse_writes import line_sets, writes
-from envs.storefront.rules import NEEDED_FACTORS, Rules, above_limit
-from envs.storefront.tool_schemas import STORE_CREDIT
-from envs.storefront.transcript import MAX_CALLS
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall
+from synth.envs.storefront.belief import Belief, Shown, call_signature, noun
+from synth.envs.storefront.plan import Call
+from synth.envs.storefront.reverse_look_ups import look_ups
+from synth.envs.storefront.reverse_writes import line_sets, writes
+from synth.envs.storefront.rules import NEEDED_FACTORS, Rules, above_limit
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.transcript import MAX_CALLS
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall
 
 MOST = 200
 Calls = Sequence[Call]

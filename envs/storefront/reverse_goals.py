@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from random import Random
 
-from envs.storefront.case import Case
-from envs.storefront.check import evaluate
-from envs.storefront.config import StorefrontConfig, validated
-from envs.storefront.env import world_of
-from envs.storefront.event_log import event_log
-from envs.storefront.goals import ALWAYS_FREE, plain_script, process_of, settings_of_world
-from envs.storefront.intents import Intent
-from envs.storefront.plots import HELD_OUT_COMPOSITIONS
-from envs.storefront.process import PROCESS, breaches
-from envs.storefront.reverse_matters import Matter, matters
-from envs.storefront.reverse_notes import NOTES, note
-from envs.storefront.reverse_questions import answer, question
-from envs.storefront.reverse_refusals import denied_wish
-from envs.storefront.reverse_wishes import wish
-from envs.storefront.reverse_wording import instruction, structure
-from envs.storefront.rules import NEEDED_FACTORS
-from envs.storefront.speech import spoken
-from envs.storefront.transcript import Exchange, exchanged
-from envs.storefront.world import BaseWorld
-from schemas.canonical import content_hash
-from schemas.check import Check, Facts
-from schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.envs.storefront.case import Case
+from synth.envs.storefront.check import evaluate
+from synth.envs.storefront.config import StorefrontConfig, validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.event_log import event_log
+from synth.envs.storefront.goals import ALWAYS_FREE, plain_script, process_of, settings_of_world
+from synth.envs.storefront.intents import Intent
+from synth.envs.storefront.plots import HELD_OUT_COMPOSITIONS
+from synth.envs.storefront.process import PROCESS, breaches
+from synth.envs.storefront.reverse_matters import Matter, matters
+from synth.envs.storefront.reverse_notes import NOTES, note
+from synth.envs.storefront.reverse_questions import answer, question
+from synth.envs.storefront.reverse_refusals import denied_wish
+from synth.envs.storefront.reverse_wishes import wish
+from synth.envs.storefront.reverse_wording import instruction, structure
+from synth.envs.storefront.rules import NEEDED_FACTORS
+from synth.envs.storefront.speech import spoken
+from synth.envs.storefront.transcript import Exchange, exchanged
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import Check, Facts
+from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 
 MOST_REQUESTS = 6
 OF_THE_SCRIPT = frozenset({"R13"})

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from envs.storefront.belief import Belief
-from envs.storefront.plan import Call
-from envs.storefront.reverse_writes import writes
-from envs.storefront.rules import Rules
+from synth.envs.storefront.belief import Belief
+from synth.envs.storefront.plan import Call
+from synth.envs.storefront.reverse_writes import writes
+from synth.envs.storefront.rules import Rules
 
 LOOK_UPS = frozenset({"track_shipment", "quote_refund", "get_variant"})
 """Tools whose answer a customer can ask for."""

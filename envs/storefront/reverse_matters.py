@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.storefront.belief import REFUSED
-from envs.storefront.tool_schemas import WRITES
-from envs.storefront.transcript import Exchange, decoded
-from schemas.reverse import NoGoal, Operation
-from schemas.trajectory import Source
+from synth.envs.storefront.belief import REFUSED
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.transcript import Exchange, decoded
+from synth.schemas.reverse import NoGoal, Operation
+from synth.schemas.trajectory import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.edits import added, changed, dropped, succeeded
-from envs.storefront.intents import Draw, Intent
-from envs.storefront.reverse_matters import Matter
-from envs.storefront.script import Request
-from envs.storefront.transcript import Exchange
-from envs.storefront.world import BaseWorld
-from schemas.check import Check, RowPredicate
-from schemas.environment import AgentTurn
-from schemas.reverse import NoGoal
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.edits import added, changed, dropped, succeeded
+from synth.envs.storefront.intents import Draw, Intent
+from synth.envs.storefront.reverse_matters import Matter
+from synth.envs.storefront.script import Request
+from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.environment import AgentTurn
+from synth.schemas.reverse import NoGoal
 
 NOTES = ("notes/*/*",)
 """The free facts that such a goal is about."""

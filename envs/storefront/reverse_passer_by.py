@@ -2,8 +2,8 @@
 
 from random import Random
 
-from envs.storefront.script import Script
-from envs.storefront.world import BaseWorld
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.world import BaseWorld
 
 SHARE = 4
 """One in so many customers is somebody with many orders: with those of two worlds every kind of write can be made (measured)."""

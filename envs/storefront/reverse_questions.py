@@ -6,20 +6,20 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from envs.storefront.config import OF_THE_WORLD, StorefrontConfig, validated
-from envs.storefront.env import world_of
-from envs.storefront.intents import Draw, Intent
-from envs.storefront.questions import makers, price_query, refund_query, track
-from envs.storefront.reverse_look_ups import LOOK_UPS
-from envs.storefront.reverse_matters import Matter, Write
-from envs.storefront.reverse_wishes import MOST_DRAWS, named
-from envs.storefront.script import read_script
-from envs.storefront.transcript import Exchange, answered, decoded
-from envs.storefront.world import BaseWorld
-from schemas.canonical import canonical_json
-from schemas.check import ToldFact
-from schemas.reverse import NoGoal, Operation
-from schemas.task import Task
+from synth.envs.storefront.config import OF_THE_WORLD, StorefrontConfig, validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.intents import Draw, Intent
+from synth.envs.storefront.questions import makers, price_query, refund_query, track
+from synth.envs.storefront.reverse_look_ups import LOOK_UPS
+from synth.envs.storefront.reverse_matters import Matter, Write
+from synth.envs.storefront.reverse_wishes import MOST_DRAWS, named
+from synth.envs.storefront.script import read_script
+from synth.envs.storefront.transcript import Exchange, answered, decoded
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import ToldFact
+from synth.schemas.reverse import NoGoal, Operation
+from synth.schemas.task import Task
 
 OTHER_WORLDS = 2 * 10**15
 """Seeds of the worlds in which a question is asked again: neither template tasks nor explorations are there."""

@@ -8,20 +8,20 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.intents import Draw, Intent, Maker, address, cancel, compensation, coupon, destinations, exchange
-from envs.storefront.pairs import Pair, pair_intent
-from envs.storefront.questions import makers
-from envs.storefront.returns import cards, category, return_, return_to_card
-from envs.storefront.reverse_matters import Matter, Write
-from envs.storefront.reverse_wishes import MOST_DRAWS, named
-from envs.storefront.reverse_writes import SENT
-from envs.storefront.rules import CANCELLABLE, above_limit
-from envs.storefront.script import Kind
-from envs.storefront.tool_schemas import STORE_CREDIT
-from envs.storefront.world import BaseWorld, patched
-from schemas.check import Scalar
-from schemas.reverse import NoGoal
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.intents import Draw, Intent, Maker, address, cancel, compensation, coupon, destinations, exchange
+from synth.envs.storefront.pairs import Pair, pair_intent
+from synth.envs.storefront.questions import makers
+from synth.envs.storefront.returns import cards, category, return_, return_to_card
+from synth.envs.storefront.reverse_matters import Matter, Write
+from synth.envs.storefront.reverse_wishes import MOST_DRAWS, named
+from synth.envs.storefront.reverse_writes import SENT
+from synth.envs.storefront.rules import CANCELLABLE, above_limit
+from synth.envs.storefront.script import Kind
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.world import BaseWorld, patched
+from synth.schemas.check import Scalar
+from synth.schemas.reverse import NoGoal
 
 Denied = Iterator[tuple[Kind, Pair]]
 """Pairs that a refused write may be one side of, with the kind of request that could be done on the other."""

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from envs.conformance.transcript import Transcript
-from envs.storefront import alternatives as other_solutions
-from envs.storefront import mutants as wrong_solutions
-from envs.storefront.bots import BOTS as EVERY
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.reverse_notes import wrong_notes
-from envs.storefront.transcript import Exchange, legible, until_end
-from schemas.check import Check
-from schemas.environment import AgentTurn
-from schemas.policy import Episode, Policy
-from schemas.task import Task
+from synth.envs.conformance.transcript import Transcript
+from synth.envs.storefront import alternatives as other_solutions
+from synth.envs.storefront import mutants as wrong_solutions
+from synth.envs.storefront.bots import BOTS as EVERY
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.reverse_notes import wrong_notes
+from synth.envs.storefront.transcript import Exchange, legible, until_end
+from synth.schemas.check import Check
+from synth.schemas.environment import AgentTurn
+from synth.schemas.policy import Episode, Policy
+from synth.schemas.task import Task
 
 FIRST_WORLD = 10**15
 """Explorations take place in worlds of their own: those of template tasks have small seeds."""

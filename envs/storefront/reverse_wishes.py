@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-from envs.storefront.ambiguous import open_among_several
-from envs.storefront.check import evaluate
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.goals import ALWAYS_FREE
-from envs.storefront.intents import Draw, Intent, Maker, address, destinations
-from envs.storefront.questions import makers, out_of_scope
-from envs.storefront.referents import Slot
-from envs.storefront.returns import gift_return, returnable
-from envs.storefront.reverse_matters import Matter
-from envs.storefront.rules import BEFORE_SHIPPING
-from envs.storefront.script import Kind
-from envs.storefront.twists import CONDITIONS, with_change_of_mind
-from envs.storefront.world import BaseWorld
-from schemas.check import Check, Facts
-from schemas.reverse import NoGoal
+from synth.envs.storefront.ambiguous import open_among_several
+from synth.envs.storefront.check import evaluate
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.goals import ALWAYS_FREE
+from synth.envs.storefront.intents import Draw, Intent, Maker, address, destinations
+from synth.envs.storefront.questions import makers, out_of_scope
+from synth.envs.storefront.referents import Slot
+from synth.envs.storefront.returns import gift_return, returnable
+from synth.envs.storefront.reverse_matters import Matter
+from synth.envs.storefront.rules import BEFORE_SHIPPING
+from synth.envs.storefront.script import Kind
+from synth.envs.storefront.twists import CONDITIONS, with_change_of_mind
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Check, Facts
+from synth.schemas.reverse import NoGoal
 
 MOST_DRAWS = 400
 """A request that one draw in 30 makes is missed in one of 10^5 cases; a return has 3 ways, 2 destinations, and one set of lines or all."""

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.storefront.intents import Intent
-from envs.storefront.transcript import decoded
-from schemas.reverse import Operation
-from schemas.trajectory import ToolCall
+from synth.envs.storefront.intents import Intent
+from synth.envs.storefront.transcript import decoded
+from synth.schemas.reverse import Operation
+from synth.schemas.trajectory import ToolCall
 
 _INSTRUCTIONS: Mapping[str, str] = {
     "cancel_order": "Cancel order {order_id} for the reason {reason}.",

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from envs.storefront.belief import Belief, Shown, noun
-from envs.storefront.plan import Call
-from envs.storefront.rules import CANCELLABLE, Rules, above_limit, dollars, is_final_sale, is_late, within_window
-from envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
+from synth.envs.storefront.belief import Belief, Shown, noun
+from synth.envs.storefront.plan import Call
+from synth.envs.storefront.rules import CANCELLABLE, Rules, above_limit, dollars, is_final_sale, is_late, within_window
+from synth.envs.storefront.tool_schemas import METHODS, REASONS, STORE_CREDIT
 
 Ruled = tuple[str | None, Call]
 """The rule that forbids a call, None where none does."""

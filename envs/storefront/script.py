@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from envs.storefront.shop_events import ShopEvent
-from schemas.errors import ConfigError
+from synth.envs.storefront.shop_events import ShopEvent
+from synth.schemas.errors import ConfigError
 
 Kind = Literal[
     "cancel",

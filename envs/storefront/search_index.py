@@ -2,7 +2,7 @@
 
 import msgspec
 
-from envs.storefront.catalogue import Row
+from synth.envs.storefront.catalogue import Row
 
 LAG_TICKS = 1
 

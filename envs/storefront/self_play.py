@@ -3,9 +3,9 @@
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.env import StorefrontEnv
-from schemas.task import Task
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.env import StorefrontEnv
+from synth.schemas.task import Task
 
 MOST_TURNS = 200
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from schemas.check import Scalar
+from synth.schemas.check import Scalar
 
 
 class ShopEvent(msgspec.Struct, frozen=True, omit_defaults=True):

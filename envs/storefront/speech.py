@@ -6,12 +6,12 @@ from random import Random
 
 from msgspec import structs
 
-from envs.storefront.config import StorefrontConfig
-from envs.storefront.customer import YES, detail_words
-from envs.storefront.intents import Intent
-from envs.storefront.script import Script
-from envs.storefront.shop_events import ShopEvent
-from envs.storefront.world import BaseWorld
+from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.customer import YES, detail_words
+from synth.envs.storefront.intents import Intent
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.shop_events import ShopEvent
+from synth.envs.storefront.world import BaseWorld
 
 
 def stated(intent: Intent) -> Intent:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from envs.storefront.catalogue import Row
-from envs.storefront.world import KEY_MODULUS, BaseWorld, row_hash
-from schemas.check import Scalar
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.world import KEY_MODULUS, BaseWorld, row_hash
+from synth.schemas.check import Scalar
 
 Changed = dict[tuple[str, str], Row]
 

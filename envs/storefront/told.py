@@ -5,7 +5,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date
 
-from schemas.check import Scalar
+from synth.schemas.check import Scalar
 
 _MONEY_SAID = re.compile(
     r"\$\s?(\d[\d,]*(?:\.\d{1,2})?)(?!\d)|(?<![\w.])(\d[\d,]*\.\d{1,2})(?![\d.]|\s*%)|(?<![\w.])(\d[\d,]*)\s*(?:dollars|usd)\b"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from envs.storefront.arguments import Checker, compiled
-from envs.storefront.policy_text import TOPICS
-from envs.storefront.rules import RULE_IDS
-from schemas.trajectory import ToolSchema
+from synth.envs.storefront.arguments import Checker, compiled
+from synth.envs.storefront.policy_text import TOPICS
+from synth.envs.storefront.rules import RULE_IDS
+from synth.schemas.trajectory import ToolSchema
 
 REASONS = ("changed_mind", "found_cheaper", "ordered_by_mistake", "delivery_too_late", "other")
 METHODS = ("drop_off", "pickup", "mail")

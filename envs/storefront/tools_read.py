@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
-from envs.storefront.catalogue import PRICE_CHANGED_DAYS_AGO, Row
-from envs.storefront.desk import Arguments, Desk, ToolError
-from envs.storefront.policy_text import topic_text
-from envs.storefront.rules import BEFORE_SHIPPING, discounted_cents, dollars
+from synth.envs.storefront.catalogue import PRICE_CHANGED_DAYS_AGO, Row
+from synth.envs.storefront.desk import Arguments, Desk, ToolError
+from synth.envs.storefront.policy_text import topic_text
+from synth.envs.storefront.rules import BEFORE_SHIPPING, discounted_cents, dollars
 
 Result = dict[str, Any]
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from envs.storefront.customer import YES
-from envs.storefront.desk import Arguments, Desk
-from envs.storefront.told import windows
-from envs.storefront.world import SESSION
+from synth.envs.storefront.customer import YES
+from synth.envs.storefront.desk import Arguments, Desk
+from synth.envs.storefront.told import windows
+from synth.envs.storefront.world import SESSION
 
 Result = dict[str, Any]
 Spoken = tuple[Result, str | None]

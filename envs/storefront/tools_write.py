@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from envs.storefront.catalogue import Row
-from envs.storefront.desk import Arguments, Desk, ToolError
-from envs.storefront.rules import (
+from synth.envs.storefront.catalogue import Row
+from synth.envs.storefront.desk import Arguments, Desk, ToolError
+from synth.envs.storefront.rules import (
     BEFORE_SHIPPING,
     CANCELLABLE,
     NEEDED_FACTORS,
@@ -16,7 +16,7 @@ from envs.storefront.rules import (
     is_late,
     within_window,
 )
-from envs.storefront.tool_schemas import STORE_CREDIT
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
 
 Result = dict[str, Any]
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from envs.storefront.arguments import MAX_TEXT
-from envs.storefront.customer import GOODBYE, OUT_OF_PATIENCE
-from envs.storefront.tool_schemas import TALKS
-from schemas.canonical import valid_text
-from schemas.environment import AgentTurn
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.envs.storefront.arguments import MAX_TEXT
+from synth.envs.storefront.customer import GOODBYE, OUT_OF_PATIENCE
+from synth.envs.storefront.tool_schemas import TALKS
+from synth.schemas.canonical import valid_text
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
 MAX_CALLS = 32
 LONGEST_NAME = 64

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from envs.storefront.arguments import MAX_TEXT
-from envs.storefront.customer import OUT_OF_PATIENCE
-from envs.storefront.desk import Desk, ToolError
-from envs.storefront.script import Kind
-from envs.storefront.tool_schemas import CHECKERS
-from envs.storefront.tools_read import READS
-from envs.storefront.tools_talk import TALKS, pending, say
-from envs.storefront.tools_write import WRITES
-from envs.storefront.transcript import LONGEST_NAME, MAX_CALLS, decoded
-from envs.storefront.world import SESSION
-from schemas.canonical import canonical_json, valid_text
-from schemas.environment import AgentTurn
-from schemas.trajectory import Observation, Source, ToolCall
+from synth.envs.storefront.arguments import MAX_TEXT
+from synth.envs.storefront.customer import OUT_OF_PATIENCE
+from synth.envs.storefront.desk import Desk, ToolError
+from synth.envs.storefront.script import Kind
+from synth.envs.storefront.tool_schemas import CHECKERS
+from synth.envs.storefront.tools_read import READS
+from synth.envs.storefront.tools_talk import TALKS, pending, say
+from synth.envs.storefront.tools_write import WRITES
+from synth.envs.storefront.transcript import LONGEST_NAME, MAX_CALLS, decoded
+from synth.envs.storefront.world import SESSION
+from synth.schemas.canonical import canonical_json, valid_text
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import Observation, Source, ToolCall
 
 ENDED = "conflict: the conversation has ended"
 _SILENT = "validation: the turn is empty; say something or call a tool"

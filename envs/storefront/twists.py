@@ -7,7 +7,7 @@ from random import Random
 
 from msgspec import structs
 
-from envs.storefront.intents import (
+from synth.envs.storefront.intents import (
     Draw,
     Intent,
     address,
@@ -17,14 +17,14 @@ from envs.storefront.intents import (
     has_other_address,
     other_colours,
 )
-from envs.storefront.questions import parcel_facts
-from envs.storefront.returns import paid_cents, return_, returnable
-from envs.storefront.rules import dollars
-from envs.storefront.script import Kind, Revision
-from envs.storefront.shop_events import ShopEvent
-from envs.storefront.wordings import CHANGES, TELL, WITHDRAWN
-from envs.storefront.world import BaseWorld
-from schemas.check import Refusal, RowPredicate, Scalar, ToldFact
+from synth.envs.storefront.questions import parcel_facts
+from synth.envs.storefront.returns import paid_cents, return_, returnable
+from synth.envs.storefront.rules import dollars
+from synth.envs.storefront.script import Kind, Revision
+from synth.envs.storefront.shop_events import ShopEvent
+from synth.envs.storefront.wordings import CHANGES, TELL, WITHDRAWN
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.check import Refusal, RowPredicate, Scalar, ToldFact
 
 FIRST_TICK, LATEST_TICK = 8, 36
 WITHDRAWN_SHARE = 0.25

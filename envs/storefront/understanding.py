@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from envs.storefront.consent import ANY, NOTHING, Actions, leave, stated
-from envs.storefront.told import windows
+from synth.envs.storefront.consent import ANY, NOTHING, Actions, leave, stated
+from synth.envs.storefront.told import windows
 
 CONFIRMATION = "confirmation"
 OFFER = "offer"

@@ -5,14 +5,14 @@ Not the script: what a model does not know it cannot give away, and what is said
 
 from collections.abc import Iterator, Sequence
 
-from envs.storefront.customer import REMINDER
-from envs.storefront.deviations import deviations, most_words
-from envs.storefront.line_content import COPIED, marks
-from envs.storefront.transcript import Exchange, legible, messages, utterances
-from schemas.environment import AgentTurn
-from schemas.model import Completion, Message
-from schemas.task import Task
-from schemas.trajectory import Deviation, Turn
+from synth.envs.storefront.customer import REMINDER
+from synth.envs.storefront.deviations import deviations, most_words
+from synth.envs.storefront.line_content import COPIED, marks
+from synth.envs.storefront.transcript import Exchange, legible, messages, utterances
+from synth.schemas.environment import AgentTurn
+from synth.schemas.model import Completion, Message
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Deviation, Turn
 
 MOST_MESSAGES = 8
 """Of the conversation, the last ones: a line answers what was said just before."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from envs.storefront.script import Kind
+from synth.envs.storefront.script import Kind
 
 WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "cancel": {

@@ -8,13 +8,13 @@ from hashlib import blake2b
 from random import Random
 from weakref import WeakValueDictionary
 
-from envs.storefront.catalogue import CATEGORIES, Row, Rows, draw_catalogue
-from envs.storefront.orders import draw_orders
-from envs.storefront.people import draw_people
-from envs.storefront.rules import Rules, draw_rules
-from schemas.canonical import canonical_json
-from schemas.check import Scalar
-from schemas.errors import ConfigError
+from synth.envs.storefront.catalogue import CATEGORIES, Row, Rows, draw_catalogue
+from synth.envs.storefront.orders import draw_orders
+from synth.envs.storefront.people import draw_people
+from synth.envs.storefront.rules import Rules, draw_rules
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import Scalar
+from synth.schemas.errors import ConfigError
 
 KEY_MODULUS = 1 << 128
 UNKEYED_TABLES = frozenset({"notes"})

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from envs.textworld.config import TextWorldConfig, validated
-from envs.world import World
-from schemas.environment import Env, EnvSpec
-from schemas.reverse import Draft, NoGoal, Window
-from schemas.task import Task
+from synth.envs.textworld.config import TextWorldConfig, validated
+from synth.envs.world import World
+from synth.schemas.environment import Env, EnvSpec
+from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.task import Task
 
 if find_spec("textworld") is None:
     raise ImportError("TextWorld is not installed; pip install -c constraints.txt -e '.[textworld]'")
@@ -34,21 +34,21 @@ SPEC = EnvSpec(
 
 def open_textworld(settings: Mapping[str, Any]) -> Env:
     """A world without a game until it is reset. Raises `ConfigError` for settings that it does not know."""
-    from envs.textworld.env import TextWorldEnv
+    from synth.envs.textworld.env import TextWorldEnv
 
     return TextWorldEnv(SPEC, validated(settings))
 
 
 def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """See `envs.textworld.tasks.tasks_of`."""
-    from envs.textworld.tasks import tasks_of
+    """See `synth.envs.textworld.tasks.tasks_of`."""
+    from synth.envs.textworld.tasks import tasks_of
 
     return tasks_of(SPEC.name, validated(settings), seed, count)
 
 
 def write_goal(window: Window) -> Draft | NoGoal:
-    """See `envs.textworld.reverse_goals.write_goal`."""
-    from envs.textworld import reverse_goals
+    """See `synth.envs.textworld.reverse_goals.write_goal`."""
+    from synth.envs.textworld import reverse_goals
 
     return reverse_goals.write_goal(window)
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from envs.storefront.arguments import Checker, compiled
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall, ToolSchema
+from synth.envs.storefront.arguments import Checker, compiled
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 DIRECTIONS = ("north", "south", "east", "west")
 

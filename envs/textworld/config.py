@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError
 
 
 class TextWorldConfig(BaseModel):

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from envs.echo_check import state_verdicts
-from envs.textworld.commands import TOOLS, WITHOUT_EFFECT, Command, as_turn, read_call, typed
-from envs.textworld.config import TextWorldConfig, validated
-from envs.textworld.games import MadeGame, made_games
-from envs.textworld.interpreter import Interpreter, Memory, Reply
-from envs.textworld.logic import Deed, Logic
-from envs.textworld.planner import Planner
-from envs.textworld.seeking import Seeker
-from envs.textworld.wandering import wanders_off
-from envs.textworld.wishes import demanded, read
-from schemas.canonical import content_hash, valid_text
-from schemas.check import CheckResult, Facts, Scalar
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
-from schemas.errors import ConfigError, SynthError
-from schemas.task import Origin, Task
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.envs.echo_check import state_verdicts
+from synth.envs.textworld.commands import TOOLS, WITHOUT_EFFECT, Command, as_turn, read_call, typed
+from synth.envs.textworld.config import TextWorldConfig, validated
+from synth.envs.textworld.games import MadeGame, made_games
+from synth.envs.textworld.interpreter import Interpreter, Memory, Reply
+from synth.envs.textworld.logic import Deed, Logic
+from synth.envs.textworld.planner import Planner
+from synth.envs.textworld.seeking import Seeker
+from synth.envs.textworld.wandering import wanders_off
+from synth.envs.textworld.wishes import demanded, read
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.check import CheckResult, Facts, Scalar
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
 SYSTEM_PROMPT = (
     "You are in a text adventure and act through tools. Everything happens in the room you are in; walk to reach other rooms. "

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 from textworld.generator.game import Game
 
-from envs.textworld.config import TextWorldConfig
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError, SynthError
+from synth.envs.textworld.config import TextWorldConfig
 from synth.ledger.journal import state_folder
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError, SynthError
 
 GAME, LOGIC = "game.z8", "game.json"
 RECIPE = 2
@@ -26,7 +26,7 @@ _WORKER = """
 import glob
 as_they_lie = glob.glob
 glob.glob = lambda *given, **named: sorted(as_they_lie(*given, **named))
-from envs.textworld.generation import main; main()
+from synth.envs.textworld.generation import main; main()
 """
 """TextWorld reads its grammars in the order in which the disk lists them: another disk would make other games of a seed."""
 _ONE_AT_A_TIME = Lock()

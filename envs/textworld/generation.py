@@ -15,13 +15,13 @@ import textworld
 from textworld.generator import QuestGenerationError, compile_game, make_game
 from textworld.generator.game import Event, Game, Quest
 
-from envs.textworld.commands import BY_RULE, Command, command_of_rule, typed
-from envs.textworld.config import TextWorldConfig
-from envs.textworld.games import GAME, Order
-from envs.textworld.goals import sentence
-from envs.textworld.interpreter import Interpreter
-from envs.textworld.logic import Logic
-from envs.textworld.planner import Planner
+from synth.envs.textworld.commands import BY_RULE, Command, command_of_rule, typed
+from synth.envs.textworld.config import TextWorldConfig
+from synth.envs.textworld.games import GAME, Order
+from synth.envs.textworld.goals import sentence
+from synth.envs.textworld.interpreter import Interpreter
+from synth.envs.textworld.logic import Logic
+from synth.envs.textworld.planner import Planner
 
 ATTEMPTS = 100
 LONGEST_PLAN = 200

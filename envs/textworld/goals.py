@@ -2,7 +2,7 @@
 
 from random import Random
 
-from envs.textworld.commands import Command
+from synth.envs.textworld.commands import Command
 
 WORDINGS = {
     "take": ("Find the {0} and take it with you.", "Bring the {0} into your possession.", "You need the {0}: get hold of it."),

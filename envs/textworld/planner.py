@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from textworld.generator.game import Game, GameProgression
 
-from envs.textworld.logic import Deed, action_of, deed_of
+from synth.envs.textworld.logic import Deed, action_of, deed_of
 
 
 class Planner:

@@ -2,13 +2,13 @@
 
 from random import Random
 
-from envs.textworld.commands import Command, read_call, typed
-from envs.textworld.config import validated
-from envs.textworld.games import made_games
-from envs.textworld.logic import CARRIED, EATEN
-from envs.textworld.wishes import PREPOSITIONS, masked, read, told
-from schemas.check import Scalar
-from schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.envs.textworld.commands import Command, read_call, typed
+from synth.envs.textworld.config import validated
+from synth.envs.textworld.games import made_games
+from synth.envs.textworld.logic import CARRIED, EATEN
+from synth.envs.textworld.wishes import PREPOSITIONS, masked, read, told
+from synth.schemas.check import Scalar
+from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 
 
 def write_goal(window: Window) -> Draft | NoGoal:

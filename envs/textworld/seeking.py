@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Sequence
 from random import Random
 
-from envs.textworld.commands import DIRECTIONS, Command
-from envs.textworld.logic import CARRIED, Logic
-from envs.textworld.wishes import fulfilled
-from schemas.check import Facts
+from synth.envs.textworld.commands import DIRECTIONS, Command
+from synth.envs.textworld.logic import CARRIED, Logic
+from synth.envs.textworld.wishes import fulfilled
+from synth.schemas.check import Facts
 
 _PHASE = {"open": 1, "unlock": 1, "close": 2, "lock": 3}
 """Doors and lids last, and shut after what goes through them."""

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from envs.textworld.commands import as_turn
-from envs.textworld.config import TextWorldConfig
-from envs.textworld.games import MadeGame, made_games
-from envs.textworld.logic import EATEN, Logic
-from envs.textworld.planner import Planner
-from schemas.check import Check, RowPredicate
-from schemas.task import Task
-from schemas.trajectory import ToolCall
+from synth.envs.textworld.commands import as_turn
+from synth.envs.textworld.config import TextWorldConfig
+from synth.envs.textworld.games import MadeGame, made_games
+from synth.envs.textworld.logic import EATEN, Logic
+from synth.envs.textworld.planner import Planner
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 FREE = ("player/*/*", "thing/*/*", "door/*/*", "container/*/*")
 """Any way to the goals is right that uses nothing up: food that no goal asks to eat stays uneaten."""

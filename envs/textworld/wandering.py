@@ -2,10 +2,10 @@
 
 from random import Random
 
-from envs.textworld.commands import Command
-from envs.textworld.logic import Logic
-from schemas.errors import ConfigError
-from schemas.profile import spared
+from synth.envs.textworld.commands import Command
+from synth.envs.textworld.logic import Logic
+from synth.schemas.errors import ConfigError
+from synth.schemas.profile import spared
 
 PROFILES = ("correct", "mixed", "wanders")
 SHARE = 0.25

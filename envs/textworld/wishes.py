@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from envs.textworld.commands import Command
-from envs.textworld.goals import WORDINGS, sentence
-from envs.textworld.logic import CARRIED
-from schemas.check import Check, Facts
+from synth.envs.textworld.commands import Command
+from synth.envs.textworld.goals import WORDINGS, sentence
+from synth.envs.textworld.logic import CARRIED
+from synth.schemas.check import Check, Facts
 
 KEPT_CLOSED = ("Unlock the {0}, but do not open it.", "Get the {0} unlocked and leave it closed.")
 """Of what was locked and is to be closed: whoever opens it does more than that."""

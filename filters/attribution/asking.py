@@ -4,14 +4,14 @@ from typing import TypeVar
 
 import msgspec
 
-from filters.attribution.rules import Attribution, agent_of
-from filters.attribution.suspects import own_turns
-from schemas.canonical import content_hash, valid_text
-from schemas.filter import Case
-from schemas.model import Completion, Message
-from schemas.trajectory import Trajectory
 from synth.failure_modes import MODES
+from synth.filters.attribution.rules import Attribution, agent_of
+from synth.filters.attribution.suspects import own_turns
 from synth.run.asking import Question, UnreadableError
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.filter import Case
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import Trajectory
 from synth.trajectory_log import log_of, quoted
 
 Form = TypeVar("Form")

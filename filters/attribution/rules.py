@@ -2,8 +2,8 @@
 
 import msgspec
 
-from filters.attribution.suspects import Suspect, last_resort, middling, own_turns, strong, weak
-from schemas.trajectory import Trajectory
+from synth.filters.attribution.suspects import Suspect, last_resort, middling, own_turns, strong, weak
+from synth.schemas.trajectory import Trajectory
 
 LONE_AGENT = "agent"
 

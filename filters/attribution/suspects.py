@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from schemas.outcome import Termination
-from schemas.trajectory import SampledBy, Source, Trajectory, Turn
 from synth.acts import act_digest
 from synth.provenance.effect import effectful_by_name, first_word
 from synth.provenance.linter import provenance
+from synth.schemas.outcome import Termination
+from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
 
 
 class Suspect(msgspec.Struct, frozen=True):

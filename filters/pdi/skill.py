@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from schemas.model import Completion, Message
-from schemas.trajectory import Trajectory
 from synth.pdi.online import Step
 from synth.run.asking import UnreadableError
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import Trajectory
 from synth.trajectory_log import log_of
 
 LONGEST = 20_000

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from schemas.model import Message, Scored
 from synth.models.broken_calls import broken_calls_as_text
+from synth.schemas.model import Message, Scored
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPACE = re.compile(r"\s+")

@@ -7,20 +7,20 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from filters.rank_surprisal.decisions import copied, scaffolding
-from filters.rank_surprisal.ratio import Sums, summed
-from filters.rank_surprisal.settings import RankSurprisalConfig
-from filters.rank_surprisal.trained_on import card_of, trained_on
-from schemas.errors import ConfigError
-from schemas.filter import Case, Measure
-from schemas.messages import to_messages
-from schemas.model import Message, ModelError, Scored
-from schemas.outcome import Fault
-from schemas.trajectory import Authorship, Trajectory
 from synth.boundary import FaultError, crossing
 from synth.exporters.sft_rows import mask_reason
+from synth.filters.rank_surprisal.decisions import copied, scaffolding
+from synth.filters.rank_surprisal.ratio import Sums, summed
+from synth.filters.rank_surprisal.settings import RankSurprisalConfig
+from synth.filters.rank_surprisal.trained_on import card_of, trained_on
 from synth.models.assistant_turns import TOO_LONG
 from synth.run.means import Means
+from synth.schemas.errors import ConfigError
+from synth.schemas.filter import Case, Measure
+from synth.schemas.messages import to_messages
+from synth.schemas.model import Message, ModelError, Scored
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Authorship, Trajectory
 
 RSR, RANK, NLL, TOKENS, DECISION = "rsr", "avg_rank_clip", "avg_nll", "n_scored_tokens", "rsr_decision"
 SCRIPTED, NO_TURNS, NO_TOKENS, TOOLS_HIDDEN = "scripted", "no_turns", "no_tokens", "tools_not_rendered"

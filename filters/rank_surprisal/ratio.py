@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from schemas.model import TokenScore
+from synth.schemas.model import TokenScore
 
 MAX_RANK = 100
 LEAST_SURPRISAL = 1e-12

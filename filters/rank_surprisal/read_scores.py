@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from filters.rank_surprisal.measure import DECISION, RSR
-from filters.rank_surprisal.ratio import Sums
-from filters.rank_surprisal.sources import Row
-from schemas.errors import ConfigError
+from synth.filters.rank_surprisal.measure import DECISION, RSR
+from synth.filters.rank_surprisal.ratio import Sums
+from synth.filters.rank_surprisal.sources import Row
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.errors import ConfigError
 
 Student = tuple[str, str | None, str, int]
 """(model, weights, template hash, cap of the ranks): only what was measured under one and the same can be compared."""

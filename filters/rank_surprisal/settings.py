@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from filters.rank_surprisal.ratio import MAX_RANK
+from synth.filters.rank_surprisal.ratio import MAX_RANK
 
 ROLE = "student"
 

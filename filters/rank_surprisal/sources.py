@@ -6,8 +6,8 @@ from random import Random
 
 import msgspec
 
-from filters.rank_surprisal.correlation import spearman
-from filters.rank_surprisal.ratio import LEAST_SURPRISAL, Sums, dataset_ratio
+from synth.filters.rank_surprisal.correlation import spearman
+from synth.filters.rank_surprisal.ratio import LEAST_SURPRISAL, Sums, dataset_ratio
 
 RESAMPLES = 1000
 PROXY_FROM = 0.7

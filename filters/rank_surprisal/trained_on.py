@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError
 
 _SHARD = re.compile(r"train-([0-9a-f]{16})-\d{5}\.parquet")
 _HASH = re.compile(r"\b[0-9a-f]{16}\b")

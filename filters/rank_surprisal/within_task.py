@@ -10,13 +10,13 @@ from statistics import pstdev
 
 import msgspec
 
-from filters.rank_surprisal.measure import FAULT, RSR, measure
-from filters.rank_surprisal.ratio import Sums
-from filters.rank_surprisal.settings import MEASURED, RankSurprisalConfig
-from schemas.errors import SynthError
-from schemas.filter import Case, Filter, Measure
-from schemas.outcome import Outcome
-from schemas.verdict import Verdict
+from synth.filters.rank_surprisal.measure import FAULT, RSR, measure
+from synth.filters.rank_surprisal.ratio import Sums
+from synth.filters.rank_surprisal.settings import MEASURED, RankSurprisalConfig
+from synth.schemas.errors import SynthError
+from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.outcome import Outcome
+from synth.schemas.verdict import Verdict
 
 TIE = "rsr_tie"
 RESAMPLES = 400

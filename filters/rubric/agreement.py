@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from schemas.filter import Measure
 from synth.binomial import clopper_pearson
+from synth.schemas.filter import Measure
 
 DRAWS = 500
 Item = tuple[str, bool, bool]

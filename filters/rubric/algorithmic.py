@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from schemas.canonical import canonical_json
-from schemas.filter import Case
-from schemas.outcome import Outcome
-from schemas.trajectory import SampledBy, ToolCall
+from synth.schemas.canonical import canonical_json
+from synth.schemas.filter import Case
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import SampledBy, ToolCall
 from synth.topology.keys import trajectory_keys
 
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from filters.rubric.rubric import Answer, Judged, Rubric
-from schemas.canonical import content_hash, valid_text
-from schemas.filter import Case
-from schemas.model import Completion
+from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.run.asking import Question, UnreadableError
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.filter import Case
+from synth.schemas.model import Completion
 from synth.trajectory_log import log_of, quoted
 
 Structured = Literal["json_schema", "json_object", "none"]

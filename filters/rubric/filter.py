@@ -5,18 +5,18 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from filters.rubric.agreement import Agreement, Item, agreement, line
-from filters.rubric.algorithmic import RULES
-from filters.rubric.asking import Structured, drawn, read
-from filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
-from filters.rubric.scoring import enough, item_measure, overall, sampling_weight
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.filter import Case, Cases, Filter, Findings, Measure
-from schemas.outcome import Outcome
-from schemas.verdict import Verdict
+from synth.filters.rubric.agreement import Agreement, Item, agreement, line
+from synth.filters.rubric.algorithmic import RULES
+from synth.filters.rubric.asking import Structured, drawn, read
+from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
+from synth.filters.rubric.scoring import enough, item_measure, overall, sampling_weight
 from synth.run.asking import TOO_LONG, told
 from synth.run.means import Means
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.filter import Case, Cases, Filter, Findings, Measure
+from synth.schemas.outcome import Outcome
+from synth.schemas.verdict import Verdict
 
 
 class RubricConfig(BaseModel):

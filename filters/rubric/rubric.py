@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from schemas.errors import ConfigError
-from schemas.settings_error import explain
-from schemas.strict_settings import strictly
-from schemas.yaml_text import read_yaml
+from synth.schemas.errors import ConfigError
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
+from synth.schemas.yaml_text import read_yaml
 
 Answer = str | int
-SHIPPED = files("filters.rubric") / "shipped"
+SHIPPED = files("synth.filters.rubric") / "shipped"
 
 
 class Scale(BaseModel):
@@ -52,7 +52,7 @@ class Judged(BaseModel):
 
 
 class Computed(BaseModel):
-    """An item that a rule computes, by its name in `filters.rubric.algorithmic`; from 0 to 1."""
+    """An item that a rule computes, by its name in `synth.filters.rubric.algorithmic`; from 0 to 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

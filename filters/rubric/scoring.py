@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from filters.rubric.rubric import Answer, Judged, Rubric
-from schemas.filter import Measure
+from synth.filters.rubric.rubric import Answer, Judged, Rubric
+from synth.schemas.filter import Measure
 
 FEWEST = 2
 """Draws that must have been read for a value, where more than one was asked for."""

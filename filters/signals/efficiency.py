@@ -5,11 +5,11 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.filter import Case, Filter, Measure
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
 from synth.run.means import Means
+from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns, process_kept
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES, Kind
-from filters.signals.rows import Row
-from filters.signals.signal import Signal
+from synth.filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES, Kind
+from synth.filters.signals.rows import Row
+from synth.filters.signals.signal import Signal
 from synth.scan.pattern_set import PatternSet
 
 RUN = 3

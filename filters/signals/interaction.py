@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from filters.signals.matching import Message, Phrases, message
-from filters.signals.phrases import (
+from synth.filters.signals.matching import Message, Phrases, message
+from synth.filters.signals.phrases import (
     CLARIFICATION,
     COMPLAINT,
     CONFIRMATION,
@@ -24,8 +24,8 @@ from filters.signals.phrases import (
     STOP_WORDS,
     SUCCESS,
 )
-from filters.signals.rows import Row
-from filters.signals.signal import Signal
+from synth.filters.signals.rows import Row
+from synth.filters.signals.signal import Signal
 
 Code = TypeVar("Code", np.uint32, np.uint64)
 BASELINE_TURNS = 5

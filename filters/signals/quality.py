@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from filters.signals.rows import Row
-from filters.signals.signal import Signal, severity
+from synth.filters.signals.rows import Row
+from synth.filters.signals.signal import Signal, severity
 
 CATEGORIES = ("misalignment", "stagnation", "disengagement", "satisfaction", "failure", "loops", "exhaustion")
 _LABELS = ((75, "excellent"), (60, "good"), (40, "neutral"), (25, "poor"), (0, "severe"))

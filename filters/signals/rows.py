@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from schemas.canonical import canonical_json
-from schemas.messages import SYSTEM_NAME
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas.canonical import canonical_json
+from synth.schemas.messages import SYSTEM_NAME
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
 Role = Literal["human", "agent", "call", "answer"]
 LAST = 100

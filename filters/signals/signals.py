@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from filters.signals.execution import execution
-from filters.signals.interaction import interaction
-from filters.signals.patterns import EXHAUSTION, FAILURES
-from filters.signals.quality import CATEGORIES, Quality, quality
-from filters.signals.rows import rows
-from filters.signals.signal import Signal
-from schemas.filter import Case, Filter, Measure
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
+from synth.filters.signals.execution import execution
+from synth.filters.signals.interaction import interaction
+from synth.filters.signals.patterns import EXHAUSTION, FAILURES
+from synth.filters.signals.quality import CATEGORIES, Quality, quality
+from synth.filters.signals.rows import rows
+from synth.filters.signals.signal import Signal
 from synth.run.means import Means
+from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 
 KINDS = (
     *("misalignment.correction", "misalignment.rephrase", "misalignment.clarification"),

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from schemas.printable import ascii_json
 from synth.cli.environment_option import env_option
+from synth.schemas.printable import ascii_json
 
 if TYPE_CHECKING:
-    from schemas.task import Task
     from synth.ledger.ledger import Ledger
+    from synth.schemas.task import Task
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_TASKS = 100_000
@@ -75,17 +75,17 @@ def audit(
               synth audit mcp --from runs/files
               synth audit mcp --from runs/imported --env mcp=shop.yaml
     """
-    from envs.audit.audit import audit as ask
-    from envs.audit.questions import QUESTIONS
-    from envs.audit.report import Answer, Limits
-    from flows.audited import audited
-    from flows.environments import bindings_of, said_by_options
-    from flows.run_record import said_of_run
-    from schemas.errors import ConfigError
     from synth.cli.audit_page import page
     from synth.cli.audit_table import say_report, word
+    from synth.envs.audit.audit import audit as ask
+    from synth.envs.audit.questions import QUESTIONS
+    from synth.envs.audit.report import Answer, Limits
+    from synth.flows.audited import audited
+    from synth.flows.environments import bindings_of, said_by_options
+    from synth.flows.run_record import said_of_run
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
+    from synth.schemas.errors import ConfigError
 
     known = [question.name for question in QUESTIONS]
     unknown = [name for name in only if name not in known]
@@ -129,7 +129,7 @@ def audit(
 
 def _tasks_of(ledger: "Ledger", env: str, most: int) -> "list[Task]":
     """The first tasks of a run in an environment, by id. Raises `ConfigError` where it has none."""
-    from schemas.errors import ConfigError
+    from synth.schemas.errors import ConfigError
 
     wanted = sorted(identity for identity, name in ledger.task_ids().items() if name == env)[:most]
     if not wanted:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from envs.audit.report import Answer, Report
-from envs.conformance.finding import Finding
-from schemas.printable import in_html
+from synth.envs.audit.report import Answer, Report
+from synth.envs.conformance.finding import Finding
 from synth.report.html import document, table
+from synth.schemas.printable import in_html
 
 _CLASSES = {True: "pass", False: "fail", None: "none"}
 _MARKS = {True: "✓ passed", False: "✗ failed", None: "– not asked"}

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from envs.audit.report import Report
-from schemas.printable import printable
+from synth.envs.audit.report import Report
+from synth.schemas.printable import printable
 
 WORDS = {True: "passed", False: "FAILED", None: "not asked"}
 _STYLES = {True: "green", False: "bold red", None: "dim"}

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flows.bindings import Said
-    from flows.synthesize import Recipe
-    from schemas.flow import Flow
+    from synth.flows.bindings import Said
+    from synth.flows.synthesize import Recipe
     from synth.run.progress import Progress
+    from synth.schemas.flow import Flow
 
 
 def carry_out(
@@ -26,18 +26,18 @@ def carry_out(
     said: "Mapping[str, Said] | None" = None,
 ) -> None:
     """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
-    from schemas.errors import SynthError
     from synth.cli.outcome import say_result
     from synth.run.closing import failure
     from synth.run.silent_roles import silent_roles
+    from synth.schemas.errors import SynthError
 
     with in_file(flow_file):
         if prefect or os.environ.get("PREFECT_API_URL"):
-            from flows.prefect_run import run_under_prefect
+            from synth.flows.prefect_run import run_under_prefect
 
             runner = None
             if ray:
-                from flows.ray_run import on_ray, ray_runner
+                from synth.flows.ray_run import on_ray, ray_runner
 
                 recipe, runner = on_ray(flow, url, said), ray_runner()
             done, reports = asyncio.run(run_under_prefect(recipe, flow, url, progress, runner))
@@ -52,7 +52,7 @@ def carry_out(
 @contextlib.contextmanager
 def in_file(flow_file: Path) -> Iterator[None]:
     """What is wrong in the flow is told with its file."""
-    from schemas.errors import ConfigError, FlowError
+    from synth.schemas.errors import ConfigError, FlowError
 
     try:
         yield

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
-from schemas.printable import printable
 from synth.cli.environment_option import env_option
+from synth.cli.flow_file import FlowFile
+from synth.schemas.printable import printable
 
 
 @click.command()
 @click.argument("run_url", metavar="RUN")
-@click.argument("flow_file", metavar="FLOW.yaml", type=click.Path(path_type=Path))
+@click.argument("flow_file", metavar="FLOW.yaml", type=FlowFile())
 @env_option
 @click.option("--set", "overrides", multiple=True, metavar="A.B=VALUE", help="Override a setting, e.g. --set stages.export.as=openai.")
 @click.option("--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set).")
@@ -31,13 +32,13 @@ def curate(
     Example:  synth curate runs/mine configs/curate.yaml
               synth curate runs/mine configs/curate.yaml --env mcp=shop.yaml
     """
-    from flows.curate import curate as recipe
-    from flows.curate import curated, left_alone
-    from flows.environments import said_by_options
-    from flows.own_flow import own_flow
-    from flows.resolve import resolve_later
-    from flows.run_folder import refuse_their_datasets
     from synth.cli.carry_out import carry_out, in_file
+    from synth.flows.curate import curate as recipe
+    from synth.flows.curate import curated, left_alone
+    from synth.flows.environments import said_by_options
+    from synth.flows.own_flow import own_flow
+    from synth.flows.resolve import resolve_later
+    from synth.flows.run_folder import refuse_their_datasets
     from synth.ledger.ledger import Ledger
     from synth.run.loud_settings import loud_settings
     from synth.run.progress import progress_for

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from synth.cli.flow_file import FlowFile
+
 
 @click.command()
-@click.argument("flow_file", metavar="FLOW.yaml", type=click.Path(path_type=Path))
+@click.argument("flow_file", metavar="FLOW.yaml", type=FlowFile())
 @click.option("--cron", metavar="LINE", help="When: a cron line, e.g. '0 2 * * *' for every night at two.")
 @click.option("--interval", type=float, metavar="SECONDS", help="When: every so many seconds.")
 @click.option("--timezone", default="UTC", show_default=True, help="Of --cron, and of {date} in --run-dir.")
@@ -63,17 +65,17 @@ def deploy(
     """
     import asyncio
 
-    from flows.data_folder import refuse_to_start_in_data
-    from flows.deployment import Deployment, refuse_bad_schedule, register
-    from flows.deployment_job import in_words, job_variables
-    from flows.deployment_notice import refuse_bad_url
-    from flows.deployment_run_dir import refuse_unknown, settled
-    from flows.overrides import override
-    from flows.own_flow import refuse_what_a_run_says
-    from flows.prefect_access import users_api
-    from flows.resolve import resolve
-    from flows.yaml_file import flow_of, read_content, read_yaml
     from synth.cli.carry_out import in_file
+    from synth.flows.data_folder import refuse_to_start_in_data
+    from synth.flows.deployment import Deployment, refuse_bad_schedule, register
+    from synth.flows.deployment_job import in_words, job_variables
+    from synth.flows.deployment_notice import refuse_bad_url
+    from synth.flows.deployment_run_dir import refuse_unknown, settled
+    from synth.flows.overrides import override
+    from synth.flows.own_flow import refuse_what_a_run_says
+    from synth.flows.prefect_access import users_api
+    from synth.flows.resolve import resolve
+    from synth.flows.yaml_file import flow_of, read_content, read_yaml
 
     refuse_to_start_in_data("a worker of Prefect")
     refuse_what_a_run_says(flow_file)

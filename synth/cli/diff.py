@@ -2,7 +2,7 @@
 
 import click
 
-from schemas.printable import printable
+from synth.schemas.printable import printable
 
 
 @click.command()

@@ -7,9 +7,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.model import Completion, Message, Sampling
-from schemas.printable import printable
-from schemas.trajectory import ToolSchema
 from synth.keys.remover import MARK, KeyRemover
 from synth.models.chat_request import request_body
 from synth.models.http_server import HTTPServer
@@ -17,6 +14,9 @@ from synth.models.key_in_parts import joined_without_key
 from synth.models.reply import read_replies
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings, api_key, secret
+from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.printable import printable
+from synth.schemas.trajectory import ToolSchema
 
 LONGEST_LINE = 300
 _PAGE = re.compile(r"<(!DOCTYPE|html)\b[^;]*", re.IGNORECASE)

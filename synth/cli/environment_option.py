@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from flows.bindings import Bindings
+    from synth.flows.bindings import Bindings
     from synth.ledger.ledger import Ledger
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,8 +25,8 @@ def env_option(command: F) -> F:
 
 def bindings_for(ledger: "Ledger", written: Sequence[str]) -> "Bindings":
     """What the options say, then how a run was made that was made here; nothing that lies in the run. Raises `ConfigError`."""
-    from flows.environments import bindings_of, said_by_options
-    from flows.run_record import said_of_run
+    from synth.flows.environments import bindings_of, said_by_options
+    from synth.flows.run_record import said_of_run
 
     said = said_by_options(written)
     return bindings_of(said, named_in=ledger.storage.url, further=[lambda: said_of_run(ledger)])

@@ -2,7 +2,7 @@
 
 import click
 
-from schemas.printable import printable
+from synth.schemas.printable import printable
 
 
 @click.command()
@@ -12,9 +12,9 @@ def envs() -> None:
     \b
     Example:  synth envs
     """
-    from envs.registry import ENVS
-    from flows.parts import world
-    from schemas.errors import ConfigError
+    from synth.envs.registry import ENVS
+    from synth.flows.parts import world
+    from synth.schemas.errors import ConfigError
 
     for name in sorted(ENVS):
         try:
@@ -24,4 +24,4 @@ def envs() -> None:
             continue
         profiles = f"; profiles: {', '.join(spec.profiles)}" if spec.profiles else ""
         click.echo(printable(f"{name:<12} {spec.version:<8} {', '.join(sorted(spec.capabilities))}{profiles}"))
-    click.echo("your own: name it in a flow as package.module:attribute (an envs.world.World)")
+    click.echo("your own: name it in a flow as package.module:attribute (a synth.envs.world.World)")

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from schemas.outcome import Outcome
-from schemas.printable import printable
+from synth.schemas.outcome import Outcome
+from synth.schemas.printable import printable
 
 _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not Outcome.INVALID])
 """A fault is no label: invalid records cannot be asked for."""
@@ -51,12 +51,12 @@ def export(
     """
     from pydantic import ValidationError
 
-    from schemas.errors import ConfigError
     from synth.cli.lost import say_lost
     from synth.exporters.registry import require
     from synth.exporters.settings import RowSettings
     from synth.ledger.ledger import Ledger
     from synth.run.unfinished import unfinished_line
+    from synth.schemas.errors import ConfigError
 
     require(kind, form, "--kind", "--as")
     if (out is None) != check:
@@ -75,11 +75,11 @@ def export(
 
 
 def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | None, *, overwrite: bool) -> None:
-    from schemas.errors import SynthError
     from synth.exporters.dataset_folder import DatasetFolder
     from synth.exporters.export import export as exported
     from synth.exporters.in_run import dataset_in, folder_in
     from synth.exporters.spelling import as_flag
+    from synth.schemas.errors import SynthError
 
     inside = folder_in(ledger, out)
     if inside is None:
@@ -100,9 +100,9 @@ def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | No
 
 
 def _prove(ledger: Any, kind: str, settings: Any, unfinished: str | None) -> None:
-    from schemas.errors import SynthError
     from synth.exporters.proof.check import prove
     from synth.exporters.spelling import as_flag
+    from synth.schemas.errors import SynthError
 
     proof = prove(kind, ledger, settings, as_flag, unfinished)
     console = _console()

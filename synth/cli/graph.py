@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from schemas.printable import printable
+from synth.schemas.printable import printable
 
 if TYPE_CHECKING:
     from synth.ledger.ledger import Ledger
@@ -37,8 +37,8 @@ def graph(
               synth graph runs/quickstart 3f2a --format svg --out task.svg
               synth graph runs/quickstart --why 91bc:2 a07d:3
     """
-    from schemas.errors import ConfigError
     from synth.ledger.ledger import Ledger
+    from synth.schemas.errors import ConfigError
 
     ledger = Ledger(run)
     if why is not None:
@@ -94,7 +94,7 @@ def _why(ledger: "Ledger", one: str, other: str) -> list[str]:
 
 
 def _place(ledger: "Ledger", place: str) -> tuple[Any, int]:
-    from schemas.errors import ConfigError
+    from synth.schemas.errors import ConfigError
 
     identity, _, turn = place.rpartition(":")
     if not identity or not turn.isdigit():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from schemas.printable import printable
+from synth.schemas.printable import printable
 
 
 @click.command("import")
@@ -53,13 +53,13 @@ def import_runs(
     """
     from rich.console import Console
 
-    from flows.run_folder import refuse_foreign
-    from schemas.errors import ConfigError, SynthError
     from synth.cli.import_tables import came_in, left_out, notes, write_listing
+    from synth.flows.run_folder import refuse_foreign
     from synth.importers.commit import import_into
     from synth.importers.records import ImportSettings
     from synth.run.numbers import counted_noun
     from synth.run.progress import progress_for
+    from synth.schemas.errors import ConfigError, SynthError
 
     if not isfinite(reward_threshold):
         raise ConfigError(f"--reward-threshold {reward_threshold}: must be a number")

@@ -8,12 +8,12 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from schemas.errors import ConfigError
-from schemas.outcome import Outcome
-from schemas.printable import printable
 from synth.importers.records import Rejection
 from synth.importers.tally import ImportTally
 from synth.run.numbers import counted_noun
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Outcome
+from synth.schemas.printable import printable
 
 _EXAMPLES = 3
 _OUTCOMES = [outcome.value for outcome in Outcome]

@@ -2,8 +2,8 @@
 
 import click
 
-from schemas.printable import printable
 from synth.ledger.ledger import Ledger
+from synth.schemas.printable import printable
 
 
 def say_lost(ledger: Ledger) -> None:

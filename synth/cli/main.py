@@ -9,16 +9,14 @@ import traceback
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn
 
 import click
 
-from schemas.errors import ConfigError, SynthError
-from schemas.printable import printable
 from synth.cli import streams
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.printable import printable
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
@@ -44,7 +42,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 INTERRUPTED = "interrupted; what was committed and every reply that came in are kept: the same command goes on where this one stopped"
 
-OURS = ("schemas", "envs", "filters", "synthesizers", "flows")
 """Our packages have plain names: another distribution may have brought its own."""
 
 
@@ -83,18 +80,6 @@ def cli() -> None:
     """
 
 
-def collision() -> str | None:
-    """One line if `envs`, `filters`, ... come from a stranger's package, else None."""
-    root = Path(__file__).resolve().parents[2]
-    for name in OURS:
-        spec = find_spec(name)
-        found = Path(spec.origin).resolve() if spec is not None and spec.origin is not None else None
-        if found is None or found.parent.parent != root:
-            place = found.parent if found is not None else "nowhere"
-            return f"the package {name!r} is not synth's own but found at {place}; run synth from a virtual environment of its own"
-    return None
-
-
 def main() -> None:
     """The entry point."""
     ended = [1]  # what nobody foresaw
@@ -109,9 +94,6 @@ def main() -> None:
 def _command() -> NoReturn:
     streams.mend()
     sys.excepthook = _last_net
-    stranger = collision()
-    if stranger is not None:
-        _leave(stranger, 2)
     terminated: list[int] = []
     signal.signal(signal.SIGTERM, partial(_as_interrupt, terminated))
     try:

@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.console import Console
 
-from schemas.printable import printable
 from synth.cli.own_name import from_here, own_name
 from synth.ledger.ledger import Ledger
 from synth.run.between_words import between_words
@@ -16,6 +15,7 @@ from synth.run.closing import LOOK, closing_lines
 from synth.run.context import Run
 from synth.run.cost import cost_in_words
 from synth.run.funnel import funnel_notes, funnel_table
+from synth.schemas.printable import printable
 
 
 def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:

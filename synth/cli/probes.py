@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import uuid4
 
-from schemas.errors import ConfigError
-from schemas.model import Message, ModelError
-from schemas.trajectory import ToolSchema
 from synth.cli.endpoint import BOUNDS, Answer, Endpoint, readable
 from synth.models.registry import open_scoring
 from synth.models.server_error import ServerError
 from synth.models.tool_call_recovery import with_recovered_calls
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Message, ModelError
+from synth.schemas.trajectory import ToolSchema
 
 Word = Literal["works", "no", "unknown"]
 LATENCY_CALLS = 3

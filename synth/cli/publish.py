@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from schemas.printable import printable
 from synth.cli.environment_option import bindings_for, env_option
+from synth.schemas.printable import printable
 
 
 @click.command()
@@ -65,12 +65,12 @@ def publish(
               synth publish runs/quickstart --repo me/quickstart --license apache-2.0 --yes
               synth publish runs/imported --repo me/mine --license apache-2.0 --env mcp=shop.yaml
     """
-    from schemas.errors import ConfigError
     from synth.cli.lost import say_lost
     from synth.hub.begun import noted
     from synth.hub.client import require_name
     from synth.hub.publishing import Wanted, prepare, preview
     from synth.ledger.ledger import Ledger
+    from synth.schemas.errors import ConfigError
 
     require_name(repo)
     if dry_run and (yes or resume):
@@ -102,7 +102,7 @@ def publish(
 
 
 def _write_card(path: Path, card: Any) -> None:
-    from schemas.errors import ConfigError
+    from synth.schemas.errors import ConfigError
 
     try:
         path.write_bytes(card.content)
@@ -145,7 +145,7 @@ def _account(repo: str, token: str) -> tuple[Any, str]:
 def _token(name: str) -> str:
     from huggingface_hub import get_token
 
-    from schemas.errors import ConfigError
+    from synth.schemas.errors import ConfigError
 
     token = (os.environ.get(name) or (get_token() if name == "HF_TOKEN" else None) or "").strip()
     if not token:
@@ -157,8 +157,8 @@ def _token(name: str) -> str:
 
 def _licence(licence: str | None, name: str | None, link: str | None) -> str:
     """Asked for on a terminal, else refused: nobody may invent one."""
-    from schemas.errors import ConfigError
     from synth.hub.licences import require_licence
+    from synth.schemas.errors import ConfigError
 
     if licence is None and sys.stdin.isatty():
         licence = click.prompt("Licence of the dataset (the Hub's name for it: apache-2.0, cc-by-4.0, other, ...)", err=True)

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from schemas.printable import ascii_json, printable
+from synth.schemas.printable import ascii_json, printable
 
 BY = ("model", "synthesizer", "policy", "role", "source")
 
@@ -23,10 +23,10 @@ def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> No
     """
     import msgspec
 
-    from filters.rank_surprisal.read_scores import scored_rows
-    from filters.rank_surprisal.sources import ranking
     from synth.cli.lost import say_lost
     from synth.cli.rank_table import lines
+    from synth.filters.rank_surprisal.read_scores import scored_rows
+    from synth.filters.rank_surprisal.sources import ranking
     from synth.ledger.ledger import Ledger
 
     ledger = Ledger(run)

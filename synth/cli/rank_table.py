@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from filters.rank_surprisal.sources import Interval, Ranking, Source
+    from synth.filters.rank_surprisal.sources import Interval, Ranking, Source
 
 HEAD = ("", "RSR", "95 %", "of decisions", "trajectories", "tasks", "tokens", "above the first")
 

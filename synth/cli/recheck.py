@@ -4,8 +4,8 @@ import asyncio
 
 import click
 
-from schemas.printable import printable
 from synth.cli.environment_option import bindings_for, env_option
+from synth.schemas.printable import printable
 
 
 @click.command()
@@ -19,11 +19,11 @@ def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
     Example:  synth recheck runs/quickstart
               synth recheck runs/imported --env mcp=shop.yaml
     """
-    from schemas.errors import UnboundError
     from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
     from synth.run.replaying import recheck_all
+    from synth.schemas.errors import UnboundError
 
     ledger = Ledger(run)
     say_lost(ledger)

@@ -4,8 +4,8 @@ import asyncio
 
 import click
 
-from schemas.printable import printable
 from synth.cli.environment_option import bindings_for, env_option
+from synth.schemas.printable import printable
 
 
 @click.command()
@@ -23,11 +23,11 @@ def replay(run: str, identities: tuple[str, ...], environments: tuple[str, ...],
     Example:  synth replay runs/quickstart 3f2a
               synth replay runs/imported --env mcp=shop.yaml
     """
-    from schemas.errors import UnboundError
     from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
     from synth.run.progress import progress_for
     from synth.run.replaying import replay_all
+    from synth.schemas.errors import UnboundError
 
     ledger = Ledger(run)
     say_lost(ledger)

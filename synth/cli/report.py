@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from schemas.printable import printable
 from synth.cli.environment_option import bindings_for, env_option
+from synth.schemas.printable import printable
 
 
 @click.command()
@@ -27,12 +27,12 @@ def report(run: str, environments: tuple[str, ...], out: Path | None, megabytes:
               synth report runs/quickstart --out report.html
               synth report runs/imported --env mcp=shop.yaml
     """
-    from schemas.errors import ConfigError
     from synth.ledger.ledger import Ledger
     from synth.report.build import MEGABYTES, pieces
     from synth.report.registry import SECTIONS
     from synth.report.written import PAGE, write_local, write_page
     from synth.run.progress import progress_for
+    from synth.schemas.errors import ConfigError
 
     if out is not None and not out.parent.is_dir():
         raise ConfigError(f"--out {out}: there is no folder {out.parent}")

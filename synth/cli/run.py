@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from synth.cli.environment_option import env_option
+from synth.cli.flow_file import FlowFile
 
 
 @click.command()
-@click.argument("flow_file", metavar="FLOW.yaml", type=click.Path(path_type=Path))
+@click.argument("flow_file", metavar="FLOW.yaml", type=FlowFile())
 @click.option(
     "--set",
     "overrides",
@@ -42,16 +43,16 @@ def run(
     Example:  synth run configs/quickstart.yaml --set env.tasks=10
               synth run shop.yaml --run-dir runs/imported --env mcp=shop.yaml
     """
-    from flows.environments import said_by_options
-    from flows.own_flow import own_flow
-    from flows.resolve import resolve
-    from flows.run_folder import refuse_foreign, refuse_their_datasets_at
-    from flows.synthesize import bindings_of_flow, synthesize
-    from schemas.errors import ConfigError
     from synth.cli.carry_out import carry_out, in_file
+    from synth.flows.environments import said_by_options
+    from synth.flows.own_flow import own_flow
+    from synth.flows.resolve import resolve
+    from synth.flows.run_folder import refuse_foreign, refuse_their_datasets_at
+    from synth.flows.synthesize import bindings_of_flow, synthesize
     from synth.run.idle_stages import idle_stages
     from synth.run.loud_settings import loud_settings
     from synth.run.progress import progress_for
+    from synth.schemas.errors import ConfigError
 
     if runner == "ray" and not prefect and not os.environ.get("PREFECT_API_URL"):
         raise ConfigError("--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set PREFECT_API_URL")

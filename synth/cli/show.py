@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import click
 
-from schemas.printable import SPACING, ascii_json, printable
-from schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
+from synth.schemas.printable import SPACING, ascii_json, printable
+from synth.schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from schemas.printable import SPACING, ascii_json, printable
+from synth.schemas.printable import SPACING, ascii_json, printable
 
 
 @click.command()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schemas.printable import ascii_json, printable
+from synth.schemas.printable import ascii_json, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flows.deployment_overview import Scheduled
-    from flows.heartbeat import Heartbeat
+    from synth.flows.deployment_overview import Scheduled
+    from synth.flows.heartbeat import Heartbeat
 
 SHOWN = 20
 """Runs, the latest; `--all` shows the others too."""
@@ -33,12 +33,12 @@ def status(run_url: str | None, reap: bool, every: bool, as_json: bool) -> None:
     """
     import asyncio
 
-    from flows.deployment_closing import close_dead
-    from flows.deployment_overview import open_urls, schedules
-    from flows.heartbeat import heartbeats, remembered
-    from flows.prefect_access import users_server
-    from schemas.errors import ConfigError, SynthError
+    from synth.flows.deployment_closing import close_dead
+    from synth.flows.deployment_overview import open_urls, schedules
+    from synth.flows.heartbeat import heartbeats, remembered
+    from synth.flows.prefect_access import users_server
     from synth.ledger.storage import Storage
+    from synth.schemas.errors import ConfigError, SynthError
 
     api, problem = users_server()
     urls = [run_url] if run_url is not None else list(remembered())
@@ -77,7 +77,7 @@ def _latest(beats: "list[Heartbeat]") -> "list[Heartbeat]":
 
 def _was_completed(beat: "Heartbeat", beats: "Iterable[Heartbeat]") -> bool:
     """Whether it died, and the run was completed all the same."""
-    from flows.heartbeat import overtaken
+    from synth.flows.heartbeat import overtaken
 
     return (beat.state == "crashed" or _state(beat) in ("dead", "silent")) and overtaken(beat, beats)
 
@@ -96,7 +96,7 @@ def _how_far(beat: "Heartbeat") -> str:
 
 def _state(beat: "Heartbeat") -> str:
     """As recorded, but for one that is dead or silent."""
-    from flows.heartbeat import lives
+    from synth.flows.heartbeat import lives
 
     if beat.state != "running":
         return beat.state

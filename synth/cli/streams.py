@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from schemas.printable import SPACING, printable
+from synth.schemas.printable import SPACING, printable
 
 
 class _Noting(io.FileIO):
@@ -39,7 +39,7 @@ class _Lossy(_Noting):
 
 
 class _Shown(io.TextIOWrapper):
-    """The last net under `schemas.printable`: what a terminal would act on is written as its escape, but for styles of our own."""
+    """The last net under `synth.schemas.printable`: what a terminal would act on is written as its escape, but for styles of our own."""
 
     def write(self, text: str) -> int:
         """As the parent."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from schemas.printable import printable
+from synth.schemas.printable import printable
 
 if TYPE_CHECKING:
     from synth.ledger.storage import Storage
@@ -37,10 +37,10 @@ def verify(run: str, expect: str | None) -> None:
 
 
 def _verify_run(storage: "Storage", expect: str | None) -> None:
-    from schemas.errors import DamagedError
     from synth.ledger.verify import Verified, problems
     from synth.ledger.verify_written import LIVE
     from synth.run.numbers import counted_noun
+    from synth.schemas.errors import DamagedError
 
     verified, found = Verified(), 0
     for problem in problems(storage, verified):
@@ -62,7 +62,7 @@ def _verify_run(storage: "Storage", expect: str | None) -> None:
 
 
 def _require_expected(storage: "Storage", expect: str, history: dict[str, int]) -> None:
-    from schemas.errors import DamagedError
+    from synth.schemas.errors import DamagedError
 
     if expect not in history:
         raise DamagedError(
@@ -74,9 +74,9 @@ def _require_expected(storage: "Storage", expect: str, history: dict[str, int]) 
 
 
 def _verify_dataset(storage: "Storage", expect: str | None) -> None:
-    from schemas.errors import DamagedError
     from synth.exporters.sums import SUMS, folder_problems, read_sums
     from synth.run.numbers import counted_noun
+    from synth.schemas.errors import DamagedError
 
     found = 0
     for problem in folder_problems(storage):

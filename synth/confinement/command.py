@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.errors import ConfigError
 from synth.confinement.system_calls import program_file
+from synth.schemas.errors import ConfigError
 
 INSIDE = "/world"
 """Where the writable folder stands inside."""

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
-from schemas.model import Message
-from schemas.printable import in_file_name
-from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from synth.exporters import facts
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow
+from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
+from synth.schemas.model import Message
+from synth.schemas.printable import in_file_name
+from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 
 VERSION = "ATIF-v1.7"
 OWN = "synth"

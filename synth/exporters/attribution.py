@@ -6,11 +6,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import RowError
-from schemas.messages import to_messages
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
@@ -20,6 +15,11 @@ from synth.run.flow_scan import FlowScan
 from synth.run.redactions import found_values, with_redacted_tasks
 from synth.scan.message_texts import Change, with_messages, with_trajectory
 from synth.scan.quoted_values import QuotedValues
+from synth.schemas.errors import RowError
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
 
 METRICS = ("injection", "observation_fault", "repair")

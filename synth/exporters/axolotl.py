@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.trajectory import argument_error
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Chat, Form
 from synth.exporters.sft_rows import SftRow
 from synth.exporters.trl import LINEAGE
+from synth.schemas.trajectory import argument_error
 
 _CALL = pa.struct(
     [("id", pa.string()), ("type", pa.string()), ("function", pa.struct([("name", pa.string()), ("arguments", pa.string())]))]

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Collection
 
-from schemas.printable import front_matter, in_cell, in_markdown
 from synth.exporters.notes import notes
 from synth.exporters.skills import SKILLS
 from synth.exporters.tally import Tally
+from synth.schemas.printable import front_matter, in_cell, in_markdown
 
 _TOP = 20  # values named per table
 _SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"), (10**8, "10M<n<100M")]

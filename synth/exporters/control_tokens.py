@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from schemas.trajectory import Trajectory
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.settings import ControlTokenPolicy, RowSettings
@@ -17,6 +16,7 @@ from synth.exporters.tally import Tally, identity_of
 from synth.exporters.tool_links import broken_link
 from synth.ledger.ledger import Ledger
 from synth.scan.control_tokens import ControlTokens, Hit, KeyCollisionError, control_tokens, found, neutralising
+from synth.schemas.trajectory import Trajectory
 
 FILTER = "control_tokens"
 """The filter whose decision an export goes by where it has no policy of its own, and the reason of what is left out."""

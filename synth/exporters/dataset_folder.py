@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.canonical import digest
-from schemas.errors import ConfigError
 from synth.exporters.kind import Form
 from synth.exporters.row_files import write_row_files
 from synth.exporters.shards import ShardFile, is_shard, write_lines, write_shards, writing
@@ -26,6 +24,8 @@ from synth.exporters.sums import SUMS, names_dataset, sums_text
 from synth.ledger.manifest import WrittenFile
 from synth.ledger.storage import Storage, process_lives
 from synth.ledger.written import CARD, written_file
+from synth.schemas.canonical import digest
+from synth.schemas.errors import ConfigError
 
 MANIFEST = "manifest.json"
 Named = Callable[[Mapping[str, WrittenFile]], None]

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import ConfigError
 from synth.exporters.card import card
 from synth.exporters.control_tokens import as_the_flow_says, guarded, marking
 from synth.exporters.dataset_folder import DatasetFolder
@@ -17,6 +16,7 @@ from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import Tally, identity_of
 from synth.ledger.ledger import Ledger
+from synth.schemas.errors import ConfigError
 from synth.set_aside import UNHANDLED
 
 Rows = Callable[[Tally], Iterable[Any]]

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.model import Message
-from schemas.trajectory import SampledBy, Source, Trajectory, argument_error
 from synth.exporters.json_columns import plain_text
+from synth.schemas.model import Message
+from synth.schemas.trajectory import SampledBy, Source, Trajectory, argument_error
 
 SYSTEM = "the system prompt"
 SCHEMAS = "tool schemas"

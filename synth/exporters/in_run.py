@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from schemas.errors import ConfigError
 from synth.exporters.dataset_folder import DatasetFolder, Replace, read_manifest
 from synth.exporters.spelling import Spelling, as_key
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import WrittenFile, WrittenLine
 from synth.ledger.storage import Storage
 from synth.ledger.written import DATASETS, NO_STAGE, in_run
+from synth.schemas.errors import ConfigError
 
 
 def dataset_in(

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from schemas.model import Message
 from synth.exporters.exact_json import exact_json
+from synth.schemas.model import Message
 
 
 def text(value: Any) -> str:

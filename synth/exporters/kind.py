@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.exporters.settings import Arguments
 from synth.scan.message_texts import Change
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from synth.exporters.tally import Tally

@@ -5,15 +5,15 @@ from functools import partial
 
 import msgspec
 
-from schemas.model import Message
-from schemas.pairs import KtoLabel
-from schemas.trajectory import Trajectory
 from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.pairs import KtoReport, KtoRow, LabelSettings, kto_labels
 from synth.scan.message_texts import Change, with_message, with_messages
+from synth.schemas.model import Message
+from synth.schemas.pairs import KtoLabel
+from synth.schemas.trajectory import Trajectory
 
 
 class DesirabilityRow(msgspec.Struct, frozen=True):

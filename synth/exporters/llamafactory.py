@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.canonical import canonical_json
-from schemas.messages import ENVIRONMENT_NAME
-from schemas.model import Message
 from synth.exporters.facts import AGENTS, SPEAKERS
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow
 from synth.exporters.unroll import assistant_places
+from synth.schemas.canonical import canonical_json
+from synth.schemas.messages import ENVIRONMENT_NAME
+from synth.schemas.model import Message
 
 BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
 """With which it joins the tool answers of one turn itself."""

@@ -4,13 +4,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.trajectory import Trajectory
 from synth.exporters.dpo import PreferenceRow
 from synth.exporters.facts import EVIDENCE
 from synth.exporters.kind import Form
 from synth.exporters.kto import DesirabilityRow
 from synth.exporters.llamafactory import LINEAGE, SAID, alternating, answer, dataset_info, lost, tools_text, training
 from synth.exporters.trl_preferences import label_columns, pair_columns
+from synth.schemas.trajectory import Trajectory
 
 
 def dpo_schema() -> pa.Schema:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import ConfigError, DamagedError
 from synth.exporters.reach import leads_out, texts_in
 from synth.exporters.sums import SUMS, folder_problems, read_sums
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError, DamagedError
 
 ROWS = (".parquet", ".jsonl", ".json")
 _OF_LOADING = ("split", "verification_mode", "keep_in_memory", "save_infos", "streaming", "num_proc")

@@ -5,10 +5,6 @@ from functools import partial
 
 import msgspec
 
-from schemas.model import Message
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Source, Trajectory
 from synth.exporters.kind import Kind
 from synth.exporters.sft import chat_counts, chat_texts
 from synth.exporters.sft_rows import EVIDENCE, SftRow, mask_reason
@@ -18,6 +14,10 @@ from synth.ledger.ledger import Ledger
 from synth.provenance.seen import stands
 from synth.run.decided import decided
 from synth.run.redactions import with_redacted_tasks
+from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Source, Trajectory
 
 
 def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.model import Message
 from synth.exporters import facts
 from synth.exporters.axolotl import objects
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Chat, Form, UnsayableError
 from synth.exporters.sft_rows import SftRow, said_after
 from synth.exporters.unroll import assistant_places
+from synth.schemas.model import Message
 
 _KEYS = {
     "system": ("role", "content"),

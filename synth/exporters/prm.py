@@ -5,9 +5,6 @@ from functools import partial
 
 import msgspec
 
-from schemas.model import Message
-from schemas.pairs import StepLabel
-from schemas.trajectory import ToolSchema, Trajectory
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
@@ -15,6 +12,9 @@ from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.pairs import LabelSettings, StepReport, StepRow, step_labels
 from synth.scan.message_texts import Change, with_message, with_messages
+from synth.schemas.model import Message
+from synth.schemas.pairs import StepLabel
+from synth.schemas.trajectory import ToolSchema, Trajectory
 
 Render = Callable[[Sequence[Message], Sequence[ToolSchema]], str]
 

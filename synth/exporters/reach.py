@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
-from schemas.errors import SynthError
 from synth.ledger.storage import Storage
+from synth.schemas.errors import SynthError
 
 CARD = "README.md"
 STEERING = (".huggingface.yaml", "dataset_infos.json")
@@ -44,7 +44,7 @@ def leads_out(path: str) -> bool:
 
 
 def _configs(storage: Storage) -> list[Any]:
-    from schemas.yaml_text import read_yaml
+    from synth.schemas.yaml_text import read_yaml
 
     if storage.size(CARD) is None:
         return []

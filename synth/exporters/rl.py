@@ -4,11 +4,6 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from schemas.messages import observation_message, turn_messages
-from schemas.model import Message
-from schemas.task import Task
-from schemas.trajectory import SampledBy, ToolSchema, Trajectory
-from schemas.verdict import Verdict
 from synth.exporters.kind import Form, Kind
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
@@ -17,6 +12,11 @@ from synth.run.decided import by_filter, decision_order
 from synth.run.redactions import tasks_without_findings, without_findings
 from synth.run.select_rl import CHUNK, rl_tasks
 from synth.scan.message_texts import TOOLS, Change, with_messages
+from synth.schemas.messages import observation_message, turn_messages
+from synth.schemas.model import Message
+from synth.schemas.task import Task
+from synth.schemas.trajectory import SampledBy, ToolSchema, Trajectory
+from synth.schemas.verdict import Verdict
 from synth.selection.rl_tasks import RlTask
 from synth.selection.taken_in import TakenIn
 from synth.set_aside import SetAside

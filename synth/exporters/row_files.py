@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from schemas.canonical import digest
-from schemas.errors import SynthError
 from synth.exporters.shards import ShardFile, writing
 from synth.ledger.inside import plain
+from synth.schemas.canonical import digest
+from synth.schemas.errors import SynthError
 
 FOLDER = "traces"
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from schemas.printable import in_file_name
 from synth.exporters import facts
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Form
 from synth.exporters.sft_rows import SftRow, said_after
+from synth.schemas.printable import in_file_name
 
 HARNESS = "synth"
 LACKS = (

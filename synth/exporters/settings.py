@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from schemas.outcome import Outcome
+from synth.schemas.outcome import Outcome
 
 Arguments = Literal["json", "dict"]
 """Tool-call arguments as the JSON text that was received, or as an object."""

@@ -5,9 +5,6 @@ from functools import partial
 
 import msgspec
 
-from schemas.messages import to_messages
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, write
 from synth.exporters.kind import Form, Kind
@@ -21,6 +18,9 @@ from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.run.decided import decided
 from synth.scan.message_texts import TOOLS, Change, with_check, with_messages, with_trajectory
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 from synth.selection.recovery_view import decided_masks
 
 

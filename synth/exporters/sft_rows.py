@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from schemas.messages import GREETING_MASK, to_messages
-from schemas.model import Message
-from schemas.outcome import Outcome
-from schemas.trajectory import SampledBy, Source, Trajectory, Turn
 from synth.exporters.kind import Form
 from synth.exporters.settings import Arguments
+from synth.schemas.messages import GREETING_MASK, to_messages
+from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
 
 EVIDENCE = frozenset({"critical_step", "failure_injection", "second_evidence"})
 """Synthesizers whose trajectories were played to find out what an act does: they stand behind labels, and are not picked to be learnt."""

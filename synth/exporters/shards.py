@@ -11,9 +11,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.canonical import content_hash, digest
-from schemas.errors import ConfigError
 from synth.ledger.storage import write_error
+from synth.schemas.canonical import content_hash, digest
+from synth.schemas.errors import ConfigError
 
 _ROWS_PER_GROUP = 100  # held in memory at once; a trajectory is some 10 to 100 kB of text
 _NAME = re.compile(r"train-[0-9a-f]{16}-\d{5}\.(?:parquet|jsonl)")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.canonical import digest
-from schemas.errors import DamagedError
 from synth.exporters.reach import reaches_out
 from synth.ledger.manifest import WrittenFile
 from synth.ledger.storage import Storage
 from synth.ledger.written import fault
+from synth.schemas.canonical import digest
+from synth.schemas.errors import DamagedError
 
 SUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  (?!/)([^\\\n\r\0]+)")

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.task import Task
-from schemas.trajectory import Authorship, Trajectory
-from schemas.verdict import Verdict
 from synth.exporters.kind import Form, Kind, Row
 from synth.exporters.settings import ControlTokenPolicy, RowSettings
 from synth.exporters.spelling import Spelling, as_key
 from synth.pairs.settings import ALL
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas.verdict import Verdict
 from synth.set_aside import PREFIX, SetAside
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")

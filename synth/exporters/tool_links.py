@@ -1,6 +1,6 @@
 """Whether every tool result answers a call, and every call is answered: servers insist on it, chat templates and trainers do not look."""
 
-from schemas.trajectory import Source, ToolCall, Trajectory
+from synth.schemas.trajectory import Source, ToolCall, Trajectory
 
 RESULT_WITHOUT_ID = "tool_result_without_id"
 RESULT_WITHOUT_CALL = "tool_result_without_call"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.pairs import PreferencePair
 from synth.exporters.dpo import PreferenceRow
 from synth.exporters.json_columns import holds_exactly, said, text
 from synth.exporters.kind import Comparison, Form, Steps, UnsayableError
 from synth.exporters.kto import DesirabilityRow
 from synth.exporters.prm import StepValueRow
+from synth.schemas.pairs import PreferencePair
 
 _PAIR_TEXTS = (
     *("pair_id", "prefix_policy", "chosen_policy", "rejected_policy", "on_policy_for", "task_id", "template", "off_policy_reason"),

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from schemas.model import Message
-from schemas.trajectory import Turn
 from synth.exporters.sft_rows import SftRow, characters
+from synth.schemas.model import Message
+from synth.schemas.trajectory import Turn
 
 BEFORE = "before_this_turn"
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.canonical import digest
 from synth.exporters.facts import SPEAKERS
 from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.rl import RlRow
+from synth.schemas.canonical import digest
 
 LOOPS = "synth_agent_loop.yaml"
 _LOOP = b"- name: synth_world\n  _target_: synth.rl.verl.WorldAgentLoop\n"

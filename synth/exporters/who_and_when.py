@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from schemas.messages import to_messages
-from schemas.trajectory import Observation, Source, Trajectory, Turn
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
 from synth.exporters.json_columns import plain_text, text
 from synth.exporters.kind import Form
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
 
 TERMINAL = "Computer_terminal"
 """The format's name for what is no agent."""

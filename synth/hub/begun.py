@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
 from synth.hub.publishing import Wanted
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
 
 
 class Begun(msgspec.Struct, frozen=True):

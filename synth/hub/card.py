@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.printable import front_matter, in_cell, in_code, in_markdown
 from synth.exporters.card import loss_size, size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections
@@ -18,6 +17,7 @@ from synth.hub.source import Config
 from synth.ledger.ledger import Ledger
 from synth.run.funnel import counted
 from synth.run.unfinished import unfinished_line
+from synth.schemas.printable import front_matter, in_cell, in_code, in_markdown
 
 
 class Described(msgspec.Struct, frozen=True):

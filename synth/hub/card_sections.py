@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from schemas.printable import Marked, in_cell, in_markdown
 from synth.hub.methods import METHODS
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -13,6 +12,7 @@ from synth.ledger.views import connect
 from synth.report.funnel_section import reports
 from synth.run.cost import cost
 from synth.run.funnel import funnel_markdown
+from synth.schemas.printable import Marked, in_cell, in_markdown
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

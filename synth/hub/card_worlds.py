@@ -1,9 +1,9 @@
 """What the card says of worlds and licences: what stages recorded of those that they played in, and that nothing is known of imports."""
 
-from schemas.printable import in_cell, in_code
 from synth.hub.card_sections import asked, table, world_names
 from synth.ledger.ledger import Ledger
 from synth.report.funnel_section import reports
+from synth.schemas.printable import in_cell, in_code
 
 
 def worlds(ledger: Ledger) -> str:

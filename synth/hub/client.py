@@ -24,9 +24,9 @@ from huggingface_hub.utils._http import default_client_factory, hf_raise_for_sta
 from huggingface_hub.utils._validators import validate_repo_id
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-from schemas.errors import ConfigError, SynthError
 from synth.hub.publication import File
 from synth.models.backoff import Backoff, retry_after_s, wait_s
+from synth.schemas.errors import ConfigError, SynthError
 
 if TYPE_CHECKING:
     import httpx2

@@ -6,7 +6,7 @@ list, names added since (Llama 3 and later, eupl-1.2, openmdw, ...). The Hub's o
 
 from difflib import get_close_matches
 
-from schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError
 
 OTHER = "other"
 LICENCES = (

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import ConfigError
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.scan.finder import GROUPS, Finder
 from synth.scan.redaction import REDACTED, found_in
+from synth.schemas.errors import ConfigError
 
 FILTER = "secrets"
 _KEYS = ("find", "ignore", "allow", "patterns")

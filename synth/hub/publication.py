@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.printable import front_matter
+from synth.schemas.printable import front_matter
 
 CARD, LIST, SUMS = "README.md", "publication.json", "SHA256SUMS"
 UNFINISHED = "unfinished"

@@ -7,7 +7,6 @@ from textwrap import shorten
 
 import msgspec
 
-from schemas.errors import ConfigError
 from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
 from synth.hub.licences import metadata
@@ -23,6 +22,7 @@ from synth.run.numbers import counted_noun
 from synth.scan.edits import Mark, without
 from synth.scan.quoted_values import QuotedValues
 from synth.scan.redaction import found_in
+from synth.schemas.errors import ConfigError
 from synth.set_aside import SetAside
 
 SHOWN_LINES, SHOWN_WIDE = 8, 200

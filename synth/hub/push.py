@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from schemas.errors import ConfigError, SynthError
 from synth.hub.client import Hub, MovedError, Remote
 from synth.hub.publication import BYTES_PER_COMMIT, CARD, FILES_PER_COMMIT, LIST, File, Listed, Publication, parts
 from synth.run.numbers import counted_noun
+from synth.schemas.errors import ConfigError, SynthError
 
 ROUNDS = 5
 """Looks at a repository that others commit to at the same time."""

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from schemas.errors import SynthError
 from synth.hub.publication import SUMS
+from synth.schemas.errors import SynthError
 
 STREAMED_BYTES = 500 * 10**6
 """Configurations of more are counted as they stream by, and lie on no disk."""

@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import digest
-from schemas.errors import ConfigError
 from synth.exporters.dataset_folder import MANIFEST, Manifest, read_manifest, why_to_write
 from synth.exporters.in_run import of_others, overwriting
 from synth.exporters.registry import KINDS
@@ -17,6 +15,8 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.written import dataset_fault
 from synth.report.funnel_section import reports
+from synth.schemas.canonical import digest
+from synth.schemas.errors import ConfigError
 
 
 class Config(msgspec.Struct, frozen=True):

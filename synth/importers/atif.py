@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from schemas.outcome import Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import TokenId, Usage
 from synth.exporters.atif import OWN
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
 from synth.importers.turn_notes import COPIED_MASK, Count, TurnNote, from_environment, goal_of, noted_conversation, totals, unresolved_mark
+from synth.schemas.outcome import Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import TokenId, Usage
 
 _FORMAT = "atif"
 _VERSION = re.compile(r"ATIF-v1\.\d+")

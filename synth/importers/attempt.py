@@ -3,11 +3,11 @@
 from math import isfinite
 from typing import Any
 
-from schemas.messages import Conversation
-from schemas.outcome import Fault, Termination, settle
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Usage
 from synth.importers.records import Record
+from synth.schemas.messages import Conversation
+from synth.schemas.outcome import Fault, Termination, settle
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Usage
 
 _MOST_TRIALS = 1 << 31
 _INTEGERS = 1 << 63

@@ -6,14 +6,14 @@ trajectories of their own; branches that the user went back on are rejections. T
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from schemas.canonical import content_hash
-from schemas.outcome import Fault, Termination
-from schemas.task import Origin, Task
 from synth.importers.attempt import attempt
 from synth.importers.claude_code_lines import Line, ended_in_error, line_of, messages_of, models_of, recognises
 from synth.importers.claude_code_threads import Thread, segments, threads
 from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Record, Rejection
 from synth.importers.turn_notes import goal_of, noted_conversation, totals, unresolved_mark
+from synth.schemas.canonical import content_hash
+from synth.schemas.outcome import Fault, Termination
+from synth.schemas.task import Origin, Task
 
 _FORMAT = "claude_code"
 

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.trajectory import SampledBy, Usage
 from synth.importers.message_parts import UNREAD_MASK, text_of
 from synth.importers.records import Record, Rejection, one_line
 from synth.importers.turn_notes import TurnNote, counted, from_environment
+from synth.schemas.trajectory import SampledBy, Usage
 
 _SILENT = frozenset((
     "summary", "file-history-snapshot", "queue-operation", "progress", "attachment", "system", "turn_end", "custom-title", "ai-title",

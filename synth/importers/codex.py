@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.outcome import Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Usage
 from synth.importers.attempt import attempt
 from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Mark, Record, Rejection
 from synth.importers.response_items import ResponseItems
 from synth.importers.turn_notes import counted, from_environment, goal_of, noted_conversation, totals, unresolved_mark
+from synth.schemas.canonical import content_hash
+from synth.schemas.outcome import Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Usage
 
 _FORMAT = "codex"
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")

@@ -4,10 +4,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.importers.labels import LabelJoin
 from synth.importers.load import Opened, opened
 from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection, Replaced
@@ -19,6 +15,10 @@ from synth.ledger.manifest import ImportedFile, ShardLine
 from synth.ledger.state import IMPORT
 from synth.ledger.storable import ended_line
 from synth.run.progress import Progress
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 SHARD = 500
 _SHARD_TURNS = 20_000

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.messages import Conversation
-from schemas.outcome import Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Observation, Source
 from synth.importers.attempt import attempt
 from synth.importers.react_text import react_steps, react_turns
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
+from synth.schemas.messages import Conversation
+from synth.schemas.outcome import Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Observation, Source
 
 _FORMAT = "fireact"
 _ALPACA = re.compile(r"\A(?P<system>.*?)\n*### Instruction:\n(?P<question>.*?)\n+### Response:\n(?P<response>.*)\Z", re.DOTALL)

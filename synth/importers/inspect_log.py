@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.outcome import Fault, Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Usage
 from synth.importers.attempt import attempt
 from synth.importers.inspect_messages import recorded, with_attachments
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each, one_line
 from synth.importers.turn_notes import counted, goal_of, totals, unresolved_mark
+from synth.schemas.outcome import Fault, Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Usage
 
 _FORMAT = "inspect"
 _ROUNDING = 1e-6

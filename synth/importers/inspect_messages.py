@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.messages import Conversation
-from schemas.trajectory import SampledBy, ToolSchema, Usage
 from synth.importers.message_parts import UNREAD_MASK, text_of
 from synth.importers.records import Mark
 from synth.importers.turn_notes import TurnNote, counted, noted_conversation
+from synth.schemas.messages import Conversation
+from synth.schemas.trajectory import SampledBy, ToolSchema, Usage
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 DATASET_MASK = "dataset_input"

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import canonical_json, valid_text
 from synth.importers.records import Record, Rejection
+from synth.schemas.canonical import canonical_json, valid_text
 
 _ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|003[aA])", re.ASCII)
 """Of a surrogate, which may stand alone, or of a colon (see `_same_keys`)."""

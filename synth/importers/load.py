@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.errors import ConfigError
 from synth.importers.json_records import records
 from synth.importers.reading import files
 from synth.importers.records import UNEXPECTED, WHOLE, Entry, ImportSettings, Record, Rejection, Replaced, one_line, unexpected
@@ -15,6 +14,7 @@ from synth.importers.registry import IMPORTERS
 from synth.importers.sniff import format_of, importer, shape
 from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
 from synth.importers.unpacking import Unpacked, unpacked
+from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
 _NOTHING: Mapping[int, Set[str]] = {}

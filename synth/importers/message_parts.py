@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from schemas.trajectory import Observation, Turn
+from synth.schemas.trajectory import Observation, Turn
 
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
 UNSEEN_MASK = "after_unseen_content"

@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from schemas.messages import Conversation
-from schemas.outcome import Fault, Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Usage
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
 from synth.importers.response_items import ResponseItems
 from synth.importers.swe_benchmark import swe_benchmark
 from synth.importers.turn_notes import Count, TurnNote, counted, from_environment, goal_of, noted_conversation, totals, unresolved_mark
+from synth.schemas.messages import Conversation
+from synth.schemas.outcome import Fault, Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Usage
 
 _FORMAT = "mini_swe_agent"
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.messages import Conversation, from_messages
-from schemas.outcome import Outcome
-from schemas.task import Origin, Task
-from schemas.trajectory import Observation, Source, ToolSchema
 from synth.importers.attempt import attempt
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
+from synth.schemas.canonical import content_hash
+from synth.schemas.messages import Conversation, from_messages
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Observation, Source, ToolSchema
 
 _FORMAT = "openai_messages"
 _ENV = "openai_messages"

@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from schemas.canonical import valid_text
-from schemas.trajectory import Observation, ToolCall, Turn
+from synth.schemas.canonical import valid_text
+from synth.schemas.trajectory import Observation, ToolCall, Turn
 
 _ACTION = re.compile(r"^Action:[ \t]*(?P<name>\w+)\[(?P<argument>.*)", re.MULTILINE)
 _THOUGHT = re.compile(r"\AThought:[ \t]*")

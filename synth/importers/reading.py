@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.printable import printable
 from synth.importers.records import Rejection, one_line
 from synth.importers.synth_run import is_run
+from synth.schemas.printable import printable
 
 
 def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.identity import trajectory_id
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.schemas.canonical import content_hash
+from synth.schemas.identity import trajectory_id
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 WHOLE = "file"
 """The locator of a file as a whole. A rejection at it takes back everything that the file gave: a damaged file leaves nothing behind."""

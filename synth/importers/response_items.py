@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schemas.trajectory import Usage
 from synth.importers.message_parts import UNREAD_MASK, text_of
 from synth.importers.turn_notes import COPIED_MASK, TurnNote, from_environment
+from synth.schemas.trajectory import Usage
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 _OPAQUE = (

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from schemas.outcome import Fault, Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Authorship, Usage
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
 from synth.importers.swe_benchmark import swe_benchmark
 from synth.importers.turn_notes import Count, TurnNote, from_environment, goal_of, noted_conversation, unresolved_mark
+from synth.schemas.outcome import Fault, Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Authorship, Usage
 
 _FORMAT = "swe_agent"
 _PRIMARY = ("main", "primary")

@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.errors import SynthError
-from schemas.identity import trajectory_id
-from schemas.printable import printable
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, one_line
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.views import connect
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import SynthError
+from synth.schemas.identity import trajectory_id
+from synth.schemas.printable import printable
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import BASE
 
 NAME = "synth"

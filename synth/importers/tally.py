@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from schemas.trajectory import Trajectory
 from synth.importers.records import Rejection, Replaced
+from synth.schemas.trajectory import Trajectory
 
 SHOWN = 100_000
 """Rejections kept whole; beyond that they are counted only."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.check import CheckResult, SubVerdict
-from schemas.outcome import LIMITS, Fault, Termination
 from synth.importers.attempt import attempt
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
 from synth.importers.tau2_messages import dialogue
 from synth.importers.tau2_task import tau2_task
 from synth.importers.trials import Stated, numbered
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.outcome import LIMITS, Fault, Termination
 
 _FORMAT = "tau2"
 _ROUNDING = 1e-6

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.messages import Conversation, from_messages
-from schemas.trajectory import Usage
 from synth.importers.records import Mark
+from synth.schemas.messages import Conversation, from_messages
+from synth.schemas.trajectory import Usage
 
 USER_CALL = "user_tool_call"
 """Metric of the marks that keep what the user simulator did with tools of its own: the agent neither wrote nor saw it."""

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.task import Origin, Task
-from schemas.trajectory import ToolCall
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import ToolCall
 
 
 def tau2_task(task: Mapping[str, Any], domain: str | None, first_said: str) -> Task:

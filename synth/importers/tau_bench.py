@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.messages import Conversation, from_messages
-from schemas.task import Origin, Task
-from schemas.trajectory import ToolCall, Trajectory
 from synth.importers.attempt import attempt
 from synth.importers.messages_to_turns import turn_of_message
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
 from synth.importers.trials import Stated, numbered
+from synth.schemas.messages import Conversation, from_messages
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import ToolCall, Trajectory
 
 _FORMAT = "tau_bench"
 AGENTRX = "agentrx"

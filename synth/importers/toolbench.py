@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.messages import Conversation, from_messages
-from schemas.outcome import Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Turn
 from synth.importers.attempt import attempt
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection
+from synth.schemas.canonical import valid_text
+from synth.schemas.messages import Conversation, from_messages
+from synth.schemas.outcome import Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Turn
 
 _FORMAT = "toolbench"
 UNRECORDED_PROMPT = "unrecorded_prompt"

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
-from schemas.trajectory import SampledBy, Source, TokenId, Turn, Usage
 from synth.importers.message_parts import mask_after_unseen
 from synth.importers.records import Mark
+from synth.schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
+from synth.schemas.trajectory import SampledBy, Source, TokenId, Turn, Usage
 
 _MOST = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]

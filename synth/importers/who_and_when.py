@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.messages import Conversation
-from schemas.task import Origin, Task
-from schemas.trajectory import Observation, Source, Turn
 from synth.importers.attempt import attempt
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
+from synth.schemas.canonical import valid_text
+from synth.schemas.messages import Conversation
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Observation, Source, Turn
 
 _FORMAT = "who_and_when"
 _TERMINAL = "Computer_terminal"

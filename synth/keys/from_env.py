@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
-from schemas.errors import ConfigError
 from synth.keys.literals import FROM_ENV
 from synth.keys.looks import names_a_variable
+from synth.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from synth.keys.remover import KeyRemover

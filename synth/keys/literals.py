@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from schemas.errors import ConfigError
 from synth.keys.looks import drawn, has_user, holds_issued, names_a_key, names_a_variable
+from synth.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from synth.scan.finder import Finder

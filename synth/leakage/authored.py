@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from schemas.trajectory import Turn
+from synth.schemas.trajectory import Turn
 
 _DEEPEST = 30
 

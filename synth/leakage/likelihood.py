@@ -6,12 +6,12 @@ g_t = mean over the tokens of turn t of [ log pi(token | history, guidance) - lo
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-from schemas.environment import Opening
-from schemas.messages import to_messages, view_messages
-from schemas.model import Scored, ScoringModel
-from schemas.policy import Guidance
-from schemas.trajectory import Trajectory
 from synth.provenance.effect import Effectful, effectful_by_name
+from synth.schemas.environment import Opening
+from synth.schemas.messages import to_messages, view_messages
+from synth.schemas.model import Scored, ScoringModel
+from synth.schemas.policy import Guidance
+from synth.schemas.trajectory import Trajectory
 
 PERCENTILE = 0.95
 LEAST_SHUFFLED = 20

@@ -2,7 +2,7 @@
 
 import re
 
-from schemas.trajectory import Source, Turn
+from synth.schemas.trajectory import Source, Turn
 
 _EARLIER = r"(?:earlier|previous|prior|last|first|past|former|preceding|failed)"
 _ATTEMPT = r"(?:attempts?|tr(?:y|ies)|runs?|trials?|episodes?|trajector(?:y|ies)|rollouts?|go)"

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from schemas.messages import SYSTEM_NAME
-from schemas.trajectory import Observation, Source, Trajectory, Turn
 from synth.leakage.authored import authored
 from synth.leakage.copied import runs, shared
 from synth.leakage.literals import is_one_name, literals
@@ -15,6 +13,8 @@ from synth.provenance import provenance
 from synth.provenance.dates import as_date, computed_date
 from synth.provenance.effect import Effectful
 from synth.provenance.seen import Seen
+from synth.schemas.messages import SYSTEM_NAME
+from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
 
 COPIED, REFERENCE, LITERAL = "copied_text", "reference_to_help", "literal_of_guidance"
 ARGUMENT, CHOICE = "unjustified_argument", "unjustified_choice"

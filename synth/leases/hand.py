@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from schemas.stage import PlannedSlot
-from schemas.trajectory import Trajectory
 from synth.leases.lease import Claim, Lease, Leases, soon
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import LedgerState
+from synth.schemas.stage import PlannedSlot
+from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import stops_alone
 
 T = TypeVar("T")

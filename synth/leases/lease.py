@@ -17,8 +17,6 @@ from itertools import count
 
 import msgspec
 
-from schemas.errors import SynthError
-from schemas.stage import Plan, PlannedSlot
 from synth.boundary import called
 from synth.leases.holder import FOLDER as HOLDERS
 from synth.leases.holder import Beat, Holder, beat_name, dead_here, forget, lives_here
@@ -26,6 +24,8 @@ from synth.leases.place import place
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.inside import plain
 from synth.ledger.ledger import Ledger
+from synth.schemas.errors import SynthError
+from synth.schemas.stage import Plan, PlannedSlot
 
 FOLDER = "leases"
 RENEWALS = 4

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from schemas.canonical import content_hash
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.state import conclusion
+from synth.schemas.canonical import content_hash
 
 
 def conclude(ledger: Ledger, ref: StageRef, *, scores: Sequence[Score] = (), decisions: Sequence[Decision] = ()) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.errors import ConfigError
 from synth.ledger.storage import access_error, write_error
+from synth.schemas.errors import ConfigError
 
 PATIENCE_S = 1.0
 

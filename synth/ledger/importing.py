@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Iterable, Sequence
 
-from schemas.errors import SynthError
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import ImportedFile, ImportLine, RunLine, ShardLine
+from synth.schemas.errors import SynthError
 
 
 def commit_files(ledger: Ledger, files: Sequence[ImportedFile], shards: Sequence[ShardLine]) -> None:

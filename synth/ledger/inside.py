@@ -3,7 +3,7 @@
 import os
 import re
 
-from schemas.errors import DamagedError
+from synth.schemas.errors import DamagedError
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.: -]{0,127}")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.model import Completion
-from schemas.outcome import Fault
 from synth.ledger.storage import access_error, write_error
+from synth.schemas.model import Completion
+from synth.schemas.outcome import Fault
 
 
 class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):

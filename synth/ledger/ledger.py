@@ -11,11 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.errors import ConfigError
-from schemas.identity import trajectory_id
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger import manifest, rows
 from synth.ledger.cursor import Cursor
 from synth.ledger.fencing import fenced, refuse_fenced
@@ -28,6 +23,11 @@ from synth.ledger.shard_files import ShardFiles
 from synth.ledger.state import LedgerState
 from synth.ledger.storable import storable_shard
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError
+from synth.schemas.identity import trajectory_id
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 LIGHT = (
     *("trajectory_id", "task_id", "synthesizer", "model", "stage", "attempt", "outcome", "fault", "termination", "authorship", "benchmark"),

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import canonical_json, digest
-from schemas.errors import DamagedError
 from synth.ledger.inside import plain
 from synth.ledger.storage import Storage
+from synth.schemas.canonical import canonical_json, digest
+from synth.schemas.errors import DamagedError
 
 
 class StoredFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Sequence
 from functools import reduce
 
-from schemas.canonical import digest
-from schemas.errors import SynthError
 from synth.ledger import manifest
 from synth.ledger.storage import Storage
+from synth.schemas.canonical import digest
+from synth.schemas.errors import SynthError
 
 FOLDER = f"{manifest.FOLDER}/packs"
 SIZES = (256, 32, 8)

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from schemas.errors import ConfigError
 from synth.ledger.tables import TABLES
+from synth.schemas.errors import ConfigError
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from schemas.check import Check, CheckResult
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.task import Origin, Task
-from schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, ToolSchema, Trajectory, Turn, Usage, Wording
 from synth.ledger.tables import TABLES
+from synth.schemas.check import Check, CheckResult
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, ToolSchema, Trajectory, Turn, Usage, Wording
 
 _CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
 _OBSERVATIONS = msgspec.json.Decoder(tuple[Observation, ...])

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.canonical import digest
-from schemas.errors import DamagedError, SynthError
 from synth.ledger.manifest import StoredFile
 from synth.ledger.storage import Storage
 from synth.ledger.tables import COMMIT_ORDER
+from synth.schemas.canonical import digest
+from synth.schemas.errors import DamagedError, SynthError
 
 
 class ShardFiles:

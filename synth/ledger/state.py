@@ -6,7 +6,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from schemas.canonical import content_hash
 from synth.ledger.manifest import (
     DoneLine,
     FenceLine,
@@ -20,6 +19,7 @@ from synth.ledger.manifest import (
     StageLine,
     WrittenLine,
 )
+from synth.schemas.canonical import content_hash
 
 IMPORT = "import"
 

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from schemas.errors import SynthError
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Turn, Usage
 from synth.ledger.rows import check_readable, shard_tables
+from synth.schemas.errors import SynthError
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Turn, Usage
 
 S = TypeVar("S", bound=msgspec.Struct)
 

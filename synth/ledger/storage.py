@@ -13,10 +13,10 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from schemas.errors import ConfigError, SynthError
 from synth.keys.looks import has_user
 from synth.ledger.inside import inside
 from synth.ledger.storage_url import CREDENTIALS, how_to_install, unusable
+from synth.schemas.errors import ConfigError, SynthError
 
 TEMPORARY = ".tmp-"
 REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})

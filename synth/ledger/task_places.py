@@ -5,9 +5,9 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemas.task import Task
 from synth.ledger import rows
 from synth.ledger.ledger import Ledger
+from synth.schemas.task import Task
 
 
 class TaskPlaces:

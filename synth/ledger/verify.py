@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from schemas.errors import ConfigError, DamagedError
 from synth.ledger import manifest, packs
 from synth.ledger.presence import Presence
 from synth.ledger.shard_files import ShardFiles
@@ -12,6 +11,7 @@ from synth.ledger.state import LedgerState
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
 from synth.ledger.verify_written import written_problems
+from synth.schemas.errors import ConfigError, DamagedError
 
 CHAINED = 2
 """The format of runs from which on every line but the first says which lines it follows."""

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from schemas.errors import SynthError
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import WrittenFile, WrittenLine
 from synth.ledger.storage import Storage
+from synth.schemas.errors import SynthError
 
 DATASETS = "datasets"
 CARD = "README.md"

@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from schemas.model import ChatModel, Completion, Message, Sampling, Scored, ScoringModel
-from schemas.trajectory import ToolSchema
 from synth.boundary import NotStarted
+from synth.schemas.model import ChatModel, Completion, Message, Sampling, Scored, ScoringModel
+from synth.schemas.trajectory import ToolSchema
 
 
 class Admission:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from schemas.trajectory import ToolSchema
+from synth.schemas.trajectory import ToolSchema
 
 _ALIASES = {
     alias: kind

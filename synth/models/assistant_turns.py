@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.model import Message
-from schemas.trajectory import TokenId, ToolSchema
+from synth.schemas.canonical import content_hash
+from synth.schemas.model import Message
+from synth.schemas.trajectory import TokenId, ToolSchema
 
 PREFIXES_CHANGE = "template_changes_earlier_turns"
 NO_END_OF_TURN = "template_has_no_end_of_turn"

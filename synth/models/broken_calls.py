@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from schemas.model import ChatModel, Completion, Message, ModelError, Sampling
-from schemas.trajectory import ToolCall, ToolSchema, argument_error
 from synth.models.server_error import ServerError
 from synth.models.tool_call_recovery import rendered_call
+from synth.schemas.model import ChatModel, Completion, Message, ModelError, Sampling
+from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
 
 SENT_AS_TEXT = "broken_calls_sent_as_text"
 

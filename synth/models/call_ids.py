@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from schemas.canonical import canonical_json
-from schemas.model import Message
-from schemas.trajectory import ToolCall
+from synth.schemas.canonical import canonical_json
+from synth.schemas.model import Message
+from synth.schemas.trajectory import ToolCall
 
 MISSING = "call_id_missing"
 TWICE = "call_sent_twice"

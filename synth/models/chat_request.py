@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import canonical_json
-from schemas.model import Message, Sampling
-from schemas.trajectory import ToolSchema
 from synth.models.server_error import ServerError
+from synth.schemas.canonical import canonical_json
+from synth.schemas.model import Message, Sampling
+from synth.schemas.trajectory import ToolSchema
 
 _ENCODER = msgspec.json.Encoder()
 

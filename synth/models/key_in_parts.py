@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from schemas.model import Completion
 from synth.keys.remover import KEY_REMOVED, KeyRemover
+from synth.schemas.model import Completion
 
 
 def joined_without_key(reply: Completion, keys: KeyRemover) -> Completion:

@@ -15,13 +15,13 @@ import aiohttp
 import httpx2
 import openai
 
-from schemas.errors import ConfigError
 from synth.keys.remover import MARK, KeyRemover
 from synth.models.adaptive_limit import AdaptiveLimit
 from synth.models.refusal import LONGEST_REPLY, TOO_LONG, refused
 from synth.models.server_chat import Pacing, Post, Received, ServerChat
 from synth.models.server_error import ServerError
 from synth.models.settings import OPENAI_URL, ModelSettings, api_key, secret
+from synth.schemas.errors import ConfigError
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 """Uncompressed replies: their length as received is their length in memory."""

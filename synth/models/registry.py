@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from schemas.errors import ConfigError
-from schemas.model import ChatModel, ScoringModel
 from synth.boundary import called, imported
 from synth.models.admission import Admission, AdmittedChat, AdmittedScoring
 from synth.models.broken_calls import BrokenCallsChat
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import ChatModel, ScoringModel
 
 ENGINES: dict[str, str] = {
     "openai": "synth.models.openai_chat:open_model",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from schemas.model import Message
+from synth.schemas.model import Message
 
 MOST = 16_384
 """Replies that are remembered, the latest ones."""

@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.model import Completion, Message
-from schemas.trajectory import TokenId, ToolCall, Usage
 from synth.models.call_ids import identified, ids_in_use
 from synth.models.replayed import SeenReplies
 from synth.models.reply_body import SentCached, SentCall, SentChoice, SentFunction, SentLogprobs, SentMessage, SentResponse, SentUsage
@@ -15,6 +12,9 @@ from synth.models.reply_health import Said, why_a_fault
 from synth.models.said_twice import read_once, said_twice
 from synth.models.server_error import ServerError
 from synth.models.settings import Price
+from synth.schemas.canonical import valid_text
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import TokenId, ToolCall, Usage
 
 SURROGATES = "lone_surrogates_replaced"
 REFUSAL = "refusal_as_content"

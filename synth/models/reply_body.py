@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from schemas.trajectory import TokenId
+from synth.schemas.trajectory import TokenId
 
 NULL = msgspec.Raw(b"null")
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from schemas.model import Completion, Message, ModelError, Sampling
-from schemas.trajectory import ToolCall, ToolSchema, Usage
+from synth.schemas.model import Completion, Message, ModelError, Sampling
+from synth.schemas.trajectory import ToolCall, ToolSchema, Usage
 
 Reply = Completion | ModelError
 Script = Iterable[Reply] | Callable[[Sequence[Message], Sequence[ToolSchema]], Completion]

@@ -6,8 +6,6 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from schemas.model import Completion, Message, Sampling
-from schemas.trajectory import ToolSchema
 from synth.keys.remover import MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import Admission
@@ -21,6 +19,8 @@ from synth.models.retry_budget import RetryBudget
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import with_recovered_calls
+from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.trajectory import ToolSchema
 
 T = TypeVar("T")
 TRIES_WHERE_NOTHING_EVER_ANSWERED = 2

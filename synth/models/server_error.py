@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from schemas.model import ModelError
+from synth.schemas.model import ModelError
 
 
 class ServerError(ModelError):

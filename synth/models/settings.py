@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from schemas.canonical import canonical_json
-from schemas.errors import ConfigError
-from schemas.model import Sampling
-from schemas.trajectory import Usage
 from synth.keys.literals import key_like
 from synth.keys.looks import looks_like_key, names_a_variable, sendable
+from synth.schemas.canonical import canonical_json
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Sampling
+from synth.schemas.trajectory import Usage
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"

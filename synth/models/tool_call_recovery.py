@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from schemas.model import Completion, Message
-from schemas.trajectory import ToolCall, ToolSchema, argument_error
 from synth.models.call_ids import identified, ids_in_use
 from synth.models.tool_call_tag import CLOSE, EXTRA_DATA, OPEN, UNCLOSED, after_space, close_before_next
 from synth.models.xml_tool_calls import FUNCTION, read_tagged, read_untagged, read_xml_call
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
 
 RECOVERED = "tool_call_recovered"
 IN_THINKING = "tool_call_in_thinking"

@@ -10,9 +10,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import ConfigError
-from schemas.model import Completion, Message, ModelError, Sampling
-from schemas.trajectory import ToolSchema, Usage
 from synth.boundary import described
 from synth.models.broken_calls import SENT_AS_TEXT
 from synth.models.call_ids import MISSING
@@ -21,6 +18,9 @@ from synth.models.tool_call_recovery import RECOVERED, with_recovered_calls
 from synth.models.transformers_decoding import KNOBS, Continuation, decode, within_prefill
 from synth.models.transformers_model import LocalModel, check_local, load, sent_as_text
 from synth.models.xml_tool_calls import XML
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Completion, Message, ModelError, Sampling
+from synth.schemas.trajectory import ToolSchema, Usage
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
 _OPEN, _CLOSE = "<think>", "</think>"

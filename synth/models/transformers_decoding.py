@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from schemas.model import ModelError, Sampling
 from synth.models.transformers_model import LocalModel
+from synth.schemas.model import ModelError, Sampling
 
 KNOBS = frozenset({"top_k", "min_p", "repetition_penalty"})
 """What can be drawn with beside temperature and top_p; the model's own generation_config.json is the default of all."""

@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import ConfigError
-from schemas.model import Message, ModelError
-from schemas.trajectory import TokenId, ToolSchema
 from synth.boundary import called
 from synth.models.broken_calls import broken_calls_as_text, has_broken_calls
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Message, ModelError
+from synth.schemas.trajectory import TokenId, ToolSchema
 
 OF_SERVERS = ("api_key_env", "base_url", "connect_timeout_s", "max_retries", "total_timeout_s")
 """Settings that say how a server is reached."""

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from schemas.errors import ConfigError
-from schemas.model import Message, ModelError, Scored, TokenScore
-from schemas.trajectory import TokenId, ToolSchema
 from synth.models.assistant_turns import (
     PREFIXES_CHANGE,
     TOO_LONG,
@@ -20,6 +17,9 @@ from synth.models.assistant_turns import (
 from synth.models.settings import ModelSettings
 from synth.models.transformers_model import LocalModel, check_local, load
 from synth.models.transformers_ranks import ranks_and_logprobs
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Message, ModelError, Scored, TokenScore
+from synth.schemas.trajectory import TokenId, ToolSchema
 
 NOT_LINEAR = 1e-3
 """Largest difference, relative to the largest logit, at which the head counts as a linear map of the last hidden state."""

@@ -5,12 +5,12 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 
-from schemas.errors import ConfigError
 from synth.models.chat_request import thoughts_under_both_names
 from synth.models.fleet import Fleet
 from synth.models.http_server import HTTPServer
 from synth.models.server_chat import Pacing, ServerChat
 from synth.models.settings import ModelSettings, api_key, secret
+from synth.schemas.errors import ConfigError
 
 
 def open_model(

@@ -7,14 +7,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from schemas.errors import ConfigError
-from schemas.model import Completion, Message, Sampling, Scored
-from schemas.trajectory import ToolSchema
 from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model as open_client
 from synth.models.vllm_local_server import LocalServer, shared_server
 from synth.models.vllm_scoring import VLLMScoring
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Completion, Message, Sampling, Scored
+from synth.schemas.trajectory import ToolSchema
 
 OURS = ("--host", "--port", "--model", "--served-model-name", "--api-key", "--uds")
 DEFAULTS = ("--enable-prompt-tokens-details",)

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from schemas.errors import ConfigError, SynthError
 from synth.boundary import described
 from synth.ledger.journal import state_folder
 from synth.models.http_server import HTTPServer
 from synth.models.server_error import ServerError
 from synth.models.settings import NO_KEY, ModelSettings
+from synth.schemas.errors import ConfigError, SynthError
 
 T = TypeVar("T")
 

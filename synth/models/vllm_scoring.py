@@ -7,8 +7,6 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from schemas.model import Message, Scored, TokenScore
-from schemas.trajectory import TokenId, ToolSchema
 from synth.models.assistant_turns import TOO_LONG, Template, assistant_turns, known_template
 from synth.models.chat_request import encoded
 from synth.models.reply import ROUNDING
@@ -17,6 +15,8 @@ from synth.models.server_chat import Received, ServerChat
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model
+from synth.schemas.model import Message, Scored, TokenScore
+from synth.schemas.trajectory import TokenId, ToolSchema
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.trajectory import ToolCall, ToolSchema
 from synth.models.argument_types import properties_of, typed
 from synth.models.tool_call_tag import CLOSE, EXTRA_DATA, UNCLOSED, after_space, close_before_next
+from synth.schemas.canonical import valid_text
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 FUNCTION = "<function="
 XML = "tool_call_xml"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from schemas.outcome import Outcome
-from schemas.trajectory import Authorship, Trajectory
-from schemas.verdict import Verdict
 from synth.pairs.settings import ALL, LabelSettings
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas.verdict import Verdict
 
 PLAYED_AGAIN = frozenset({"duplicates"})
 """Filters that do not bind a continuation: it repeats its own trial up to the act."""

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from schemas.canonical import content_hash
-from schemas.trajectory import Turn
 from synth.pairs.logistic import Array, auc, fitted, scores
 from synth.pairs.report import Style
+from synth.schemas.canonical import content_hash
+from synth.schemas.trajectory import Turn
 
 FOLDS = 5
 FEWEST = 40

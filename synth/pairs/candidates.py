@@ -5,10 +5,6 @@ from functools import partial
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.pairs import PairFamily, PreferencePair, StepRef
-from schemas.task import Origin
-from schemas.trajectory import Authorship, Trajectory
 from synth.acts import act_digest
 from synth.ledger.ledger import Ledger
 from synth.pairs.admission import refusal, scripted
@@ -20,6 +16,10 @@ from synth.pairs.settings import PairSettings
 from synth.pairs.states import Scene, scenes
 from synth.pairs.template import template
 from synth.pairs.turns import foreign_prefix, length, policy_name, prompt_digest, provenance_gap, same_prompt, unlearnable
+from synth.schemas.canonical import content_hash
+from synth.schemas.pairs import PairFamily, PreferencePair, StepRef
+from synth.schemas.task import Origin
+from synth.schemas.trajectory import Authorship, Trajectory
 
 INJECTOR = "injector"
 _METRICS = (CRITICAL_STEP, REFLECTION, REPAIR, INJECTION)

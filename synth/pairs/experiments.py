@@ -6,9 +6,9 @@ from functools import partial
 import msgspec
 import pyarrow as pa
 
-from schemas.pairs import Evidence
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection
+from synth.schemas.pairs import Evidence
 from synth.set_aside import SetAside
 
 CRITICAL_STEP, REPAIR, INJECTION = "critical_step", "repair", "injection"

@@ -9,8 +9,6 @@ from functools import partial
 
 import msgspec
 
-from schemas.pairs import KtoLabel
-from schemas.trajectory import Authorship, Trajectory
 from synth.acts import act_digest
 from synth.ledger.ledger import Ledger
 from synth.pairs.admission import refusal, scripted
@@ -23,6 +21,8 @@ from synth.pairs.standing import Standings, standings
 from synth.pairs.states import Scene, scenes
 from synth.pairs.template import template
 from synth.pairs.turns import policy_name, prompt_digest, provenance_gap, tool_in_context, unlearnable
+from synth.schemas.pairs import KtoLabel
+from synth.schemas.trajectory import Authorship, Trajectory
 
 FLIP = "flip_deterministic"
 _TENTHS = 10

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from schemas.trajectory import Trajectory, Turn
 from synth.ledger.views import LedgerConnection
+from synth.schemas.trajectory import Trajectory, Turn
 
 RSR = "rsr"
 """Metric of `scores`, as the filter `rank_surprisal` writes it: in its detail the sums of ranks, nats and tokens, turn by turn."""

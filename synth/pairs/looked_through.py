@@ -2,13 +2,13 @@
 
 import msgspec
 
-from schemas.task import Task
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
 from synth.run.flow_scan import SECRETS, FlowScan
 from synth.scan.lawful import require_lawful
 from synth.scan.redaction import REDACTED, redacted
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 
 __all__ = ["SECRETS", "LookedThrough"]
 

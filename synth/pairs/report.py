@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from schemas.pairs import Tier
+from synth.schemas.pairs import Tier
 from synth.set_aside import SetAside
 
 

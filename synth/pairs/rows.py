@@ -2,8 +2,8 @@
 
 import msgspec
 
-from schemas.pairs import KtoLabel, PreferencePair, StepLabel
-from schemas.trajectory import Trajectory, Turn
+from synth.schemas.pairs import KtoLabel, PreferencePair, StepLabel
+from synth.schemas.trajectory import Trajectory, Turn
 
 
 class PairRow(msgspec.Struct, frozen=True):

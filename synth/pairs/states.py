@@ -6,10 +6,6 @@ from itertools import islice
 
 import msgspec
 
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Authorship, Trajectory
-from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
 from synth.ledger.task_places import TaskPlaces
 from synth.ledger.views import LedgerConnection, connect
@@ -19,6 +15,10 @@ from synth.pairs.looked_through import SECRETS, LookedThrough
 from synth.pairs.turns import policy_name
 from synth.run.decided import Order, by_filter, decision_order
 from synth.run.redactions import of_chunk
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas.verdict import Verdict
 from synth.set_aside import SetAside
 
 EXPERT = "expert"

@@ -5,8 +5,6 @@ from functools import partial
 
 import msgspec
 
-from schemas.pairs import StepLabel, Tier
-from schemas.trajectory import Authorship, Trajectory
 from synth.acts import act_digest
 from synth.exporters.sft_rows import EVIDENCE
 from synth.ledger.ledger import Ledger
@@ -20,6 +18,8 @@ from synth.pairs.settings import LabelSettings
 from synth.pairs.states import Scene, scenes
 from synth.pairs.turns import policy_name
 from synth.run.decided import decided
+from synth.schemas.pairs import StepLabel, Tier
+from synth.schemas.trajectory import Authorship, Trajectory
 
 STATISTICAL = ("decisive_drop",)
 """Metrics of `topology` about single turns: proposals, never hard labels."""

@@ -1,7 +1,7 @@
 """Which tasks are instances of one template."""
 
-from schemas.canonical import content_hash
-from schemas.task import Task
+from synth.schemas.canonical import content_hash
+from synth.schemas.task import Task
 
 
 def template(task: Task | None, env: str) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.messages import to_messages
-from schemas.model import Message
-from schemas.trajectory import SampledBy, Source, Trajectory, Turn
 from synth.provenance.linter import provenance
+from synth.schemas.canonical import content_hash
+from synth.schemas.messages import to_messages
+from synth.schemas.model import Message
+from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
 
 _IDS = ("tool_call_id", "id")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from schemas.trajectory import Trajectory
 from synth.provenance import Status, provenance
+from synth.schemas.trajectory import Trajectory
 
 
 def new_evidence(attempts: Sequence[Trajectory]) -> list[float | None]:

@@ -1,7 +1,7 @@
 """A policy that needs something of the world asks for it before the episode begins."""
 
-from schemas.errors import ConfigError
-from schemas.policy import Episode
+from synth.schemas.errors import ConfigError
+from synth.schemas.policy import Episode
 
 
 def require(episode: Episode, capability: str, policy: str) -> None:

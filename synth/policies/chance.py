@@ -3,8 +3,8 @@
 from hashlib import blake2b
 from random import Random
 
-from schemas.canonical import content_hash
-from schemas.policy import Episode, View
+from synth.schemas.canonical import content_hash
+from synth.schemas.policy import Episode, View
 
 
 def trial_seed(episode: Episode) -> int:

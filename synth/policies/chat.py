@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from schemas.canonical import content_hash
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.messages import view_messages
-from schemas.model import ChatModel, Sampling
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.strict_settings import strictly
-from schemas.trajectory import Authorship
 from synth.policies.chance import trial_seed
+from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.messages import view_messages
+from synth.schemas.model import ChatModel, Sampling
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.strict_settings import strictly
+from synth.schemas.trajectory import Authorship
 
 
 class ChatConfig(BaseModel):

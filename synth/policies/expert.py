@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from schemas.errors import ConfigError
-from schemas.outcome import Fault
-from schemas.policy import Act, Episode, Guidance, Policy, PolicySpec, View
-from schemas.profile import without
-from schemas.strict_settings import strictly
-from schemas.trajectory import Authorship
 from synth.boundary import crossing
 from synth.policies.capability import require
 from synth.policies.chance import trial_seed
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Act, Episode, Guidance, Policy, PolicySpec, View
+from synth.schemas.profile import without
+from synth.schemas.strict_settings import strictly
+from synth.schemas.trajectory import Authorship
 
 
 class ExpertConfig(BaseModel):

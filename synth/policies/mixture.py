@@ -5,14 +5,14 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from schemas.errors import ConfigError
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.settings_error import explain
-from schemas.strict_settings import strictly
-from schemas.trajectory import Authorship
 from synth.boundary import imported
 from synth.policies.chance import turn_draws
 from synth.policies.registry import POLICIES
+from synth.schemas.errors import ConfigError
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
+from synth.schemas.trajectory import Authorship
 
 MakePolicy = Callable[..., PolicySpec]
 

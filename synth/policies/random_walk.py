@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from schemas.environment import AgentTurn
-from schemas.outcome import Fault
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.strict_settings import strictly
-from schemas.trajectory import Authorship
 from synth.boundary import crossing
 from synth.policies.capability import require
 from synth.policies.chance import turn_draws
+from synth.schemas.environment import AgentTurn
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.strict_settings import strictly
+from synth.schemas.trajectory import Authorship
 
 NOTHING_LEFT = AgentTurn("There is nothing that I can do.")
 

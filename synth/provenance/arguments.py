@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from schemas.check import Scalar
-from schemas.trajectory import ToolSchema
+from synth.schemas.check import Scalar
+from synth.schemas.trajectory import ToolSchema
 
 _FREE_TEXT_NAMES = (
     "message text reason summary note notes comment comments content body description explanation thought title subject query"

@@ -7,7 +7,7 @@ from math import isfinite
 
 import msgspec
 
-from schemas.check import Scalar
+from synth.schemas.check import Scalar
 
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _DIGITS = re.compile(r"\d+")

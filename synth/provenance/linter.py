@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory, Turn
 from synth.provenance.arguments import Argument, all_permitted, exempt, parameters, permitted, scalars
 from synth.provenance.choosing import judged
 from synth.provenance.computation import computed, may_be_computed
@@ -15,6 +14,7 @@ from synth.provenance.report import Choice, Finding, ProvenanceReport, Sighting,
 from synth.provenance.seen import Seen
 from synth.provenance.small_numbers import proven, small
 from synth.provenance.wishes import wished
+from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory, Turn
 
 _ERROR = ("error", "traceback", "exception")
 Verdict = tuple[Status, Sighting | None]

@@ -6,9 +6,9 @@ Texts are searched, not tokenised: an episode has thousands of tokens and some d
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from schemas.check import Scalar
 from synth.provenance.forms import loosely, number_word, respelled, written
 from synth.provenance.report import Sighting
+from synth.schemas.check import Scalar
 
 _WITHIN_NUMBERS = frozenset("./:")
 

@@ -2,12 +2,12 @@
 
 from itertools import combinations
 
-from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.html import table
 from synth.report.section import Section
+from synth.schemas.printable import in_html
 
 SHOWN = 60
 _EACH = """

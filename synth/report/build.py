@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Callable, Iterator
 
-from schemas.printable import in_html
 from synth.boundary import imported
 from synth.ledger.ledger import Ledger
 from synth.report.authorship_notice import notices
@@ -12,6 +11,7 @@ from synth.report.browser.page_files import script, style
 from synth.report.html import closing, opening
 from synth.report.registry import SECTIONS
 from synth.report.section import Section
+from synth.schemas.printable import in_html
 
 Rendered = Callable[[str], None]
 """Told the name of each section that is done."""

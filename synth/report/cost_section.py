@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.html import table
 from synth.report.section import Section
 from synth.run.cost import cost
 from synth.run.numbers import counted_noun, short_count
+from synth.schemas.printable import in_html
 
 COLUMNS = ("attempts", "calls", "prompt", "of it cached", "completion", "USD", "calls without a price")
 _UNKNOWN = "not known"

@@ -2,7 +2,6 @@
 
 from functools import reduce
 
-from schemas.printable import in_html
 from synth.binomial import wilson
 from synth.ledger.groups import LOST_SHARE
 from synth.ledger.ledger import Ledger
@@ -12,6 +11,7 @@ from synth.report.html import Drawn, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.run.numbers import counted_noun
+from synth.schemas.printable import in_html
 
 SHOWN = 15
 LONGEST = 160

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
@@ -11,6 +10,7 @@ from synth.report.html import table
 from synth.report.section import Section
 from synth.run.episodes_report import episodes_report
 from synth.run.funnel import funnel, funnel_notes
+from synth.schemas.printable import in_html
 
 
 def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:

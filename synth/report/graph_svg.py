@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from schemas.printable import in_html
 from synth.ledger.graph_rows import Edge, Node
 from synth.report.folding import Arrow, Box, folded
 from synth.report.layering import layers
 from synth.report.placing import placed
 from synth.report.style import themed
+from synth.schemas.printable import in_html
 from synth.topology.graph import FAILURE, START, SUCCESS
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN, LOOP_ROOM, BEND = 172, 38, 18, 34, 12, 56, 8

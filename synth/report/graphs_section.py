@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import msgspec
 
-from schemas.printable import in_html
 from synth.ledger.graph_rows import Edge
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.graph_svg import STYLE, picture
 from synth.report.section import Section
+from synth.schemas.printable import in_html
 from synth.topology.graph import START, SUCCESS
 from synth.topology.stored_graph import rows_of
 

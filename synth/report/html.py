@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
 
-from schemas.printable import in_html
 from synth.report.style import STYLE
+from synth.schemas.printable import in_html
 
 _NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]\d+)?(?:–[\d.,]+)?(?: ?(?:%|KiB|MiB|ms|s))?$|^-$")
 

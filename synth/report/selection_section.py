@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.printable import in_html
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.funnel_section import reports
 from synth.report.html import table
 from synth.report.section import Section
+from synth.schemas.printable import in_html
 
 SHOWN = 40
 UNITS = {"sft": "loss (characters)", "rl": "tasks"}

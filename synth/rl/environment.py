@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schemas.environment import AgentTurn, OpenEnv, Response
-from schemas.messages import observation_message, view_messages
-from schemas.model import Message
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import ToolCall, ToolSchema
 from synth.exporters.unroll import joined_answers
 from synth.rl.episode import Episode, task_of
 from synth.rollout.limits import Limits
+from synth.schemas.environment import AgentTurn, OpenEnv, Response
+from synth.schemas.messages import observation_message, view_messages
+from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 T = TypeVar("T")
 

@@ -6,19 +6,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
-from schemas.errors import ConfigError
-from schemas.messages import greeting_turn
-from schemas.outcome import Fault, Outcome, Termination, settle
-from schemas.policy import Act
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, Turn
 from synth.boundary import FaultError, crossing
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
 from synth.rollout.recorded_turn import recorded_turn
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
+from synth.schemas.errors import ConfigError
+from synth.schemas.messages import greeting_turn
+from synth.schemas.outcome import Fault, Outcome, Termination, settle
+from synth.schemas.policy import Act
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, Turn
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Episode:
         return self._ended is not None
 
     async def outcome(self) -> Outcome:
-        """What the episode is worth if it ends here; the table of `schemas.outcome`. Raises `FaultError` where the world broke."""
+        """What the episode is worth if it ends here; the table of `synth.schemas.outcome`. Raises `FaultError` where the world broke."""
         env = self._world()
         result = await self._crossed("check", lambda: self._checked(env))
         return settle(self._ended or Termination.AGENT_STOP, result.passed, None)

@@ -7,15 +7,15 @@ dictionary. So each tool here is its own schema that can be called.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from schemas.canonical import canonical_json
-from schemas.environment import OpenEnv
-from schemas.errors import ConfigError
-from schemas.trajectory import ToolSchema
 from synth.boundary import FaultError
 from synth.rl.environment import RlEnvironment
 from synth.rl.episode import task_of
 from synth.rl.opener import refuse_another
 from synth.rollout.limits import Limits
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import OpenEnv
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import ToolSchema
 
 
 class Tool(dict[str, Any]):

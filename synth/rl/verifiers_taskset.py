@@ -7,10 +7,10 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from schemas.errors import ConfigError
 from synth.boundary import FaultError
 from synth.rl.episode import task_of
 from synth.rl.verifiers_toolset import TaskRow, WorldConfig, WorldState, WorldToolset, opened_by
+from synth.schemas.errors import ConfigError
 
 __all__ = ["WorldTaskset"]
 
@@ -79,7 +79,7 @@ def _data(row: dict[str, Any]) -> TaskRow:
 
 
 def _fault(said: str) -> tuple[Any, str]:
-    from schemas.outcome import Fault
+    from synth.schemas.outcome import Fault
 
     name, _, detail = said.partition(": ")
     return Fault(name), detail

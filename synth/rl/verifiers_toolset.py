@@ -7,15 +7,15 @@ from mcp.types import CallToolResult, TextContent
 from mcp.types import Tool as McpTool
 from pydantic import Field
 
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.messages import observation_message
-from schemas.trajectory import ToolCall
 from synth.boundary import FaultError
 from synth.exporters.unroll import joined_answers
 from synth.rl.episode import Episode, task_of
 from synth.rl.opener import SAFE, opener
 from synth.rollout.limits import Limits
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.messages import observation_message
+from synth.schemas.trajectory import ToolCall
 
 BROKEN = "The world broke; nothing more can be done."
 

@@ -10,17 +10,17 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopOutput
 from verl.experimental.agent_loop.tool_agent_loop import AgentData, AgentState, ToolAgentLoop
 from verl.tools.schemas import ToolResponse
 
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.messages import observation_message
-from schemas.outcome import Fault
-from schemas.trajectory import ToolCall
 from synth.boundary import FaultError
 from synth.exporters.unroll import joined_answers
 from synth.models.reply_health import FINISH_REASONS
 from synth.rl.episode import Episode, task_of
 from synth.rl.opener import SAFE, opener
 from synth.rollout.limits import Limits
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.messages import observation_message
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import ToolCall
 
 TRIES = 3
 """Episodes that may be played in one place of a group, where faults end the others."""

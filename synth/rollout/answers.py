@@ -10,15 +10,15 @@ from uuid import UUID
 
 import msgspec
 
-from schemas.canonical import canonical_json, valid_text
-from schemas.check import CheckResult
-from schemas.environment import Env, Opening, Response
-from schemas.outcome import Fault
-from schemas.policy import Act, Policy, View
-from schemas.protocol import Violation, answer_violation, opening_violation
-from schemas.trajectory import Observation, ToolCall
 from synth.boundary import FaultError
 from synth.models.reply_health import unfinished
+from synth.schemas.canonical import canonical_json, valid_text
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import Env, Opening, Response
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Act, Policy, View
+from synth.schemas.protocol import Violation, answer_violation, opening_violation
+from synth.schemas.trajectory import Observation, ToolCall
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -143,7 +143,7 @@ def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _keeps_to(violation: Violation | None, what: str) -> None:
-    """Raises `FaultError` where a rule of `schemas.protocol` is broken."""
+    """Raises `FaultError` where a rule of `synth.schemas.protocol` is broken."""
     if violation is not None:
         raise _wrong(what, f"an answer that breaks the protocol ({violation.rule}): {violation.what}")
 

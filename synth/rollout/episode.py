@@ -8,16 +8,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schemas.check import CheckResult
-from schemas.environment import Env, Opening, Response
-from schemas.identity import trajectory_id
-from schemas.messages import greeting_turn
-from schemas.model import ChatModel
-from schemas.outcome import Fault, Termination, settle
-from schemas.policy import Act, Episode, Guidance, PolicySpec, View
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Turn, Usage
-from schemas.user import User
 from synth.boundary import FaultError, crossing, waits
 from synth.branching import DriftError, branch
 from synth.loop_lag import lagged_s
@@ -29,6 +19,16 @@ from synth.rollout.recorded_turn import placed_turn, recorded_turn, unwhispered
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.rollout.start import Start
 from synth.rollout.user_lines import Spoke, UserLines
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import Env, Opening, Response
+from synth.schemas.identity import trajectory_id
+from synth.schemas.messages import greeting_turn
+from synth.schemas.model import ChatModel
+from synth.schemas.outcome import Fault, Termination, settle
+from synth.schemas.policy import Act, Episode, Guidance, PolicySpec, View
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Turn, Usage
+from synth.schemas.user import User
 
 T = TypeVar("T")
 Turned = Callable[[Usage | None], None]

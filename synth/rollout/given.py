@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.environment import Env, Opening
-from schemas.outcome import Fault
-from schemas.task import Task
 from synth.boundary import FaultError
 from synth.rollout.answers import opened
+from synth.schemas.environment import Env, Opening
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
 
 
 class Given:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.outcome import Termination
-from schemas.trajectory import Turn
+from synth.schemas.outcome import Termination
+from synth.schemas.trajectory import Turn
 
 
 class Limits(BaseModel):

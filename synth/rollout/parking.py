@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from schemas.check import CheckResult, Facts
-from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from schemas.outcome import Fault
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, crossing, nobodys_time
+from synth.schemas.check import CheckResult, Facts
+from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 T = TypeVar("T")
 PARKS_WITHIN_S = 60.0

@@ -5,12 +5,12 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.environment import Response
-from schemas.policy import Act, Guidance
-from schemas.trajectory import Planted, Turn
 from synth.models.reply_health import mask_of
 from synth.rollout.start import Put
+from synth.schemas.canonical import valid_text
+from synth.schemas.environment import Response
+from synth.schemas.policy import Act, Guidance
+from synth.schemas.trajectory import Planted, Turn
 
 S = TypeVar("S", bound=msgspec.Struct)
 

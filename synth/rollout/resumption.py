@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from schemas.canonical import content_hash
-from schemas.model import ChatModel, Completion, Message, ModelError, Sampling
-from schemas.outcome import Fault
-from schemas.trajectory import Observation, ToolSchema
 from synth.boundary import FaultError
 from synth.ledger.journal import Event, Faulted, Journal, Reply, Step
 from synth.models.reply_health import unfinished
+from synth.schemas.canonical import content_hash
+from synth.schemas.model import ChatModel, Completion, Message, ModelError, Sampling
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Observation, ToolSchema
 
 
 class Resumption:

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from schemas.environment import Env
-from schemas.model import ChatModel
-from schemas.outcome import Fault
-from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, NotStarted
 from synth.ledger.journal import Event, Journal
 from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Turned, Work, run_attempt
 from synth.rollout.resumption import Resumption
 from synth.rollout.user_lines import Spoke
+from synth.schemas.environment import Env
+from synth.schemas.model import ChatModel
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import side_by_side
 
 RETRIES: Mapping[Fault, int] = {

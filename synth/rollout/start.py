@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.policy import Act
-from schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas.environment import AgentTurn
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
 
 PREFIX_MASK = "before_pivot"
 

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from schemas.check import CheckResult, Facts
-from schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.schemas.check import CheckResult, Facts
+from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 T = TypeVar("T")
 _Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]

@@ -9,16 +9,16 @@ from functools import partial
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.model import Completion, Message, Sampling
-from schemas.outcome import Fault
-from schemas.policy import Episode
-from schemas.task import Task
-from schemas.trajectory import Deviation, Observation, Source, Turn, TurnedDown, Usage, Wording
-from schemas.user import User
 from synth.boundary import FaultError, crossing
 from synth.policies.chat import episode_sampling
 from synth.rollout.resumption import JournaledModel, Resumption
+from synth.schemas.canonical import valid_text
+from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Episode
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Deviation, Observation, Source, Turn, TurnedDown, Usage, Wording
+from synth.schemas.user import User
 
 BOUNDARY = "user"
 """How the details of faults at this boundary begin."""

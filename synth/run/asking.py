@@ -6,10 +6,6 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.model import Completion, Message, Sampling
-from schemas.outcome import Fault
-from schemas.trajectory import ToolSchema
 from synth.boundary import FaultError, NotStarted, crossing
 from synth.ledger.journal import Event, recorded_in
 from synth.ledger.role_reply import RoleReply
@@ -17,6 +13,10 @@ from synth.models.admission import AdmittedChat
 from synth.models.reply_health import CUT_OFF, mask_of
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.run.context import Role, Run
+from synth.schemas.canonical import content_hash
+from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import ToolSchema
 
 T = TypeVar("T")
 TRIES = 3

@@ -1,7 +1,7 @@
 """The breaker: a model's server that only refuses is not asked for a whole night."""
 
-from schemas.outcome import Fault
 from synth.boundary import FaultError
+from synth.schemas.outcome import Fault
 
 IN_A_ROW = 10
 """Attempts that end in the same way with no answered turn between them."""

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.trajectory import Usage
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.trajectory import Usage
 
 SILENT_REPLIES = 20
 """Replies without a token count after which it is clear that the server never gives one."""

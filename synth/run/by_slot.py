@@ -5,12 +5,12 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from schemas.stage import Plan, Shard, Stage
 from synth.leases.hand import Hand, Others, still_open
 from synth.leases.lease import Leases
 from synth.ledger.journal import free_journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.run.context import Run
+from synth.schemas.stage import Plan, Shard, Stage
 from synth.side_by_side import side_by_side
 
 WAIT_S, LONGEST_WAIT_S = 0.5, 20.0

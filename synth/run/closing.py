@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from schemas.outcome import Fault, Outcome
 from synth.run.context import Run
 from synth.run.numbers import counted_noun
 from synth.run.repaired_turns import repaired_turns
 from synth.run.silent_roles import silent_roles
 from synth.run.user_words import user_words
+from synth.schemas.outcome import Fault, Outcome
 
 Reports = Mapping[str, Mapping[str, Any]]
 

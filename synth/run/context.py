@@ -7,13 +7,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
-from schemas.flow import Flow
-from schemas.model import ChatModel, ScoringModel
-from schemas.policy import PolicySpec
-from schemas.stage import Stage
-from schemas.trajectory import Usage
-from schemas.user import User
 from synth.boundary import FaultError
 from synth.leases.hand import Hand
 from synth.ledger.journal import Journal
@@ -25,6 +18,13 @@ from synth.run.breaker import Breaker
 from synth.run.budget import Budget
 from synth.run.live_worlds import most_live
 from synth.run.progress import Progress
+from synth.schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
+from synth.schemas.flow import Flow
+from synth.schemas.model import ChatModel, ScoringModel
+from synth.schemas.policy import PolicySpec
+from synth.schemas.stage import Stage
+from synth.schemas.trajectory import Usage
+from synth.schemas.user import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Role:
 class Synthesizer:
     """What the registry of collection stages names: the settings that a flow may give, and the stage bound to them.
 
-    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's world (`envs.world.World`) as well.
+    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's `synth.envs.world.World` as well.
     """
 
     config: type[BaseModel]

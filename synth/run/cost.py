@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.trajectory import Usage
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.run.numbers import counted_noun, short_count
+from synth.schemas.trajectory import Usage
 
 Row = dict[str, Any]
 DEAREST = 5

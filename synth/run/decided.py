@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.run.redactions import of_chunk
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 from synth.selection.recovery_view import MASKS
 from synth.set_aside import SetAside
 

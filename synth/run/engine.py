@@ -8,9 +8,6 @@ from typing import Any
 import msgspec
 import yaml
 
-from schemas.canonical import canonical_json, content_hash
-from schemas.errors import SynthError
-from schemas.stage import Plan, Shard, Stage
 from synth.leases.lease import Leases, clear_leases
 from synth.ledger import manifest, packs
 from synth.ledger.fencing import FencedError
@@ -27,6 +24,9 @@ from synth.run.episodes_report import episodes_report
 from synth.run.played_in import played_in
 from synth.run.seldom_collected import seldom_collected
 from synth.run.stall import stalls_named
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.errors import SynthError
+from synth.schemas.stage import Plan, Shard, Stage
 from synth.side_by_side import side_by_side
 
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]

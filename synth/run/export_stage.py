@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, field_validator
 
-from schemas.canonical import content_hash
-from schemas.stage import Plan, Shard
 from synth.exporters.dataset_folder import Replace, why_to_write
 from synth.exporters.export import ExportReport, export
 from synth.exporters.in_run import dataset_in, refuse_others
@@ -16,6 +14,8 @@ from synth.ledger.ledger import StageRef
 from synth.ledger.written import dataset_fault
 from synth.run.context import Run
 from synth.run.unfinished import unfinished_line
+from synth.schemas.canonical import content_hash
+from synth.schemas.stage import Plan, Shard
 
 
 class ExportSettings(RowSettings):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.canonical import content_hash
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.engine import key_of, plain
+from synth.schemas.canonical import content_hash
 
 
 def open_round(ledger: Ledger, name: str, settings: Mapping[str, Any], inputs: str) -> tuple[str, int]:

@@ -8,11 +8,6 @@ from zlib import crc32
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.errors import UnboundError
-from schemas.filter import Case, Cases, Findings, Measure
-from schemas.stage import Plan, Shard
-from schemas.verdict import Verdict
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.run.context import Role, Run
 from synth.run.filter_report import NOTE, filter_report
@@ -20,6 +15,11 @@ from synth.run.filter_rounds import open_round
 from synth.run.means import Means
 from synth.run.measured import NamedFilter, begin_measures, faulty, measured, stored
 from synth.run.with_tasks import with_tasks
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import UnboundError
+from synth.schemas.filter import Case, Cases, Findings, Measure
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.verdict import Verdict
 
 TRIALS_PER_SHARD = 1000
 CHUNK = 500

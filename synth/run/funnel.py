@@ -7,8 +7,8 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from schemas.printable import in_cell, in_markdown, printable
 from synth.run.reason_cell import ReasonCell
+from synth.schemas.printable import in_cell, in_markdown, printable
 
 Reports = Mapping[str, Mapping[str, Any]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 
 ROLLOUT = "rollout"
 OF_TRIALS = frozenset({"reflect_retry", "critical_step", "trajectory_reward", "failure_injection"})

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from schemas.canonical import content_hash, valid_text
-from schemas.environment import AgentTurn, Env
-from schemas.errors import ConfigError
-from schemas.outcome import Fault
-from schemas.task import Task
-from schemas.trajectory import SampledBy, Trajectory
 from synth.boundary import FaultError, crossing
 from synth.run.context import Run
 from synth.run.with_tasks import with_tasks
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.topology.volatile_fields import Asked, Compared, Field, tool_of, volatile_fields
 
 TIMEOUT_S = 300.0

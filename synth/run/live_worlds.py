@@ -1,8 +1,8 @@
 """How many worlds of a kind a flow lets live at a time."""
 
-from schemas.environment import EnvSpec
-from schemas.errors import ConfigError
-from schemas.flow import Flow
+from synth.schemas.environment import EnvSpec
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
 
 
 def most_live(flow: Flow, spec: EnvSpec) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 
 
 def loud_settings(flow: Flow) -> Iterator[str]:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from schemas.errors import ConfigError
-from schemas.model import Completion, ScoringModel
 from synth.ledger.role_reply import RoleReply
 from synth.run.asking import Answer, Asking, Question
 from synth.run.context import Role, Run
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Completion, ScoringModel
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
-from schemas.canonical import content_hash
-from schemas.filter import Case, Filter, Measure
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
 from synth.run.means import Means
+from synth.schemas.canonical import content_hash
+from synth.schemas.filter import Case, Filter, Measure
 from synth.side_by_side import side_by_side
 
 AT_ONCE = 64

@@ -10,13 +10,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from schemas.printable import printable
-from schemas.trajectory import Trajectory, Usage
 from synth.run.between_words import between_words
 from synth.run.budget import Budget
 from synth.run.forecast import Forecast, forecast
 from synth.run.numbers import short_duration
 from synth.run.tally import Tally, played, tokens_of
+from synth.schemas.printable import printable
+from synth.schemas.trajectory import Trajectory, Usage
 
 PLAIN_EVERY_S = 10.0
 SHOWN_EVERY = 10

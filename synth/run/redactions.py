@@ -10,15 +10,15 @@ from itertools import islice
 
 import msgspec
 
-from schemas.errors import RowError
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.run.flow_scan import FlowScan
 from synth.run.with_tasks import with_tasks
 from synth.scan.lawful import require_lawful
 from synth.scan.redaction import GOAL, REDACTED, TASK, Finding, findings_of, redacted, redacted_task, values_of
+from synth.schemas.errors import RowError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
 
 CHUNK = 500

@@ -7,13 +7,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.check import CheckResult
-from schemas.environment import Env, OpenEnv
-from schemas.errors import ConfigError, UnboundError
-from schemas.outcome import Fault
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, crossing
 from synth.branching import replay
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
@@ -21,6 +14,13 @@ from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT
 from synth.run.progress import Progress
 from synth.run.with_tasks import with_tasks
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import Env, OpenEnv
+from synth.schemas.errors import ConfigError, UnboundError
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 TIMEOUT_S = 300.0
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.canonical import content_hash
-from schemas.stage import Plan, Shard
 from synth.ledger.ledger import StageRef
 from synth.ledger.written import fault
 from synth.report.build import pieces
 from synth.report.registry import SECTIONS
 from synth.report.written import PAGE, write_page
 from synth.run.context import Run
+from synth.schemas.canonical import content_hash
+from synth.schemas.stage import Plan, Shard
 
 
 class ReportSettings(BaseModel):

@@ -2,9 +2,9 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from schemas.task import Task
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.task import Task
 from synth.selection.rl_tasks import RlTask
 from synth.selection.taken_in import TakenIn
 from synth.topology.graph import BASE

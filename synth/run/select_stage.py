@@ -11,11 +11,6 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from schemas.canonical import content_hash
-from schemas.errors import SynthError
-from schemas.stage import Plan, Shard
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
 from synth.exporters.sft_rows import mask_reason
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.views import connect
@@ -26,6 +21,11 @@ from synth.run.recoveries import ENVIRONMENT, Recoveries, recoveries
 from synth.run.redactions import without_findings
 from synth.run.select_rl import rl_tasks
 from synth.run.with_tasks import with_tasks
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import SynthError
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 from synth.selection.allocation import Standing
 from synth.selection.candidates import SECOND_EVIDENCE, candidate, is_candidate, loss_by_tool, loss_characters, traits
 from synth.selection.choosing import Candidate, Quotas, chosen

@@ -4,9 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory, Usage
 from synth.run.numbers import counted_noun, short_count
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory, Usage
 
 LEAST_CACHED = 0.01
 """Share from which on it is told."""

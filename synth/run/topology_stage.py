@@ -10,9 +10,6 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from schemas.canonical import content_hash
-from schemas.stage import Plan, Shard
-from schemas.trajectory import Trajectory
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, Score, StageRef
@@ -20,6 +17,9 @@ from synth.ledger.views import connect
 from synth.provenance.effect import effectful_by_name
 from synth.run.context import Run
 from synth.run.learning_volatile import learned_fields
+from synth.schemas.canonical import content_hash
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.trajectory import Trajectory
 from synth.topology.embeddings import Embed, kept_sentence_encoder, missing
 from synth.topology.graph import BASE
 from synth.topology.keys import Level

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Ledger
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 CHUNK = 200
 

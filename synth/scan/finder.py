@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import msgspec
 
-from schemas.errors import ConfigError
 from synth.scan.forms import FORMS, sweep_of, values
 from synth.scan.pattern_set import PatternSet
 from synth.scan.rules import CREDENTIAL, UNASKED, Rule, rules
 from synth.scan.unescaped import Layer, blobs, layers
+from synth.schemas.errors import ConfigError
 
 GROUPS = ("secrets", "personal")
 _BLOB = "base64"

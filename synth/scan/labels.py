@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
+from synth.schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 Rename = Callable[[str], str]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from schemas.errors import RowError
-from schemas.trajectory import Trajectory
+from synth.schemas.errors import RowError
+from synth.schemas.trajectory import Trajectory
 
 _NUMERIC = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}) | {
     f"{bound}{what}" for bound in ("min", "max") for what in ("Length", "Items", "Properties", "Contains")

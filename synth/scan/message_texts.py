@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schemas.check import CheckResult
-from schemas.messages import ENVIRONMENT_NAME
-from schemas.model import Message
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas.check import CheckResult
+from synth.schemas.messages import ENVIRONMENT_NAME
+from synth.schemas.model import Message
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
 Change = Callable[[str, Any], Any]
 """(place, value) -> what shall stand there: of a text a text, of a JSON value one of the same form."""

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schemas.check import CheckResult
-from schemas.errors import RowError
-from schemas.trajectory import Observation, ToolCall, ToolSchema, Trajectory, Turn
 from synth.scan.labels import labels, with_labels
+from synth.schemas.check import CheckResult
+from synth.schemas.errors import RowError
+from synth.schemas.trajectory import Observation, ToolCall, ToolSchema, Trajectory, Turn
 
 T = TypeVar("T")
 Struct = TypeVar("Struct", bound=msgspec.Struct)

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import RowError
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.scan.edits import Mark, standing, without
 from synth.scan.finder import Finder, Span
 from synth.scan.places import texts, with_texts
 from synth.scan.unescaped import layers
+from synth.schemas.errors import RowError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 REDACTED = "redacted"
 """The reason of decisions whose detail holds findings that every reader of decided trajectories takes out."""

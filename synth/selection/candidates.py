@@ -3,11 +3,11 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
 
-from schemas.task import Task
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
 from synth.exporters.sft_rows import EVIDENCE, characters, mask_reason
 from synth.provenance.linter import provenance
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 from synth.selection.choosing import Candidate
 from synth.topology.trajectory_measures import strategy
 

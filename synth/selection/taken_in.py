@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import msgspec
 
-from schemas.flow import Flow
-from schemas.trajectory import Authorship
 from synth.exporters.registry import FORMS, form_of, forms_of
+from synth.schemas.flow import Flow
+from synth.schemas.trajectory import Authorship
 
 
 class TakenIn(msgspec.Struct, frozen=True):

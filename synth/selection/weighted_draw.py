@@ -2,7 +2,7 @@
 
 from math import inf, log
 
-from schemas.canonical import content_hash
+from synth.schemas.canonical import content_hash
 
 REWARD = "trajectory_reward"
 """Score of a trajectory, 1 to 5: its weight in a draw."""

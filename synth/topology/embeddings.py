@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError
 
 Vectors = npt.NDArray[np.float32]
 """One row of unit length per text."""

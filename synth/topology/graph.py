@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory
+from synth.schemas.canonical import content_hash
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
 from synth.topology.keys import Level, TurnKeys
 
 START, SUCCESS, FAILURE = "START", "SUCCESS", "FAILURE"

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from schemas.printable import SPACING, ascii_json, printable
 from synth.ledger.graph_rows import Edge, Node
+from synth.schemas.printable import SPACING, ascii_json, printable
 from synth.topology.graph import Count, TaskGraph, as_networkx
 
 

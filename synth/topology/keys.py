@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.trajectory import SampledBy, ToolCall, ToolSchema, Trajectory, Turn
+from synth.schemas.canonical import content_hash
+from synth.schemas.trajectory import SampledBy, ToolCall, ToolSchema, Trajectory, Turn
 from synth.topology.volatile import Masking, Volatile
 from synth.topology.volatile_fields import tool_of
 

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from schemas.canonical import content_hash
-from schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.schemas.canonical import content_hash
+from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 from synth.topology.embeddings import Embed
 from synth.topology.keys import TurnKeys
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import ConfigError
-from schemas.trajectory import ToolCall
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import ToolCall
 
 _CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
 _NODES = f"SELECT {', '.join(Node.__struct_fields__)} FROM nodes WHERE task_id = ? AND population = ?"

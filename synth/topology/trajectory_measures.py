@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from schemas.trajectory import Source, Trajectory, Turn
+from synth.schemas.trajectory import Source, Trajectory, Turn
 from synth.topology.keys import TurnKeys
 from synth.topology.potential import Potential
 

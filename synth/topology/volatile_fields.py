@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.task import Task
-from schemas.trajectory import Observation
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation
 
 LEAST, SHARE = 2, 0.5
 Kind = Literal["field", "word"]

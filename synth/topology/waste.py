@@ -7,7 +7,7 @@ keys, which is our definition. Whatever happens between two looks resets them: a
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from schemas.trajectory import Trajectory, Turn
+from synth.schemas.trajectory import Trajectory, Turn
 from synth.topology.keys import TurnKeys
 
 Detector = Callable[[Sequence[Turn], Sequence[TurnKeys], Sequence[str], Callable[[str], bool]], set[int]]

@@ -4,9 +4,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
@@ -15,9 +12,12 @@ from synth.rollout.limits import Limits
 from synth.rollout.start import Put, Start
 from synth.run.asking import Asking
 from synth.run.context import Role, Run
-from synthesizers.continuations import Continuations
-from synthesizers.failures.settings import InjectionSettings
-from synthesizers.step_effect import Effect, put_slot, step_effect
+from synth.schemas.canonical import content_hash
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.continuations import Continuations
+from synth.synthesizers.failures.settings import InjectionSettings
+from synth.synthesizers.step_effect import Effect, put_slot, step_effect
 
 SYNTHESIZER = "failure_injection"
 CONTROL_DRAWS = 101

@@ -3,11 +3,11 @@
 import re
 from random import Random
 
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall, Turn
-from synthesizers.failures.ending import closing
-from synthesizers.failures.mistake import Mistake, with_call
-from synthesizers.failures.site import Site, answered_by_user, written
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall, Turn
+from synth.synthesizers.failures.ending import closing
+from synth.synthesizers.failures.mistake import Mistake, with_call
+from synth.synthesizers.failures.site import Site, answered_by_user, written
 
 VERIFYING_VERBS = frozenset(["verify", "validate", "confirm", "check", "test", "authenticate"])
 _ASKING = re.compile(r"\?\s*$")

@@ -7,7 +7,7 @@ import msgspec
 
 from synth.interventions import MOST_FALSE, expected_false_share
 from synth.ledger.ledger import Ledger, Score
-from synthesizers.failures.labels import CONTROL, REPAIR_TEST, TEST
+from synth.synthesizers.failures.labels import CONTROL, REPAIR_TEST, TEST
 
 TESTS = frozenset({TEST, REPAIR_TEST})
 

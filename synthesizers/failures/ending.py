@@ -2,12 +2,12 @@
 
 from random import Random
 
-from schemas.environment import AgentTurn
-from schemas.outcome import Termination
-from schemas.trajectory import Trajectory, Turn
 from synth.provenance.effect import first_word
-from synthesizers.failures.mistake import Mistake, instead
-from synthesizers.failures.site import Site, written
+from synth.schemas.environment import AgentTurn
+from synth.schemas.outcome import Termination
+from synth.schemas.trajectory import Trajectory, Turn
+from synth.synthesizers.failures.mistake import Mistake, instead
+from synth.synthesizers.failures.site import Site, written
 
 CLOSING_VERBS = frozenset(["finish", "done", "submit", "end", "stop", "complete", "exit", "quit", "final", "close", "conclude", "hang"])
 """First words of the names of tools that end an episode."""

@@ -6,18 +6,18 @@ from typing import Any
 
 import msgspec
 
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
-from synthesizers.failures.bench import CONTROL_DRAWS, Bench
-from synthesizers.failures.labels import CONTROL, Injected, executed, test_row, untested_label
-from synthesizers.failures.notes import ACCEPTED, Note
-from synthesizers.failures.planning import Planned
-from synthesizers.failures.preparing import Prepared, prepared
-from synthesizers.failures.reaction import reaction
-from synthesizers.steps.labels import on_policy_for
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.failures.bench import CONTROL_DRAWS, Bench
+from synth.synthesizers.failures.labels import CONTROL, Injected, executed, test_row, untested_label
+from synth.synthesizers.failures.notes import ACCEPTED, Note
+from synth.synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.preparing import Prepared, prepared
+from synth.synthesizers.failures.reaction import reaction
+from synth.synthesizers.steps.labels import on_policy_for
 
 
 async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> None:

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.trajectory import Trajectory, Turn
 from synth.failure_modes import LEGEND_VERSION
 from synth.ledger.ledger import Score
-from synthesizers.failures.planning import Planned
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import Trajectory, Turn
+from synth.synthesizers.failures.planning import Planned
 
 INJECTION = "injection"
 """Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only that the recorded rest works)."""

@@ -5,9 +5,9 @@ from random import Random
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall, Turn
-from synthesizers.failures.site import Site
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall, Turn
+from synth.synthesizers.failures.site import Site
 
 
 class Mistake(msgspec.Struct, frozen=True):

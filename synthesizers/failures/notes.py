@@ -7,8 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from synth.ledger.ledger import Ledger, Score
-from synthesizers.failures.mix import yields
-from synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.mix import yields
+from synth.synthesizers.failures.planning import Planned
 
 ATTEMPT = "injection_attempt"
 """Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a rerun may still tell."""

@@ -6,9 +6,9 @@ from random import Random
 
 import msgspec
 
-from schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.rollout.start import Alter
-from synthesizers.failures.site import Site
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
+from synth.synthesizers.failures.site import Site
 
 ERROR_TEXT = "error: the tool gave no answer in time"
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from schemas.environment import Env, Opening
-from schemas.outcome import Fault
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, crossing
 from synth.branching import DriftError, branch
 from synth.run.context import Run
+from synth.schemas.environment import Env, Opening
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 
 @asynccontextmanager

@@ -6,16 +6,16 @@ from random import Random
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.environment import AgentTurn
-from schemas.trajectory import SampledBy, Trajectory
 from synth.failure_modes import NATURAL
-from synthesizers.failures.ending import closing
-from synthesizers.failures.mix import draw_mode
-from synthesizers.failures.observation_faults import PLANTS
-from synthesizers.failures.rules import RULES
-from synthesizers.failures.settings import InjectionSettings
-from synthesizers.failures.site import Site, Transcript, same_act
+from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.synthesizers.failures.ending import closing
+from synth.synthesizers.failures.mix import draw_mode
+from synth.synthesizers.failures.observation_faults import PLANTS
+from synth.synthesizers.failures.rules import RULES
+from synth.synthesizers.failures.settings import InjectionSettings
+from synth.synthesizers.failures.site import Site, Transcript, same_act
 
 
 class PlannedTask(msgspec.Struct, frozen=True):

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import side_by_side
-from synthesizers.failures.bench import Bench
-from synthesizers.failures.injecting import inject
-from synthesizers.failures.notes import Note
-from synthesizers.failures.planning import Offer, PlannedTask, planned_for
-from synthesizers.failures.repairing import repair
-from synthesizers.rebuilding import unfit
+from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.injecting import inject
+from synth.synthesizers.failures.notes import Note
+from synth.synthesizers.failures.planning import Offer, PlannedTask, planned_for
+from synth.synthesizers.failures.repairing import repair
+from synth.synthesizers.rebuilding import unfit
 
 Job = Callable[[], Awaitable[None]]
 

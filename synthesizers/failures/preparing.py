@@ -5,26 +5,26 @@ from random import Random
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.outcome import Fault
-from schemas.policy import Act
-from schemas.task import Task
-from schemas.trajectory import SampledBy, ToolCall, Trajectory
 from synth.acts import act_digest
 from synth.boundary import FaultError, crossing
 from synth.failure_modes import NATURAL
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
-from synthesizers.failures.bench import Bench
-from synthesizers.failures.mistake import Mistake
-from synthesizers.failures.observation_faults import PLANTS
-from synthesizers.failures.placing import placed
-from synthesizers.failures.planning import Planned
-from synthesizers.failures.prompt_injector import DRAWS, asked_for_instruction, gives_away, rewritten
-from synthesizers.failures.role_injector import asked_for_mistake
-from synthesizers.failures.rules import RULES
-from synthesizers.failures.site import Site, same_act
-from synthesizers.steps.alternatives import State, asked_for, drawn_acts, merged, played_there, shown_at
+from synth.schemas.environment import AgentTurn
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Act
+from synth.schemas.task import Task
+from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory
+from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.mistake import Mistake
+from synth.synthesizers.failures.observation_faults import PLANTS
+from synth.synthesizers.failures.placing import placed
+from synth.synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.prompt_injector import DRAWS, asked_for_instruction, gives_away, rewritten
+from synth.synthesizers.failures.role_injector import asked_for_mistake
+from synth.synthesizers.failures.rules import RULES
+from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.steps.alternatives import State, asked_for, drawn_acts, merged, played_there, shown_at
 
 INJECTED_MASK = "injected"
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.model import Completion, Message
-from schemas.trajectory import Trajectory, Turn
 from synth.leakage import leaks
 from synth.leakage.scan import COPIED, LITERAL, REFERENCE
 from synth.run.asking import Answer, Asking, Question, UnreadableError
-from synthesizers.failures.role_injector import TEMPERATURE, json_reply, shown_site
-from synthesizers.failures.site import Site
+from synth.schemas.environment import AgentTurn
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import Trajectory, Turn
+from synth.synthesizers.failures.role_injector import TEMPERATURE, json_reply, shown_site
+from synth.synthesizers.failures.site import Site
 
 DRAWS = 3
 """Replies of the agent to what was rewritten, of which one has to be another act than the recorded one."""

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from schemas.trajectory import ToolCall, Trajectory
 from synth.provenance.effect import TALKING_VERBS, effectful_by_name, first_word
 from synth.provenance.seen import stands
+from synth.schemas.trajectory import ToolCall, Trajectory
 
 ESCALATING_VERBS = frozenset(["escalate", "transfer", "handoff", "hand", "report", "notify"])
 _ASKING_VERBS = frozenset({"ask"})

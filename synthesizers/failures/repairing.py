@@ -2,22 +2,22 @@
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.outcome import Fault
-from schemas.policy import Act
-from schemas.task import Task
-from schemas.trajectory import SampledBy, Trajectory
 from synth.boundary import FaultError, crossing
 from synth.ledger.ledger import Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
-from synthesizers.failures.bench import Bench
-from synthesizers.failures.labels import REPAIR, REPAIR_TEST, builtins
-from synthesizers.failures.notes import ACCEPTED
-from synthesizers.failures.placing import placed
-from synthesizers.failures.role_corrector import Proposed, asked_for_correction
-from synthesizers.failures.site import Site, same_act
-from synthesizers.steps.labels import on_policy_for
+from synth.schemas.environment import AgentTurn
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Act
+from synth.schemas.task import Task
+from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.labels import REPAIR, REPAIR_TEST, builtins
+from synth.synthesizers.failures.notes import ACCEPTED
+from synth.synthesizers.failures.placing import placed
+from synth.synthesizers.failures.role_corrector import Proposed, asked_for_correction
+from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.steps.labels import on_policy_for
 
 CORRECTED_MASK = "corrected"
 

@@ -2,10 +2,10 @@
 
 from random import Random
 
-from schemas.environment import AgentTurn
-from schemas.trajectory import ToolCall, Turn
-from synthesizers.failures.mistake import Mistake, instead, with_call
-from synthesizers.failures.site import Site, written
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall, Turn
+from synth.synthesizers.failures.mistake import Mistake, instead, with_call
+from synth.synthesizers.failures.site import Site, written
 
 FAR_BACK = 3
 """Turns after which an answer counts as no longer recent."""

@@ -8,12 +8,12 @@ from synth.interventions import MOST_FALSE
 from synth.ledger.ledger import Ledger
 from synth.run.funnel import counted
 from synth.run.numbers import counted_noun
-from synthesizers.failures.control import Judged, false_share, judged_in, status
-from synthesizers.failures.labels import REPAIR_TEST, TEST
-from synthesizers.failures.mix import mix_line
-from synthesizers.failures.notes import ACCEPTED, Note, noted, settled
-from synthesizers.failures.settings import InjectionSettings
-from synthesizers.stage_cost import stage_cost
+from synth.synthesizers.failures.control import Judged, false_share, judged_in, status
+from synth.synthesizers.failures.labels import REPAIR_TEST, TEST
+from synth.synthesizers.failures.mix import mix_line
+from synth.synthesizers.failures.notes import ACCEPTED, Note, noted, settled
+from synth.synthesizers.failures.settings import InjectionSettings
+from synth.synthesizers.stage_cost import stage_cost
 
 WITH_MODE = frozenset({"rule", "role", "prompt"})
 """Strategies that count for the mix: a natural error has no known mode, and a fault of the world none at all."""

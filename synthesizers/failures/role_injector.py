@@ -7,15 +7,15 @@ from typing import TypeVar
 
 import msgspec
 
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn, Opening
-from schemas.messages import view_messages
-from schemas.model import Completion, Message
-from schemas.trajectory import ToolCall, ToolSchema
 from synth.failure_modes import MODES
 from synth.run.asking import Answer, Asking, Question, UnreadableError
-from synthesizers.failures.mistake import Mistake
-from synthesizers.failures.site import Site, same_act
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.messages import view_messages
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.synthesizers.failures.mistake import Mistake
+from synth.synthesizers.failures.site import Site, same_act
 
 T = TypeVar("T")
 TEMPERATURE = 0.7

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from synthesizers.failures.checking import no_look, no_question, wrong_look
-from synthesizers.failures.ending import too_early, too_late
-from synthesizers.failures.mistake import Rule
-from synthesizers.failures.repeating import forgetting, repetition, reset
-from synthesizers.failures.wrong_value import derailment, disobedience, mismatch
+from synth.synthesizers.failures.checking import no_look, no_question, wrong_look
+from synth.synthesizers.failures.ending import too_early, too_late
+from synth.synthesizers.failures.mistake import Rule
+from synth.synthesizers.failures.repeating import forgetting, repetition, reset
+from synth.synthesizers.failures.wrong_value import derailment, disobedience, mismatch
 
 RULES: Mapping[str, Rule] = {
     "FM-1.1": disobedience,

@@ -1,9 +1,9 @@
 """The policy of nobody, for where only recorded turns are done again."""
 
-from schemas.environment import AgentTurn
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship
 from synth.run.context import Role
+from synth.schemas.environment import AgentTurn
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship
 
 
 class _Silent:

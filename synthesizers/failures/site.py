@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import canonical_json, content_hash
-from schemas.check import Scalar
-from schemas.environment import AgentTurn
-from schemas.trajectory import SampledBy, Source, ToolCall, ToolSchema, Trajectory, Turn
 from synth.acts import act_digest
 from synth.provenance.arguments import Argument, exempt, parameters, permitted, scalars
 from synth.provenance.effect import TALKING_VERBS, effectful_by_name, first_word, read_only_hint
 from synth.provenance.seen import stands
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import Scalar
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import SampledBy, Source, ToolCall, ToolSchema, Trajectory, Turn
 
 _DEEPEST = 30
 

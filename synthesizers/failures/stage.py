@@ -7,13 +7,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.stage import Plan, Shard
-from schemas.trajectory import Authorship
-from schemas.user import USER
 from synth.ledger.conclude import conclude
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import IMPORT, kept_apart
@@ -22,17 +15,24 @@ from synth.models.admission import Admission
 from synth.rollout.limits import Limits
 from synth.run.asking import Asking
 from synth.run.context import Role, Run, Synthesizer
-from synthesizers.continuations import Continuations
-from synthesizers.failures.bench import Bench
-from synthesizers.failures.control import judged_in, labels
-from synthesizers.failures.labels import OF_INJECTED_RUNS
-from synthesizers.failures.notes import made_elsewhere, noted, settled, yields_of
-from synthesizers.failures.planning import Offer, PlannedTask
-from synthesizers.failures.playing import play_round
-from synthesizers.failures.report import method_report
-from synthesizers.failures.settings import InjectionSettings
-from synthesizers.failures.silent import SILENT
-from synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.stage import Plan, Shard
+from synth.schemas.trajectory import Authorship
+from synth.schemas.user import USER
+from synth.synthesizers.continuations import Continuations
+from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.control import judged_in, labels
+from synth.synthesizers.failures.labels import OF_INJECTED_RUNS
+from synth.synthesizers.failures.notes import made_elsewhere, noted, settled, yields_of
+from synth.synthesizers.failures.planning import Offer, PlannedTask
+from synth.synthesizers.failures.playing import play_round
+from synth.synthesizers.failures.report import method_report
+from synth.synthesizers.failures.settings import InjectionSettings
+from synth.synthesizers.failures.silent import SILENT
+from synth.synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
 
 NATURAL_SOURCES = frozenset({"rollout", IMPORT})
 """Synthesizers of trials that nobody has meddled with: twins and failures to repair are taken from these."""

@@ -2,11 +2,11 @@
 
 from random import Random
 
-from schemas.check import Scalar
-from schemas.trajectory import ToolCall
 from synth.provenance.arguments import Argument
-from synthesizers.failures.mistake import Mistake, instead, with_call
-from synthesizers.failures.site import Site, written
+from synth.schemas.check import Scalar
+from synth.schemas.trajectory import ToolCall
+from synth.synthesizers.failures.mistake import Mistake, instead, with_call
+from synth.synthesizers.failures.site import Site, written
 
 
 def disobedience(site: Site, random: Random) -> Mistake | None:

@@ -7,13 +7,13 @@ from random import Random
 
 import msgspec
 
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory
 from synth.leakage import leaks
 from synth.rollout.episode import Work
 from synth.rollout.start import Start
-from synthesizers.reflection.chain import VERIFIED, Chain, improved
-from synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.chain import VERIFIED, Chain, improved
+from synth.synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts
 
 FRESH, UNGUIDED, ELSEWHERE, GUIDED, FROM_START = "fresh", "unguided", "guided_elsewhere", "guided", "guided_from_start"
 ARMS: Mapping[str, str] = {

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from schemas.outcome import Outcome
 from synth.ledger.state import IMPORT
 from synth.ledger.views import connect
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.run.context import Run
-from synthesizers.rebuilding import unfit
-from synthesizers.reflection.chain import Chain
+from synth.schemas.outcome import Outcome
+from synth.synthesizers.rebuilding import unfit
+from synth.synthesizers.reflection.chain import Chain
 
 ROLLOUT = "rollout"
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import msgspec
 
-from schemas.outcome import Fault, Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.leakage import Leak, leaks
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.role_reply import RoleReply
 from synth.pdi.settings import CarriedMemo
 from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.carried import carried_scores, carried_text
+from synth.synthesizers.reflection.guidance import guidance_text
+from synth.synthesizers.reflection.memo import Memo, memo_of
+from synth.synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
+from synth.synthesizers.reflection.question import reflection_messages
+from synth.synthesizers.reflection.reflectors import Reflected
 from synth.trajectory_log import first_own_turn
-from synthesizers.reflection.carried import carried_scores, carried_text
-from synthesizers.reflection.guidance import guidance_text
-from synthesizers.reflection.memo import Memo, memo_of
-from synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
-from synthesizers.reflection.question import reflection_messages
-from synthesizers.reflection.reflectors import Reflected
 
 CHAIN, REFLECTION = "reflect_retry", "reflection"
 """Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synthesizers.reflection.arms import ARMS, ELSEWHERE, FRESH, GUIDED, MOST_EPISODES, UNGUIDED, ArmResult
+from synth.synthesizers.reflection.arms import ARMS, ELSEWHERE, FRESH, GUIDED, MOST_EPISODES, UNGUIDED, ArmResult
 
 EFFECTS: Mapping[str, tuple[str, str]] = {
     "guidance (d - b)": (GUIDED, UNGUIDED),

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.printable import in_cell
-from synthesizers.reflection.arms import ARMS
-from synthesizers.reflection.equal_budget import EFFECTS, ROWS, TASKS
+from synth.schemas.printable import in_cell
+from synth.synthesizers.reflection.arms import ARMS
+from synth.synthesizers.reflection.equal_budget import EFFECTS, ROWS, TASKS
 
 NO_CLAIM = "gold-informed, supports no claim"
 

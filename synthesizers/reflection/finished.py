@@ -8,13 +8,13 @@ import msgspec
 
 from synth.ledger.ledger import Ledger, Score
 from synth.ledger.views import connect
-from synthesizers.reflection.carried import EVIDENCE, PDI
-from synthesizers.reflection.chain import CHAIN, REFLECTION
-from synthesizers.reflection.likelihood import GAIN
-from synthesizers.reflection.off_policy import OFF_POLICY
-from synthesizers.reflection.price import Tokens
-from synthesizers.reflection.reflection import Reflection
-from synthesizers.reflection.reflectors import Reflected
+from synth.synthesizers.reflection.carried import EVIDENCE, PDI
+from synth.synthesizers.reflection.chain import CHAIN, REFLECTION
+from synth.synthesizers.reflection.likelihood import GAIN
+from synth.synthesizers.reflection.off_policy import OFF_POLICY
+from synth.synthesizers.reflection.price import Tokens
+from synth.synthesizers.reflection.reflection import Reflection
+from synth.synthesizers.reflection.reflectors import Reflected
 
 Detail = Mapping[str, Any]
 OF_A_CHAIN = (CHAIN, REFLECTION, PDI, EVIDENCE, GAIN, OFF_POLICY)

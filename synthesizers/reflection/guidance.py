@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from schemas.environment import Opening
-from schemas.messages import view_messages
-from schemas.model import Message
-from schemas.policy import Guidance
-from schemas.trajectory import Trajectory
+from synth.schemas.environment import Opening
+from synth.schemas.messages import view_messages
+from synth.schemas.model import Message
+from synth.schemas.policy import Guidance
+from synth.schemas.trajectory import Trajectory
 
 _BEFORE = "Before you go on, keep in mind:"
 _AFTER = (

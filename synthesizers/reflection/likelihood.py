@@ -5,14 +5,14 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from schemas.canonical import content_hash
-from schemas.model import ScoringModel
-from schemas.outcome import Fault
-from schemas.trajectory import Trajectory
 from synth.boundary import FaultError, crossing
 from synth.leakage.likelihood import LEAST_SHUFFLED, largest_gain, leaks_by_likelihood, threshold, turn_gains_of_each
 from synth.ledger.ledger import Decision, Score
 from synth.run.context import Run
+from synth.schemas.canonical import content_hash
+from synth.schemas.model import ScoringModel
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Trajectory
 
 GAIN = "guidance_gain"
 """Metric: max g_t over the effectful turns of a retry under its own guidance; `shuffled` in its detail, under guidance of other tasks."""

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.errors import ConfigError
-from schemas.model import ScoringModel
 from synth.models.admission import Admission
 from synth.run.context import Role, Run
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import ScoringModel
 from synth.side_by_side import side_by_side
-from synthesizers.reflection.chain import Chain
-from synthesizers.reflection.likelihood import gain_of
-from synthesizers.reflection.off_policy import Unguided
-from synthesizers.reflection.playing import ASKED_AT_ONCE
-from synthesizers.reflection.retry_work import RetryWork
+from synth.synthesizers.reflection.chain import Chain
+from synth.synthesizers.reflection.likelihood import gain_of
+from synth.synthesizers.reflection.off_policy import Unguided
+from synth.synthesizers.reflection.playing import ASKED_AT_ONCE
+from synth.synthesizers.reflection.retry_work import RetryWork
 
 
 def how_measured(scorer: tuple[str, Role] | None, samples: int) -> Mapping[str, Any]:

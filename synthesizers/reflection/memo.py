@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from schemas.trajectory import Trajectory
 from synth.provenance import Status, provenance
-from synthesizers.reflection.reflection import Reflection
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.reflection import Reflection
 
 MOST_ENTRIES = 200
 

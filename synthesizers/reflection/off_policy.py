@@ -4,9 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from schemas.environment import AgentTurn
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.acts import act_digest
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
@@ -14,8 +11,11 @@ from synth.models.admission import Admission
 from synth.rollout.limits import Limits
 from synth.run.asking import Asking
 from synth.run.context import Role, Run
-from synthesizers.continuations import Continuations
-from synthesizers.steps.alternatives import State, drawn_acts, played_there
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.continuations import Continuations
+from synth.synthesizers.steps.alternatives import State, drawn_acts, played_there
 
 OFF_POLICY = "off_policy_pivot"
 """Metric: 1 where none of the unguided policy's samples at the pivot is the retry's act there, 0 where one is, None where not known."""

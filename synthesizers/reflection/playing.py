@@ -8,14 +8,14 @@ from synth.rollout.episode import Work
 from synth.rollout.start import Start
 from synth.run.context import Run
 from synth.side_by_side import side_by_side
+from synth.synthesizers.episodes import played
+from synth.synthesizers.reflection.arms import by_slots
+from synth.synthesizers.reflection.bases import end_where_unfit
+from synth.synthesizers.reflection.chain import Chain, Retry
+from synth.synthesizers.reflection.finished import Recorded, recorded
+from synth.synthesizers.reflection.reflectors import Reflect, Reflected
+from synth.synthesizers.reflection.retry_work import RetryWork
 from synth.trajectory_log import first_own_turn
-from synthesizers.episodes import played
-from synthesizers.reflection.arms import by_slots
-from synthesizers.reflection.bases import end_where_unfit
-from synthesizers.reflection.chain import Chain, Retry
-from synthesizers.reflection.finished import Recorded, recorded
-from synthesizers.reflection.reflectors import Reflect, Reflected
-from synthesizers.reflection.retry_work import RetryWork
 
 ASKED_AT_ONCE = 64
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.model import Message
-from schemas.trajectory import SampledBy, Trajectory, Turn, Usage
 from synth.ledger.role_reply import RoleReply
+from synth.schemas.model import Message
+from synth.schemas.trajectory import SampledBy, Trajectory, Turn, Usage
 
 CHARACTERS_PER_TOKEN = 4
 """Of the declared estimate for turns that used no tokens, or did not say how many: turns of scripts, answers of rules."""

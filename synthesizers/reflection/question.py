@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from schemas.check import CheckResult
-from schemas.model import Message
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory
+from synth.schemas.check import CheckResult
+from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.reflection import KEYS
 from synth.trajectory_log import log_of
-from synthesizers.reflection.reflection import KEYS
 
 _ROLE = (
     "You diagnose attempts of an agent at a task. You are given the log of one attempt as lines of JSON, its steps numbered from 0. The "

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.canonical import valid_text
 from synth.run.asking import UnreadableError
+from synth.schemas.canonical import valid_text
 
 Judged = Literal["success", "success_but_inefficient", "failure"]
 JUDGED: tuple[Judged, ...] = ("success", "success_but_inefficient", "failure")

@@ -5,16 +5,16 @@ from typing import Literal
 
 import msgspec
 
-from schemas.model import Completion
-from schemas.outcome import Fault
-from schemas.trajectory import Trajectory
 from synth.ledger.role_reply import RoleReply
 from synth.run.asking import Asking, Question
 from synth.run.context import Role
-from synthesizers.reflection.price import Tokens
-from synthesizers.reflection.question import reflection_messages
-from synthesizers.reflection.reflection import Reflection, parsed_reflection
-from synthesizers.reflection.rules import blind_reflection, informed_reflection
+from synth.schemas.model import Completion
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.price import Tokens
+from synth.synthesizers.reflection.question import reflection_messages
+from synth.synthesizers.reflection.reflection import Reflection, parsed_reflection
+from synth.synthesizers.reflection.rules import blind_reflection, informed_reflection
 
 ReflectorName = Literal["model", "rules", "rules_blind"]
 MOST_TOKENS = 4096

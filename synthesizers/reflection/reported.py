@@ -9,11 +9,11 @@ import msgspec
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.numbers import counted_noun, short_count
-from synthesizers.reflection.arms import ArmResult
-from synthesizers.reflection.chain import VERIFIED
-from synthesizers.reflection.equal_budget import Unit, compared
-from synthesizers.reflection.equal_budget_table import in_words
-from synthesizers.reflection.price import CHARACTERS_PER_TOKEN
+from synth.synthesizers.reflection.arms import ArmResult
+from synth.synthesizers.reflection.chain import VERIFIED
+from synth.synthesizers.reflection.equal_budget import Unit, compared
+from synth.synthesizers.reflection.equal_budget_table import in_words
+from synth.synthesizers.reflection.price import CHARACTERS_PER_TOKEN
 
 Chains = Sequence[Mapping[str, Any]]
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.canonical import content_hash
-from schemas.identity import slot_id
-from schemas.task import Task
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.start import Start
 from synth.run.context import Role, Run
-from synthesizers.rollout import role_identity, user_identity
+from synth.schemas.canonical import content_hash
+from synth.schemas.identity import slot_id
+from synth.schemas.task import Task
+from synth.synthesizers.rollout import role_identity, user_identity
 
 SYNTHESIZER = "reflect_retry"
 

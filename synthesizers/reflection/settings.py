@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from synth.pdi.settings import CarriedMemo
 from synth.rollout.limits import Limits
-from synthesizers.reflection.price import Prices
+from synth.synthesizers.reflection.price import Prices
 
 
 class ReflectRetrySettings(BaseModel):

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from schemas.trajectory import Source, Trajectory, Turn
 from synth.provenance.effect import effectful_by_name
+from synth.schemas.trajectory import Source, Trajectory, Turn
 
 _COMPLAINT = re.compile(
     r"\b(?:not yet|also asked|that is (?:wrong|not)|that's (?:wrong|not)|not what i|still (?:not|waiting)|did not understand|disappoint\w*|"

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from schemas.canonical import content_hash
-from schemas.task import Task
+from synth.schemas.canonical import content_hash
+from synth.schemas.task import Task
 
 
 @dataclass(frozen=True)

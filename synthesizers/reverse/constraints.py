@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from schemas.check import Check, RowPredicate
+from synth.schemas.check import Check, RowPredicate
 
 
 def constraint_structure(check: Check) -> str:

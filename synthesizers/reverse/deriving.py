@@ -6,25 +6,25 @@ from typing import Any
 
 import msgspec
 
-from envs.conformance.finding import Bench
-from envs.conformance.transcript import perform
-from envs.world import World
-from schemas.check import Check
-from schemas.environment import Env
-from schemas.reverse import Draft, NoGoal, Operation, Window
-from schemas.task import Origin, Task
-from schemas.trajectory import ToolCall
-from synthesizers.reverse.constraints import constraint_structure
-from synthesizers.reverse.exploration import Exploration, of_goals
-from synthesizers.reverse.mutant_tests import mutants_fail
-from synthesizers.reverse.outcome import Derived, Rejected
-from synthesizers.reverse.prior_guess import asks_for_an_answer, not_guessed
-from synthesizers.reverse.replaying import Segment, played, segment
-from synthesizers.reverse.solution_tests import bots_fail, others_pass, solved
-from synthesizers.reverse.state_tests import StateTests, state_tests
-from synthesizers.reverse.told_tests import told_tests
-from synthesizers.reverse.windows import operation_signature, tools_of
-from synthesizers.reverse.zones import check_of
+from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.transcript import perform
+from synth.envs.world import World
+from synth.schemas.check import Check
+from synth.schemas.environment import Env
+from synth.schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import ToolCall
+from synth.synthesizers.reverse.constraints import constraint_structure
+from synth.synthesizers.reverse.exploration import Exploration, of_goals
+from synth.synthesizers.reverse.mutant_tests import mutants_fail
+from synth.synthesizers.reverse.outcome import Derived, Rejected
+from synth.synthesizers.reverse.prior_guess import asks_for_an_answer, not_guessed
+from synth.synthesizers.reverse.replaying import Segment, played, segment
+from synth.synthesizers.reverse.solution_tests import bots_fail, others_pass, solved
+from synth.synthesizers.reverse.state_tests import StateTests, state_tests
+from synth.synthesizers.reverse.told_tests import told_tests
+from synth.synthesizers.reverse.windows import operation_signature, tools_of
+from synth.synthesizers.reverse.zones import check_of
 
 CALL_LIMIT_S = 10.0
 METHOD = "reverse_task"

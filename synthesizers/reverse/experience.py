@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from envs.normalise import normalised_text
-from schemas.environment import AgentTurn
-from schemas.trajectory import Observation
+from synth.envs.normalise import normalised_text
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import Observation
 
 CHANGING, OPENING, OTHER = 10.0, 3.0, 1.0
 """Weights of tools: that change the state or are untried, after whose calls more can be done, and of all others (A2, step 2)."""

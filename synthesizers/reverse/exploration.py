@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from envs.fact_pattern import zone_of
-from schemas.canonical import content_hash
-from schemas.check import Facts
-from schemas.environment import AgentTurn, Env, Opening, Response
-from schemas.reverse import Change, Operation
-from schemas.trajectory import Observation, Source, Turn
+from synth.envs.fact_pattern import zone_of
 from synth.rollout.answers import stepped
-from synthesizers.reverse.experience import Experience, Signature, signature_of, tool_of
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import Facts
+from synth.schemas.environment import AgentTurn, Env, Opening, Response
+from synth.schemas.reverse import Change, Operation
+from synth.schemas.trajectory import Observation, Source, Turn
+from synth.synthesizers.reverse.experience import Experience, Signature, signature_of, tool_of
 
 NOT_ASKED_FOR = frozenset({"free", "generated"})
 """Zones of a world's facts that no goal is about."""

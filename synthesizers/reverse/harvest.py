@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from envs.fact_pattern import pattern_of
-from schemas.reverse import Operation
-from schemas.task import Task
-from synthesizers.reverse.deriving import Ground, derived
-from synthesizers.reverse.experience import Experience, tool_of
-from synthesizers.reverse.exploration import Exploration, explored
-from synthesizers.reverse.outcome import Derived
-from synthesizers.reverse.windows import operation_signature, windows
+from synth.envs.fact_pattern import pattern_of
+from synth.schemas.reverse import Operation
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.deriving import Ground, derived
+from synth.synthesizers.reverse.experience import Experience, tool_of
+from synth.synthesizers.reverse.exploration import Exploration, explored
+from synth.synthesizers.reverse.outcome import Derived
+from synth.synthesizers.reverse.windows import operation_signature, windows
 
 DEEDS_PER_QUESTION = 4
 """Windows of operations for one of look-ups: with all of these, half of the tasks are questions (measured on the storefront)."""

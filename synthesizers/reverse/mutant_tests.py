@@ -6,16 +6,16 @@ from random import Random
 
 import msgspec
 
-from envs.audit.mutants import Mutant, mutants
-from envs.audit.solutions import Solution, variant
-from envs.audit.state import differences
-from envs.conformance.finding import Bench
-from schemas.environment import AgentTurn
-from schemas.task import Task
-from synthesizers.reverse.experience import signature_of, tool_of
-from synthesizers.reverse.exploration import Exploration
-from synthesizers.reverse.outcome import Rejected, Tested
-from synthesizers.reverse.replaying import Segment
+from synth.envs.audit.mutants import Mutant, mutants
+from synth.envs.audit.solutions import Solution, variant
+from synth.envs.audit.state import differences
+from synth.envs.conformance.finding import Bench
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.experience import signature_of, tool_of
+from synth.synthesizers.reverse.exploration import Exploration
+from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.replaying import Segment
 
 FEWEST = 10
 KILLED = 0.95

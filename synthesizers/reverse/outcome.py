@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.task import Task
+from synth.schemas.task import Task
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from envs.world import World
-from schemas.check import ToldFact
-from schemas.task import Task
-from synthesizers.reverse.outcome import Rejected, Tested
+from synth.envs.world import World
+from synth.schemas.check import ToldFact
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.outcome import Rejected, Tested
 
 SEEDS = 100
 MOST_SEEDS = 200

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from schemas.check import Facts
-from schemas.environment import AgentTurn, Env
-from schemas.reverse import Change, Operation
-from schemas.task import Task
 from synth.rollout.answers import stepped
-from synthesizers.reverse.exploration import Exploration, changes, of_goals, refused, shown
+from synth.schemas.check import Facts
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.reverse import Change, Operation
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.exploration import Exploration, changes, of_goals, refused, shown
 
 
 @dataclass(frozen=True)

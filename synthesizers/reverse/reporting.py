@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from schemas.task import Task
 from synth.run.numbers import counted_noun
-from synthesizers.reverse.choosing import distinctness
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.choosing import distinctness
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
 MOST_EXAMPLES = 40

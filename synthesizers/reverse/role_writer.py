@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.model import Completion, Message
-from schemas.reverse import Draft, NoGoal, Window
-from schemas.trajectory import ToolCall
 from synth.run.asking import Answer, Asking, Question, UnreadableError
+from synth.schemas.canonical import valid_text
+from synth.schemas.model import Completion, Message
+from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.trajectory import ToolCall
 
 TEMPERATURE = 0.7
 LONGEST_GOAL = 2000

@@ -3,20 +3,20 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from envs.audit.alternatives import ORDER_RULES, answers_alike, reorderings
-from envs.audit.solutions import Solution, solution, variant
-from envs.audit.state import differences
-from envs.bots import BOTS
-from envs.conformance.bot_rates import BOT_TURNS
-from envs.conformance.experts import expert
-from envs.conformance.finding import Bench
-from envs.conformance.transcript import Transcript, play
-from schemas.environment import Env
-from schemas.reverse import Change
-from schemas.task import Task
-from synthesizers.reverse.outcome import Rejected, Tested
-from synthesizers.reverse.replaying import Segment, columns, played
-from synthesizers.reverse.state_tests import holds
+from synth.envs.audit.alternatives import ORDER_RULES, answers_alike, reorderings
+from synth.envs.audit.solutions import Solution, solution, variant
+from synth.envs.audit.state import differences
+from synth.envs.bots import BOTS
+from synth.envs.conformance.bot_rates import BOT_TURNS
+from synth.envs.conformance.experts import expert
+from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.transcript import Transcript, play
+from synth.schemas.environment import Env
+from synth.schemas.reverse import Change
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.replaying import Segment, columns, played
+from synth.synthesizers.reverse.state_tests import holds
 
 STRATEGIES = 3
 """Expert solutions, each with a seed of its own, that must all pass beside the first one."""

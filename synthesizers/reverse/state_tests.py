@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from envs.echo_check import state_verdicts
-from schemas.check import Check, Facts
-from schemas.environment import Env
-from schemas.task import Task
-from synthesizers.reverse.outcome import Rejected, Tested
-from synthesizers.reverse.replaying import Segment, played
+from synth.envs.echo_check import state_verdicts
+from synth.schemas.check import Check, Facts
+from synth.schemas.environment import Env
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.replaying import Segment, played
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from envs.conformance.transcript import perform
-from schemas.check import ToldFact
-from schemas.environment import AgentTurn, Env
-from schemas.task import Task
-from synthesizers.reverse.outcome import Rejected, Tested
-from synthesizers.reverse.replaying import Segment
-from synthesizers.reverse.state_tests import StateTests
+from synth.envs.conformance.transcript import perform
+from synth.schemas.check import ToldFact
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.replaying import Segment
+from synth.synthesizers.reverse.state_tests import StateTests
 
 TOLD = "told"
 """The part of a world's verdict that is about answers; where it has none, the verdict itself."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from schemas.check import Facts, Scalar
-from schemas.reverse import Operation
-from schemas.trajectory import ToolCall
+from synth.schemas.check import Facts, Scalar
+from synth.schemas.reverse import Operation
+from synth.schemas.trajectory import ToolCall
 
 LONGEST_KEY = 200
 

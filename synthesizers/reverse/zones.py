@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from envs.fact_pattern import matches, pattern_of, zone_of
-from schemas.check import Check, Facts, RowPredicate, Scalar
-from schemas.reverse import Draft
-from synthesizers.reverse.exploration import NOT_ASKED_FOR, changes
+from synth.envs.fact_pattern import matches, pattern_of, zone_of
+from synth.schemas.check import Check, Facts, RowPredicate, Scalar
+from synth.schemas.reverse import Draft
+from synth.synthesizers.reverse.exploration import NOT_ASKED_FOR, changes
 
 Row = tuple[str, str]
 

@@ -4,13 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from schemas.canonical import content_hash
-from schemas.environment import AgentTurn, Opening
-from schemas.identity import slot_id
-from schemas.messages import view_messages
-from schemas.model import Completion, Message
-from schemas.task import Task
-from schemas.trajectory import Authorship, Trajectory
 from synth.acts import act_digest
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
@@ -20,7 +13,14 @@ from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import Start
 from synth.run.asking import Asking, Question
 from synth.run.context import Role
-from synthesizers.continuations import Continuations
+from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.identity import slot_id
+from synth.schemas.messages import view_messages
+from synth.schemas.model import Completion, Message
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Authorship, Trajectory
+from synth.synthesizers.continuations import Continuations
 
 PURPOSE = "alternative"
 

@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from schemas.model import Completion, Message
-from schemas.trajectory import SampledBy, Trajectory
 from synth.ledger.role_reply import RoleReply
 from synth.run.asking import Asking, Question, UnreadableError
+from synth.schemas.model import Completion, Message
+from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.trajectory_log import log_of
 
 JUDGE = "judge"

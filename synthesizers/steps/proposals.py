@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 import msgspec
 
-from schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 
 
 class Proposal(msgspec.Struct, frozen=True):

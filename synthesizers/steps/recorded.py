@@ -8,7 +8,7 @@ import msgspec
 from synth.ledger.state import IMPORT
 from synth.ledger.views import connect
 from synth.run.context import Role, Run
-from synthesizers.steps.labels import TEST, Recorded
+from synth.synthesizers.steps.labels import TEST, Recorded
 
 BASE = "rollout"
 """The synthesizer of base trials."""

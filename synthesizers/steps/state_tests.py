@@ -5,18 +5,18 @@ from itertools import chain
 
 import msgspec
 
-from schemas.policy import Act
-from schemas.trajectory import Trajectory
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
 from synth.rollout.limits import Limits
 from synth.rollout.start import Put, recorded_act
 from synth.run.asking import Asking
 from synth.run.context import Role, Run
-from synthesizers.continuations import Continuations
-from synthesizers.step_effect import Effect, step_effect
-from synthesizers.steps.alternatives import Alternative, Sampled, State, asked_for, merged, played_there
-from synthesizers.steps.labels import StepTest
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.continuations import Continuations
+from synth.synthesizers.step_effect import Effect, step_effect
+from synth.synthesizers.steps.alternatives import Alternative, Sampled, State, asked_for, merged, played_there
+from synth.synthesizers.steps.labels import StepTest
 
 TESTED_MASK = "tested_act"
 """Why nothing is trained on the act that a continuation begins with."""

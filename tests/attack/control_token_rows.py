@@ -6,16 +6,16 @@ from typing import Any
 
 import msgspec
 
-from schemas.check import Check, RowPredicate
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.exporters.kind import Form
 from synth.exporters.registry import FORMS, form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger, Score
 from synth.scan.control_tokens import families
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from tests.synth.pairs.planted import accepted, act, fork, planted, run
 from tests.trajectories import TOOLS, make_trajectory
 

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 MAIL = "ann.lee@mailhost.com"
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"

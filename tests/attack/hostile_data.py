@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from schemas.task import Task
+from synth.schemas.task import Task
 from tests.trajectories import make_task
 
 SEED = 16
@@ -45,9 +45,26 @@ class Trap:
 
     def names(self) -> list[str]:
         """Names of environments that are modules, files or nothing."""
-        dotted = [f"{MODULE}:WORLD", f"{MODULE}:main", "room:WORLD", "os:system", "subprocess:run", "builtins:exec", "envs.mcp.world:WORLD"]
+        dotted = [
+            f"{MODULE}:WORLD",
+            f"{MODULE}:main",
+            "room:WORLD",
+            "os:system",
+            "subprocess:run",
+            "builtins:exec",
+            "synth.envs.mcp.world:WORLD",
+        ]
         paths = ["../room:WORLD", str(self.folder / "room.py"), f"file://{self.folder}/room.py", "MCP", "mcp ", "mcp\n", "", "-", "mcp=x"]
-        return [*dotted, *paths, "importlib:import_module", "a" * 5000, "envs.echo", "envs.echo:WORLD", "flows.parts:open_env", "mcp\0"]
+        return [
+            *dotted,
+            *paths,
+            "importlib:import_module",
+            "a" * 5000,
+            "synth.envs.echo",
+            "synth.envs.echo:WORLD",
+            "synth.flows.parts:open_env",
+            "mcp\0",
+        ]
 
 
 def configs(trap: Trap, count: int) -> Iterator[dict[str, Any]]:

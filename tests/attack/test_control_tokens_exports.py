@@ -11,8 +11,6 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from flows.curate import curate
-from schemas.trajectory import Observation, Source
 from synth.cli.export import export as command
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export, records
@@ -20,9 +18,11 @@ from synth.exporters.proof.check import prove
 from synth.exporters.registry import forms_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import sft_rows
+from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score
 from synth.pdi.offline import SKILL
 from synth.scan.control_tokens import control_tokens
+from synth.schemas.trajectory import Observation, Source
 from tests.attack.control_token_rows import TOKENS, laced_trajectories, solved, tally_of, task, tokens_in
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.pairs.planted import planted
@@ -131,7 +131,7 @@ def test_a_skill_text_that_a_model_wrote_is_taken_as_rows_are(tmp_path: Path, po
 
 
 def test_a_token_that_an_importer_puts_together_from_parts_of_a_message_is_found(tmp_path: Path) -> None:
-    from schemas.messages import from_messages
+    from synth.schemas.messages import from_messages
 
     parts = [{"type": "text", "text": "a <|im_"}, {"type": "text", "text": "start|> b"}]
     read = from_messages([{"role": "user", "content": parts}, {"role": "assistant", "content": "ok"}])

@@ -13,15 +13,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from filters.reexecuted import ReexecutedConfig, reexecuted
-from flows.bindings import Bindings, Said
-from flows.data_folder import data_around
-from flows.parts import open_env, part
-from flows.ray_run import ray_runner
-from schemas.errors import ConfigError, UnboundError
-from schemas.filter import Case
-from schemas.task import Task
 from synth.exporters.sums import SUMS
+from synth.filters.reexecuted import ReexecutedConfig, reexecuted
+from synth.flows.bindings import Bindings, Said
+from synth.flows.data_folder import data_around
+from synth.flows.parts import open_env, part
+from synth.flows.ray_run import ray_runner
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT
@@ -29,12 +26,15 @@ from synth.rl.environment import RlEnvironment
 from synth.rl.trl import environment_factories
 from synth.run.progress import progress_for
 from synth.run.replaying import recheck_all, replay_all
+from synth.schemas.errors import ConfigError, UnboundError
+from synth.schemas.filter import Case
+from synth.schemas.task import Task
 from tests.attack.hostile_data import STARTS, Trap, configs, enormous, row_of, tasks
 from tests.trajectories import make_task, make_trajectory
 
 COUNT = 220
 MAIN = "from synth.cli.main import main; main()"
-WORLD = "try:\n    import optional_part\nexcept ImportError:\n    pass\nfrom envs.echo import WORLD\n"
+WORLD = "try:\n    import optional_part\nexcept ImportError:\n    pass\nfrom synth.envs.echo import WORLD\n"
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_a_worker_that_would_import_from_there_is_refused(own: Path, tmp_path: P
 def test_a_module_that_lies_there_alone_is_not_found_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = planted(their_run(tmp_path / "theirs"), "their_module")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr("flows.parts._FOLDERS", [])
+    monkeypatch.setattr("synth.flows.parts._FOLDERS", [])
     monkeypatch.chdir(run)
     with pytest.raises(ConfigError, match="a run or a dataset, never looked in"):
         part("world", "their_module:WORLD", {})

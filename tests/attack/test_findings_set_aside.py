@@ -12,13 +12,13 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from flows.curate import curate
-from schemas.check import Check, CheckResult, RowPredicate, ToldFact
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.flows.curate import curate
 from synth.hub.publishing import Wanted, prepare
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.schemas.check import Check, CheckResult, RowPredicate, ToldFact
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 from synth.set_aside import SetAside
 from tests.attack.full_records import CARD, FLOAT, KEY, MAIL
 from tests.flow_files import echo_flow, run_flow

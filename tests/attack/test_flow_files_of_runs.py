@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.own_flow import own_flow, refuse_what_a_run_says, what_runs
-from flows.parts import folders
-from schemas.errors import ConfigError
-from schemas.flow import Flow
+from synth.flows.own_flow import own_flow, refuse_what_a_run_says, what_runs
+from synth.flows.parts import folders
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.report.build import pieces
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
 from tests.attack.hostile_data import MODULE, Trap, configs
 from tests.flow_files import SYNTH, echo_flow, run_flow
 from tests.trajectories import make_task, make_trajectory
@@ -125,7 +125,7 @@ def test_a_page_of_a_strangers_run_imports_nothing(theirs: tuple[Path, Trap]) ->
 
 
 def test_the_flow_that_a_ledger_names_is_never_bound(theirs: tuple[Path, Trap], tmp_path: Path) -> None:
-    from flows.curate import curate
+    from synth.flows.curate import curate
     from synth.run.progress import progress_for
 
     run, _ = theirs

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from flows.deployment_dispatch import _writes_there
-from flows.heartbeat import heartbeats, remember
 from synth.cli.status import status
+from synth.flows.deployment_dispatch import _writes_there
+from synth.flows.heartbeat import heartbeats, remember
 from synth.ledger.storage import Storage
 from tests.flows.prefect_processes import PrefectSite
 
@@ -56,7 +56,7 @@ def test_a_record_that_no_clock_writes_is_told_in_one_line_and_the_others_are_cl
     waits: list[float] = []
     dead = heartbeat_in(tmp_path / "b", {"beat": time.time() - 3600, "every_s": 0.01})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flows.heartbeat.time.sleep", waits.append)
+        patch.setattr("synth.flows.heartbeat.time.sleep", waits.append)
         done = reaped()
     assert done.exit_code == 0
     (line,) = [line for line in done.stderr.splitlines() if str(theirs) in line]
@@ -77,7 +77,7 @@ def test_what_is_no_file_or_nests_without_end_is_no_heartbeat(tmp_path: Path) ->
 def test_nobody_is_watched_for_longer_than_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heartbeat_in(tmp_path / "a", {"every_s": 60})
     waits: list[float] = []
-    monkeypatch.setattr("flows.heartbeat.time.sleep", waits.append)
+    monkeypatch.setattr("synth.flows.heartbeat.time.sleep", waits.append)
     assert reaped().exit_code == 0
     assert waits == [150.0]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.trajectory import SampledBy, Trajectory
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import SampledBy, Trajectory
 from tests.attack.hostile_server import ALL_LIES, CANARY, HostileServer
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, called

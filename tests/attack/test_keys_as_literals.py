@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.audited import audited
-from flows.environments import bindings_of
-from flows.overrides import override
-from flows.resolve import resolve
-from flows.yaml_file import flow_of, read_flow, read_yaml
-from schemas.errors import ConfigError
-from schemas.flow import Flow
+from synth.flows.audited import audited
+from synth.flows.environments import bindings_of
+from synth.flows.overrides import override
+from synth.flows.resolve import resolve
+from synth.flows.yaml_file import flow_of, read_flow, read_yaml
 from synth.keys import key_like
 from synth.keys.looks import without_keys
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
 
 DRAW = random.Random(20261122)
 

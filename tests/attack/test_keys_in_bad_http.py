@@ -14,9 +14,9 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from schemas.model import ModelError, Sampling
 from synth.models import openai_chat, vllm_chat
 from synth.models.settings import ModelSettings
+from synth.schemas.model import ModelError, Sampling
 from tests.attack.echoing_server import EchoingServer
 from tests.attack.hostile_server import head, whole
 from tests.attack.key_echoes import texts, told

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 import yaml
 
-from schemas.model import Completion, Sampling
 from synth.models import vllm_chat
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
+from synth.schemas.model import Completion, Sampling
 from tests.attack.echoing_server import EchoingServer
 from tests.attack.hostile_server import whole
 from tests.attack.key_echoes import texts, told

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from envs.mcp.env import McpEnv
-from envs.mcp.server import McpServer
-from envs.mcp.settings import McpSettings
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.trajectory import ToolCall
 from synth.boundary import FaultError
 from synth.confinement import missing, tree
+from synth.envs.mcp.env import McpEnv
+from synth.envs.mcp.server import McpServer
+from synth.envs.mcp.settings import McpSettings
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import ToolCall
 from tests.attack.key_echoes import told
 
 PYTHON = "/usr/bin/python3"

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.deployment import Deployment
-from flows.deployment_run_dir import refuse_unknown, settled
-from flows.resolve import resolve
-from flows.yaml_file import flow_of, read_flow
-from schemas.errors import ConfigError
-from schemas.flow import Flow
 from synth.confinement import missing
+from synth.flows.deployment import Deployment
+from synth.flows.deployment_run_dir import refuse_unknown, settled
+from synth.flows.resolve import resolve
+from synth.flows.yaml_file import flow_of, read_flow
 from synth.keys.looks import without_keys
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
 from tests.attack.key_echoes import texts, told
 
 PYTHON = "/usr/bin/python3"

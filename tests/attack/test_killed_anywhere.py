@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from aiohttp import web
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from tests.attack.test_hostile_server import brain
 from tests.chaos.ground import Ground, kill
 from tests.chaos.holding import held, rows, twice

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from schemas.model import Completion, Message, ModelError, Sampling
-from schemas.trajectory import ToolSchema
 from synth.models import openai_chat, vllm_chat
 from synth.models.reply import read_replies
 from synth.models.reply_health import FINISH_REASONS
 from synth.models.server_chat import Pacing, Post, Received, ServerChat
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
+from synth.schemas.model import Completion, Message, ModelError, Sampling
+from synth.schemas.trajectory import ToolSchema
 from tests.attack.hostile_server import HostileServer
 from tests.attack.lies import BODY_LIES, CANARY, LIES, QUIRKS, body_of, lying_body
 from tests.attack.test_hostile_server import brain

@@ -6,10 +6,10 @@ import json
 import pytest
 from aiohttp import web
 
-from schemas.model import Message, ModelError
 from synth.models import vllm_chat
 from synth.models.settings import ModelSettings
 from synth.models.vllm_scoring import VLLMScoring
+from synth.schemas.model import Message, ModelError
 from tests.attack.lies import CANARY
 from tests.synth.models.chat_server import ChatServer
 

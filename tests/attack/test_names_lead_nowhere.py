@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from flows import heartbeat
-from schemas.errors import ConfigError, DamagedError, SynthError
 from synth.exporters.dataset_folder import MANIFEST, read_manifest
 from synth.exporters.row_files import write_row_files
+from synth.flows import heartbeat
 from synth.hub.source import found
 from synth.leases.lease import Record, _decoded
 from synth.ledger import manifest
@@ -18,6 +17,7 @@ from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import DoneLine, FenceLine, RunLine, ShardLine, StageLine, StoredFile
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError, DamagedError, SynthError
 from tests.trajectories import make_trajectory
 
 OUT = [

@@ -13,13 +13,11 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from flows.bindings import Bindings
-from flows.curate import curate
-from flows.environments import said_by_options, users_environments
-from flows.parts import bound_envs
-from schemas.errors import ConfigError, UnboundError
-from schemas.flow import Flow
 from synth.cli.environment_option import bindings_for
+from synth.flows.bindings import Bindings
+from synth.flows.curate import curate
+from synth.flows.environments import said_by_options, users_environments
+from synth.flows.parts import bound_envs
 from synth.importers.commit import import_into
 from synth.ledger import manifest, packs
 from synth.ledger.ledger import Ledger, StageRef
@@ -28,6 +26,8 @@ from synth.ledger.storage import Storage
 from synth.ledger.views import connect
 from synth.run.progress import progress_for
 from synth.run.replaying import ReplayTally, recheck_all, replay_all
+from synth.schemas.errors import ConfigError, UnboundError
+from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, run_flow
 from tests.trajectories import make_task, make_trajectory
 
@@ -193,6 +193,6 @@ def test_a_strangers_run_is_curated_without_what_is_not_bound_and_with_it_where_
 
 def test_what_is_said_of_one_environment_opens_no_other(made: Path) -> None:
     own = Bindings(said_by_options([f"mcp={made / 'own.yaml'}"]))
-    for name in ("MCP", "mcp ", "shop", "room:WORLD", "envs.mcp:WORLD"):
+    for name in ("MCP", "mcp ", "shop", "room:WORLD", "synth.envs.mcp:WORLD"):
         with pytest.raises(UnboundError):
             own.open_env(name, {})

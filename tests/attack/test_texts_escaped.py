@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
-from schemas.canonical import valid_text
-from schemas.printable import SPACING, ascii_json, front_matter, in_cell, in_code, in_file_name, in_html, in_markdown, printable
-from schemas.yaml_text import read_yaml
+from synth.schemas.canonical import valid_text
+from synth.schemas.printable import SPACING, ascii_json, front_matter, in_cell, in_code, in_file_name, in_html, in_markdown, printable
+from synth.schemas.yaml_text import read_yaml
 from tests.attack.payloads import DRAWN, PAYLOADS
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

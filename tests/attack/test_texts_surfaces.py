@@ -18,10 +18,6 @@ import yaml
 from click.testing import CliRunner
 from rich.console import Console
 
-from schemas.canonical import valid_text
-from schemas.check import CheckResult, SubVerdict
-from schemas.printable import printable
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.cli.show import show
 from synth.cli.sql import sql
 from synth.exporters.dataset_folder import DatasetFolder
@@ -35,6 +31,10 @@ from synth.ledger import Ledger
 from synth.ledger.graph_rows import Node
 from synth.report.build import report
 from synth.run.funnel import funnel_markdown, funnel_table
+from synth.schemas.canonical import valid_text
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.printable import printable
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.topology.graph import START, SUCCESS
 from synth.topology.graph_file import as_json, graphml
 from tests.attack.payloads import PAYLOADS

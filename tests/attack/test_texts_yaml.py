@@ -8,11 +8,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from filters.rubric.rubric import read_rubric
-from flows.resolve import resolve
-from flows.yaml_file import read_flow
-from schemas.errors import ConfigError, FlowError
-from schemas.yaml_text import read_yaml
+from synth.filters.rubric.rubric import read_rubric
+from synth.flows.resolve import resolve
+from synth.flows.yaml_file import read_flow
+from synth.schemas.errors import ConfigError, FlowError
+from synth.schemas.yaml_text import read_yaml
 
 SURPRISES = ["1:30", "12:30:01", "1:30.5", "017", "08", "00", "0o17", "0b101", "1_000", "1_0.5", "0x_1f", "3_", "yes", "no", "on", "off",
              "Yes",

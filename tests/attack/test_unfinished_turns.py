@@ -7,18 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.echo import WORLD as ECHO
-from flows.parts import make_tasks
-from schemas.environment import AgentTurn, Response
-from schemas.model import Completion, Message, Sampling
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.trajectory import ToolCall, ToolSchema
+from synth.envs.echo import WORLD as ECHO
+from synth.flows.parts import make_tasks
 from synth.ledger.journal import Journal, Reply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy
 from synth.rollout.episode import Work, run_attempt
 from synth.rollout.limits import Limits
 from synth.rollout.resumption import JournaledModel, Resumption
+from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.trajectory import ToolCall, ToolSchema
 
 ASKED: list[Message] = [{"role": "user", "content": "say: a b c"}]
 

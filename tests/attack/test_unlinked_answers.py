@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.registry import FORMS
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import trajectory
 
 CALLS = (ToolCall.received("c1", "find", "{}"), ToolCall.received("c2", "ship", "{}"))

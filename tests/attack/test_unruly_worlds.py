@@ -8,16 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from envs.audit.audit import audit
-from envs.audit.questions import QUESTIONS
-from envs.echo import WORLD as ECHO
-from envs.echo import EchoConfig
-from envs.world import World
-from schemas.environment import AgentTurn, Response
-from schemas.outcome import Fault, Outcome
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship, Observation, Planted, Source, ToolCall, Trajectory, Wording
 from synth.boundary import FaultError
+from synth.envs.audit.audit import audit
+from synth.envs.audit.questions import QUESTIONS
+from synth.envs.echo import WORLD as ECHO
+from synth.envs.echo import EchoConfig
+from synth.envs.world import World
 from synth.ledger.journal import Journal
 from synth.ledger.views import query
 from synth.policies.expert import expert_policy
@@ -26,6 +22,10 @@ from synth.rollout.answers import stepped
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
+from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship, Observation, Planted, Source, ToolCall, Trajectory, Wording
 from tests.attack.unruly_worlds import EVERY, NAMES, CheckEndsTheEpisode, world
 from tests.flow_files import echo_flow, run_flow
 

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import DamagedError
 from synth.cli.verify import verify
+from synth.schemas.errors import DamagedError
 from tests.attack.finished_run import finish, flip, found, told, tree, watched
 
 FLIPS = 240

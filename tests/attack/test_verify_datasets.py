@@ -10,11 +10,11 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import DamagedError
 from synth.cli.verify import verify
 from synth.exporters.load import load_verified
 from synth.exporters.sums import SUMS, folder_problems
 from synth.ledger.storage import Storage
+from synth.schemas.errors import DamagedError
 from tests.attack.finished_run import finish, flip
 
 FLIPS = 120

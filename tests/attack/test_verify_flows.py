@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from flows.curate import curate
-from schemas.errors import ConfigError
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
+from synth.flows.curate import curate
 from synth.ledger import Ledger
+from synth.schemas.errors import ConfigError
 from tests.attack.finished_run import finish, found, tree, whole_flow
 from tests.flow_files import run_flow
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from envs.echo import SPEC, EchoConfig, EchoEnv, make_tasks
-from envs.world import World
-from schemas.canonical import content_hash
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Opening, Response
-from schemas.task import Task
-from schemas.trajectory import Observation, Planted, Source, Wording
+from synth.envs.echo import SPEC, EchoConfig, EchoEnv, make_tasks
+from synth.envs.world import World
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Opening, Response
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Planted, Source, Wording
 
 Alter = Callable[[AgentTurn, Response, list[Response]], Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from tests.chaos.holding import held
 from tests.flow_files import SYNTH, echo_flow, model_flow
 

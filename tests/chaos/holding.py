@@ -9,9 +9,9 @@ import duckdb
 import msgspec
 import pyarrow.parquet as pq
 
-from schemas.canonical import digest
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.canonical import digest
 
 Rows = Mapping[str, Counter[str]]
 

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from schemas.errors import DamagedError
 from synth.ledger import Ledger, packs
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
+from synth.schemas.errors import DamagedError
 from tests.chaos.faults_table import FaultsTable
 from tests.chaos.ground import ROOT, Ground, asked, echoed, every_stage, kill
 from tests.chaos.holding import Holding, held, mislabelled, rows, twice

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
 from synth.confinement import missing
+from synth.schemas.flow import Flow
 from tests.chaos.faults_table import FaultsTable
 from tests.chaos.ground import Ground
 from tests.chaos.holding import held, mislabelled, rows, twice

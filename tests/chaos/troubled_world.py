@@ -9,11 +9,11 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from envs.echo import SPEC, EchoConfig, EchoEnv
-from envs.echo import make_tasks as make_echo_tasks
-from envs.world import World
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response
-from schemas.task import Task
+from synth.envs.echo import SPEC, EchoConfig, EchoEnv
+from synth.envs.echo import make_tasks as make_echo_tasks
+from synth.envs.world import World
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
+from synth.schemas.task import Task
 
 
 class TroubledConfig(BaseModel):

@@ -3,11 +3,11 @@
 import asyncio
 import json
 
-from envs.bots import BOTS, REFUSAL
-from envs.echo import make_tasks, open_echo
-from schemas.environment import Opening
-from schemas.policy import Episode, View
-from schemas.trajectory import Observation, Source, Turn
+from synth.envs.bots import BOTS, REFUSAL
+from synth.envs.echo import make_tasks, open_echo
+from synth.schemas.environment import Opening
+from synth.schemas.policy import Episode, View
+from synth.schemas.trajectory import Observation, Source, Turn
 
 
 def tool(name, **properties):

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from envs.echo import WORDS, WORLD, make_tasks, open_echo
-from schemas.check import Check, RowPredicate
-from schemas.environment import AgentTurn
-from schemas.task import Task
-from schemas.trajectory import ToolCall
+from synth.envs.echo import WORDS, WORLD, make_tasks, open_echo
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 
 def echo(text, call_id="c"):

@@ -1,7 +1,7 @@
 """The state part of a check."""
 
-from envs.echo_check import state_verdicts
-from schemas.check import Check, RowPredicate
+from synth.envs.echo_check import state_verdicts
+from synth.schemas.check import Check, RowPredicate
 
 START = {"orders/1/state": "open", "orders/1/total": 5, "orders/2/state": "open", "notes/1/text": ""}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from envs.fact_pattern import matches
+from synth.envs.fact_pattern import matches
 
 
 @pytest.mark.parametrize(

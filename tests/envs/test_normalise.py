@@ -5,8 +5,8 @@ import re
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from envs.normalise import normalised, normalised_text
-from schemas.trajectory import Observation, Source
+from synth.envs.normalise import normalised, normalised_text
+from synth.schemas.trajectory import Observation, Source
 
 ERASED = re.compile(r"at 0x[0-9a-f]{6,16}\b|/tmp/tmp[a-z0-9_]{8}\b")
 TEXTS = st.text(st.sampled_from("ab01x_ /.:\n{}\"'TZ-é"), max_size=40)

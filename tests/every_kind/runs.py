@@ -7,9 +7,9 @@ import yaml
 from click.testing import CliRunner
 
 from benchmarks.critical_steps import EXPLORER
-from flows.curate import curate
-from schemas.flow import Flow
 from synth.cli.import_runs import import_runs
+from synth.flows.curate import curate
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from envs.echo import WORLD
-from schemas.filter import Case, Cases, Filter
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, Trajectory, Turn
-from schemas.verdict import Verdict
+from synth.envs.echo import WORLD
+from synth.schemas.filter import Case, Cases, Filter
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 

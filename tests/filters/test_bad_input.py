@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from flows.curate import curate
-from schemas.errors import SynthError
-from schemas.flow import Flow
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Authorship, Observation, Source, ToolCall, Trajectory, Turn
+from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
 from synth.run.progress import PlainProgress
+from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Authorship, Observation, Source, ToolCall, Trajectory, Turn
 from tests.synth.models.chat_server import ChatServer
 from tests.trajectories import make_fault, make_trajectory
 

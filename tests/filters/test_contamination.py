@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from filters.contamination import FILTER
-from schemas.errors import ConfigError
-from schemas.task import Origin
+from synth.filters.contamination import FILTER
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Origin
 from tests.filters.corpora import cases, chat, judged
 from tests.trajectories import make_task
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.duplicates import FILTER
-from filters.duplicates_index import NearIndex, jaccard
-from filters.duplicates_text import exact_key, shingles
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Authorship, ToolCall, Trajectory
+from synth.filters.duplicates import FILTER
+from synth.filters.duplicates_index import NearIndex, jaccard
+from synth.filters.duplicates_text import exact_key, shingles
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Authorship, ToolCall, Trajectory
 from tests.filters.corpora import cases, chat, judged
 from tests.trajectories import make_trajectory, make_turn
 

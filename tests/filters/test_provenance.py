@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.echo import WORLD
-from filters.provenance import ProvenanceConfig, justified, measure
-from schemas.filter import Case
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from schemas.verdict import Verdict
+from synth.envs.echo import WORLD
+from synth.filters.provenance import ProvenanceConfig, justified, measure
+from synth.schemas.filter import Case
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 TOOLS = tuple(

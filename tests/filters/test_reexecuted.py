@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.echo import WORLD
-from filters.reexecuted import ReexecutedConfig, reexecuted
-from schemas.environment import Env
-from schemas.errors import ConfigError
-from schemas.filter import Case
-from schemas.task import Task
-from schemas.trajectory import Trajectory
-from schemas.verdict import Verdict
+from synth.envs.echo import WORLD
+from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger import Ledger
+from synth.schemas.environment import Env
+from synth.schemas.errors import ConfigError
+from synth.schemas.filter import Case
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 from tests.flow_files import echo_flow, run_flow
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from filters.secrets import SecretsConfig
-from flows.curate import curate
+from synth.filters.secrets import SecretsConfig
+from synth.flows.curate import curate
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.ledger.views import connect

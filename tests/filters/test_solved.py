@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from envs.echo import WORLD
-from filters.solved import SolvedConfig, solved
-from schemas.filter import Case
-from schemas.outcome import Outcome, Termination
-from schemas.verdict import Verdict
+from synth.envs.echo import WORLD
+from synth.filters.solved import SolvedConfig, solved
+from synth.schemas.filter import Case
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 

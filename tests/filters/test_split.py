@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from filters.split import FILTER, held_out
-from schemas.task import Origin, Task
-from schemas.trajectory import Trajectory
+from synth.filters.split import FILTER, held_out
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Trajectory
 from tests.filters.corpora import cases, chat, judged
 from tests.trajectories import make_task
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
 from synth.ledger.views import connect
 from synth.run.progress import PlainProgress
+from synth.schemas.flow import Flow
 
 pytestmark = pytest.mark.slow
 FILTERS: list[Any] = [

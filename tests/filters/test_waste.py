@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.echo import WORLD
-from filters.signals.efficiency import EfficiencyConfig, action_repetition_rate, efficiency, prompt_cache_use
-from filters.signals.efficiency import measure as measure_efficiency
-from filters.waste import WasteConfig, measure, waste
-from schemas.check import CheckResult, SubVerdict
-from schemas.filter import Case
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn, Usage
-from schemas.verdict import Verdict
+from synth.envs.echo import WORLD
+from synth.filters.signals.efficiency import EfficiencyConfig, action_repetition_rate, efficiency, prompt_cache_use
+from synth.filters.signals.efficiency import measure as measure_efficiency
+from synth.filters.waste import WasteConfig, measure, waste
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.filter import Case
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn, Usage
+from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 FAILED = {"outcome": Outcome.FAILURE, "termination": Termination.AGENT_STOP, "reward": 0.0}

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs import echo
-from envs.world import World
-from schemas.environment import AgentTurn, EnvSpec, Opening
-from schemas.policy import Act, Episode, PolicySpec, View
-from schemas.task import Task
-from schemas.trajectory import Authorship, ToolCall
+from synth.envs import echo
+from synth.envs.world import World
 from synth.policies.chance import turn_draws
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening
+from synth.schemas.policy import Act, Episode, PolicySpec, View
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Authorship, ToolCall
 
 NAME = "tests.flows.leveled_world:WORLD"
 CLOSED_NAME = "tests.flows.leveled_world:CLOSED_WORLD"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.task import Task
 from synth.cli.run import run as run_command
 from synth.ledger import Ledger
 from synth.ledger.views import query
 from synth.run.funnel import funnel
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.task import Task
 from tests.flow_files import echo_flow, run_flow
 from tests.flows.leveled_world import CLOSED_NAME, FEW_NAME, MISNAMED_NAME, NAME, closed_share
 from tests.flows.test_killed import start, write

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.curate import curate
-from flows.heartbeat import heartbeats
-from schemas.errors import ConfigError, FlowError, SynthError
+from synth.flows.curate import curate
+from synth.flows.heartbeat import heartbeats
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.views import query
 from synth.run.progress import PlainProgress
+from synth.schemas.errors import ConfigError, FlowError, SynthError
 from tests.flow_files import ROLLOUT, echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer

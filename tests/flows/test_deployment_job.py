@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from flows.deployment_job import in_words, job_variables, refuse_unfit
-from schemas.errors import ConfigError
+from synth.flows.deployment_job import in_words, job_variables, refuse_unfit
+from synth.schemas.errors import ConfigError
 
 
 @dataclass

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.deployment_parts import Part, of_part, part_of
-from schemas.errors import SynthError
-from schemas.stage import Plan, PlannedSlot, Shard
+from synth.flows.deployment_parts import Part, of_part, part_of
+from synth.schemas.errors import SynthError
+from synth.schemas.stage import Plan, PlannedSlot, Shard
 
 
 def slots(tasks: int) -> list[PlannedSlot]:

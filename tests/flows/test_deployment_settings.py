@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from flows.deployment import Deployment, refuse_bad_schedule
-from flows.deployment_notice import refuse_bad_url
-from flows.deployment_retries import again_after, passes
-from flows.deployment_run_dir import DEFAULT, refuse_unknown, run_dir_of, settled
-from schemas.errors import ConfigError, DamagedError, FlowError, SynthError
+from synth.flows.deployment import Deployment, refuse_bad_schedule
+from synth.flows.deployment_notice import refuse_bad_url
+from synth.flows.deployment_retries import again_after, passes
+from synth.flows.deployment_run_dir import DEFAULT, refuse_unknown, run_dir_of, settled
+from synth.schemas.errors import ConfigError, DamagedError, FlowError, SynthError
 
 TWO_IN_BERLIN = datetime(2026, 11, 21, 2, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 

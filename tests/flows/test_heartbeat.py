@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from flows import heartbeat
-from flows.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
-from schemas.errors import SynthError
 from synth.cli.status import status
+from synth.flows import heartbeat
+from synth.flows.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
+from synth.schemas.errors import SynthError
 from tests.flow_files import echo_flow, model_flow, run_flow
 
 QUICK = {"stages": [{"rollout": {"trials": 1}}]}

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.heartbeat import heartbeats
-from schemas.flow import Flow
+from synth.flows.heartbeat import heartbeats
 from synth.ledger import Ledger
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.storage import Storage
 from synth.rollout.episode import canonical_content
+from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer

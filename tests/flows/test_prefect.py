@@ -42,7 +42,7 @@ def servers() -> set[int]:
                 command = (folder / "cmdline").read_bytes()
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if b"flows.prefect_server" in command:
+            if b"synth.flows.prefect_server" in command:
                 found.add(int(folder.name))
     return found
 

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.slow
 
 PROCESS = """
 import asyncio, sys
-from flows.prefect_run import run_under_prefect
-from flows.synthesize import synthesize
+from synth.flows.prefect_run import run_under_prefect
+from synth.flows.synthesize import synthesize
 from synth.run.progress import progress_for
 from tests.flow_files import echo_flow
 asyncio.run(run_under_prefect(synthesize, echo_flow(), sys.argv[1], progress_for(quiet=True)))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.rollout.episode import canonical_content
+from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, run_flow
 
 pytestmark = pytest.mark.slow

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from schemas.environment import AgentTurn
-from schemas.flow import Flow
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship
 from synth.ledger import Ledger
 from synth.ledger.views import query
 from synth.policies.chance import turn_draws
+from synth.schemas.environment import AgentTurn
+from synth.schemas.flow import Flow
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_world import NAME, take, throw
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from flows.bindings import Bindings, Said
-from flows.parts import look_also_in, part, world
-from flows.resolve import resolve
-from schemas.errors import ConfigError, FlowError
+from synth.flows.bindings import Bindings, Said
+from synth.flows.parts import look_also_in, part, world
+from synth.flows.resolve import resolve
+from synth.schemas.errors import ConfigError, FlowError
 from tests.flow_files import echo_flow
 
 MODEL = {"model": "m", "base_url": "http://127.0.0.1:1/v1"}
@@ -43,7 +43,7 @@ def said(name: str) -> Bindings:
             {"env": {"name": "nowhere"}},
             "env.name: unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your own as package.module:attribute",
         ),
-        ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not an envs.world.World"),
+        ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not a synth.envs.world.World"),
         (
             {"env": {"name": "echo", "task": 3}},
             "env.task is not a setting; allowed: blocking_ms, difficulty, drift_at_turn, fail_at_turn, hang_at_turn, name, payload_bytes, "
@@ -100,11 +100,11 @@ def test_more_episodes_than_fit_into_memory_are_refused_before_anything_is_made(
 @pytest.mark.parametrize("kind", ["world", "filter", "policy", "stage"])
 def test_names_that_no_module_can_have_are_unknown_names(kind: str, name: str) -> None:
     with pytest.raises(ConfigError, match=f"unknown {kind} "):
-        part(kind, name, {"echo": "envs.echo:WORLD"})
+        part(kind, name, {"echo": "synth.envs.echo:WORLD"})
 
 
 def test_a_module_beside_the_flow_is_found_and_an_absent_one_says_where_it_was_looked_for(mine: Path) -> None:
-    (mine / "beside_the_flow.py").write_text("from envs.echo import WORLD\n")
+    (mine / "beside_the_flow.py").write_text("from synth.envs.echo import WORLD\n")
     assert world("beside_the_flow:WORLD").spec.name == "echo"
     with pytest.raises(ConfigError, match=rf"cannot import absent_module: it is not installed, nor in .*{mine.name}"):
         world("absent_module:WORLD")
@@ -127,9 +127,9 @@ def test_what_is_wrong_inside_a_users_module_is_one_line_with_its_place(mine: Pa
 
 
 TASKS = """
-from schemas.task import Task
-from envs.echo import EchoConfig, SPEC, open_echo
-from envs.world import World
+from synth.schemas.task import Task
+from synth.envs.echo import EchoConfig, SPEC, open_echo
+from synth.envs.world import World
 def make_tasks(config, seed, count):
     {body}
 WORLD = World(SPEC, open_echo, make_tasks, EchoConfig)
@@ -140,7 +140,7 @@ WORLD = World(SPEC, open_echo, make_tasks, EchoConfig)
     ("name", "body", "line"),
     [
         ("tasks_raise", "return [config['absent']]", r"make_tasks: KeyError: 'absent' \(tasks_raise\.py:6 in make_tasks\)"),
-        ("tasks_text", "return ['a']", "make_tasks gave a str, not a schemas.task.Task"),
+        ("tasks_text", "return ['a']", "make_tasks gave a str, not a synth.schemas.task.Task"),
         ("tasks_none", "return None", "make_tasks: TypeError: "),
         ("tasks_env", "return [Task.identified(env='tasks_env', goal='g')]", "a task with env='tasks_env'; it must be 'tasks_env:WORLD'"),
         ("tasks_seed", "return [Task.identified(env='tasks_seed:WORLD', goal='g', seed=2**63)]", "beyond 64 bits"),

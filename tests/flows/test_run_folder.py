@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.run_folder import refuse_foreign
-from schemas.errors import ConfigError, DamagedError
+from synth.flows.run_folder import refuse_foreign
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError, DamagedError
 from tests.flow_files import echo_flow, run_flow
 
 SMALL = {"env": {"name": "echo", "tasks": 1, "turns": 1}, "stages": [{"rollout": {"trials": 1}}]}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.resolve import resolve, resolve_later
-from flows.stage_order import refuse_order
-from schemas.errors import FlowError
-from schemas.flow import Flow
+from synth.flows.resolve import resolve, resolve_later
+from synth.flows.stage_order import refuse_order
+from synth.schemas.errors import FlowError
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from flows.heartbeat import Heartbeat, of_this_process, overtaken, remember, write
 from synth.cli.status import status
+from synth.flows.heartbeat import Heartbeat, of_this_process, overtaken, remember, write
 from synth.ledger.storage import Storage
 
 

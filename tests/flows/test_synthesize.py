@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.errors import ConfigError
-from schemas.outcome import Fault, Outcome
 from synth.ledger import Ledger
 from synth.ledger.views import query
 from synth.rollout.episode import canonical_content
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault, Outcome
 from tests.echo_fault import planned_fault
 from tests.flow_files import echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
@@ -219,7 +219,7 @@ def test_a_flow_that_cannot_work_is_refused_in_one_line_before_anything_is_made(
 def test_a_part_of_ones_own_needs_no_registration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_filters.py").write_text(
-        "from pydantic import BaseModel\nfrom schemas.filter import Filter\nfrom schemas.verdict import Verdict\n"
+        "from pydantic import BaseModel\nfrom synth.schemas.filter import Filter\nfrom synth.schemas.verdict import Verdict\n"
         "class Config(BaseModel):\n    longest: int = 3\n"
         "async def short(case, config):\n"
         "    return Verdict(len(case.trajectory.turns) <= config.longest, 'length')\n"

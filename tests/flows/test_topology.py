@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.resolve import resolve
-from schemas.errors import FlowError
-from schemas.flow import Flow
+from synth.flows.resolve import resolve
 from synth.ledger import Ledger
 from synth.ledger.views import query
+from synth.schemas.errors import FlowError
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from schemas.flow import Flow
 from synth.cli.graph import graph
 from synth.ledger import Ledger
 from synth.ledger.views import query
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.topology.restless_world import NAME
 

@@ -9,18 +9,18 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from flows.parts import open_env
-from flows.resolve import resolve
-from schemas.errors import FlowError, SynthError
-from schemas.flow import Flow
-from schemas.outcome import Outcome
 from synth.cli.show import readable
+from synth.flows.parts import open_env
+from synth.flows.resolve import resolve
 from synth.ledger import Ledger
 from synth.ledger.views import query
 from synth.run.closing import closing_lines
 from synth.run.cost import cost
 from synth.run.progress import PlainProgress
 from synth.run.replaying import recheck_all, replay_all
+from synth.schemas.errors import FlowError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
 from tests.flow_files import run_flow
 from tests.synth.models.chat_mishaps import Mishap
 from tests.synth.models.chat_server import ChatServer

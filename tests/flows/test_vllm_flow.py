@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from schemas.trajectory import Trajectory
 from synth.ledger import Ledger
+from synth.schemas.trajectory import Trajectory
 from tests.flow_files import model_flow, run_flow
 from tests.synth.models.chat_brains import Body, echo_expert
 from tests.synth.models.chat_server import ChatServer

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.yaml_file import read_flow
-from schemas.errors import ConfigError
-from schemas.flow import Flow, StageChoice
+from synth.flows.yaml_file import read_flow
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow, StageChoice
 
 FLOW = """
 name: x

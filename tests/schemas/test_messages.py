@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.environment import Opening
-from schemas.messages import Conversation, from_messages, greeting_turn, to_messages, view_messages
-from schemas.model import Message
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
+from synth.schemas.environment import Opening
+from synth.schemas.messages import Conversation, from_messages, greeting_turn, to_messages, view_messages
+from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda n: n not in ("environment", "system"))

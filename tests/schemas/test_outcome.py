@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.canonical import canonical_json, content_hash, valid_text
-from schemas.outcome import Fault, Outcome, Termination, settle
-from schemas.trajectory import ToolCall, Trajectory
+from synth.schemas.canonical import canonical_json, content_hash, valid_text
+from synth.schemas.outcome import Fault, Outcome, Termination, settle
+from synth.schemas.trajectory import ToolCall, Trajectory
 
 # termination -> (check passed, check failed, no verdict), as letters: s f t u; the column under a fault is invalid throughout
 EXPECTED = {

@@ -4,12 +4,12 @@ import asyncio
 
 import msgspec
 
-from schemas.canonical import valid_text
-from schemas.outcome import Termination, settle
-from schemas.policy import Episode, PolicySpec, View
-from schemas.trajectory import SampledBy, Trajectory, Turn
 from synth.policies.expert import expert_policy
 from synth.policies.random_walk import random_policy
+from synth.schemas.canonical import valid_text
+from synth.schemas.outcome import Termination, settle
+from synth.schemas.policy import Episode, PolicySpec, View
+from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 
 EXPERT = expert_policy({"profiles": "mixed"}, model_name=None, sampling={})
 RANDOM = random_policy({}, model_name=None, sampling={})

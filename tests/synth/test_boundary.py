@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError, SynthError
-from schemas.model import ModelError
-from schemas.outcome import Fault
 from synth.boundary import FaultError, called, crossing, imported
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.model import ModelError
+from synth.schemas.outcome import Fault
 from synth.side_by_side import side_by_side
 
 HERE = Path(__file__).name

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.echo import WORLD, EchoEnv, make_tasks, open_echo
-from schemas.canonical import content_hash
-from schemas.environment import AgentTurn, Opening, Snapshot
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.policy import Act
-from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from synth.branching import DriftError, branch, exactly, replay
+from synth.envs.echo import WORLD, EchoEnv, make_tasks, open_echo
+from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn, Opening, Snapshot
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from tests.synth.recording import EXPERT, RANDOM, record, recorded
 
 CONFIG = {"turns": 3}
@@ -135,7 +135,7 @@ def test_an_attempt_that_ended_in_a_fault_replays_up_to_its_last_full_turn():
 def test_drift_between_processes_is_caught():
     config = {"turns": 3, "drift_at_turn": 1}
     script = (
-        "import sys, asyncio, msgspec; from tests.synth.recording import EXPERT, record; from envs.echo import make_tasks, open_echo;"
+        "import sys, asyncio, msgspec; from tests.synth.recording import EXPERT, record; from synth.envs.echo import make_tasks, open_echo;"
         f"config = {config!r}; (task,) = make_tasks(config, 1, 1);"
         "sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(record(open_echo(config), task, EXPERT, trial=1))))"
     )

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from envs.storefront import WORLD
-from schemas.environment import AgentTurn
-from schemas.trajectory import SampledBy
 from synth.branching import branch, replay
+from synth.envs.storefront import WORLD
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import SampledBy
 from tests.synth.recording import EXPERT, RANDOM, record
 
 

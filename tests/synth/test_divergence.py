@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from envs.echo import WORLD, make_tasks
-from schemas.trajectory import Observation, ToolCall
 from synth.divergence import Parting, first_divergence
+from synth.envs.echo import WORLD, make_tasks
+from synth.schemas.trajectory import Observation, ToolCall
 from tests.synth.recording import recorded
 
 CONFIG = {"turns": 3}

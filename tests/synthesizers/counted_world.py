@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from envs.echo import WORLD as ECHO
-from envs.world import World
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response
-from schemas.task import Task
+from synth.envs.echo import WORLD as ECHO
+from synth.envs.world import World
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
+from synth.schemas.task import Task
 
 NAME = "tests.synthesizers.counted_world:WORLD"
 open_now: list[int] = [0]

@@ -8,10 +8,6 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.policy import Act, PolicySpec
-from schemas.trajectory import Trajectory
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.models.admission import Admission
@@ -21,8 +17,12 @@ from synth.rollout.slots import fill_slots
 from synth.rollout.start import Put, recorded_act
 from synth.run.context import Role, Run
 from synth.run.progress import progress_for
-from synthesizers.continuations import Continuations
-from synthesizers.step_effect import Effect, step_effect
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.policy import Act, PolicySpec
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.continuations import Continuations
+from synth.synthesizers.step_effect import Effect, step_effect
 from tests.synthesizers.fork_world import SPEC, WORLD, dice, make_tasks, roller, take
 
 SEED = 5

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from schemas.trajectory import Turn
 from synth.ledger.ledger import Ledger, StageRef
+from synth.schemas.trajectory import Turn
 
 
 def as_import(url: Path, *, spoilt: bool = False, **changes: Any) -> Path:

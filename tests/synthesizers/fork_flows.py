@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
 from tests.synthesizers.fork_world import NAME, POLICY
 
 Row = tuple[str, int, float | None, dict[str, Any]]

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from envs.world import World
-from schemas.check import Check, CheckResult, Facts, RowPredicate
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response
-from schemas.errors import SynthError
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.task import Task
-from schemas.trajectory import Authorship, Observation, Source, ToolCall, ToolSchema
+from synth.envs.world import World
 from synth.policies.chance import turn_draws
+from synth.schemas.check import Check, CheckResult, Facts, RowPredicate
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
+from synth.schemas.errors import SynthError
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Authorship, Observation, Source, ToolCall, ToolSchema
 
 NAME = "tests.synthesizers.fork_world:WORLD"
 POLICY = "tests.synthesizers.fork_world:roller"

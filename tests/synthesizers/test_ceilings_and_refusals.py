@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigError, SynthError
-from schemas.outcome import Fault
-from schemas.trajectory import Usage
 from synth.ledger import Ledger
 from synth.run.budget import Budget
 from synth.run.closing import closing_lines, failure
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Usage
 from tests.echo_fault import planned_fault
 from tests.flow_files import echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
@@ -135,8 +135,8 @@ def test_one_valid_attempt_is_enough_for_a_run_to_have_worked() -> None:
 
 
 WORLD = """
-from envs.echo import WORLD as ECHO
-from envs.world import World
+from synth.envs.echo import WORLD as ECHO
+from synth.envs.world import World
 from msgspec.structs import replace
 
 
@@ -157,7 +157,7 @@ WORLD = World(ECHO.spec, ECHO.open, make_tasks, ECHO.config)
         ("return tasks[:3]", "make_tasks gave 3 tasks where env.tasks asks for 4; set tasks: 3"),
         ("return tasks[:3] + tasks[:1]", "make_tasks: tasks 0 and 3 have the same task_id"),
         ("return None", "make_tasks: TypeError"),
-        ("return ['one', 'two', 'three', 'four']", "str, not a schemas.task.Task"),
+        ("return ['one', 'two', 'three', 'four']", "str, not a synth.schemas.task.Task"),
         ("return [replace(task, env='echo') for task in tasks]", "env='echo'; it must be 'odd_tasks:WORLD'"),
         ("return [replace(task, goal=7) for task in tasks]", "task 0: goal: Expected `str`, got `int`"),
     ],

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from flows.resolve import resolve
-from schemas.errors import FlowError, SynthError
-from schemas.flow import Flow
+from synth.flows.resolve import resolve
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.errors import FlowError, SynthError
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_flows import evidence, fork_flow, outcomes, rows
 from tests.synthesizers.fork_world import dice

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from schemas.canonical import content_hash
-from schemas.errors import SynthError
-from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, called
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -100,8 +100,8 @@ def test_killed_in_the_middle_no_reply_is_asked_for_twice(tmp_path: Path) -> Non
 KILLED = """
 import asyncio, os, signal, sys
 from io import StringIO
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
+from synth.schemas.flow import Flow
 from synth.run.progress import PlainProgress
 
 

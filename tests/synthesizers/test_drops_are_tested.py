@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_flows import rows
 from tests.synthesizers.fork_world import NAME, POLICY, dice

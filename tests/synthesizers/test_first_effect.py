@@ -1,9 +1,9 @@
 """Where a success is played again from: before the first change that it made."""
 
-from schemas.outcome import Outcome
-from schemas.trajectory import Observation, SampledBy, Turn
-from synthesizers.continuations import Continuation
-from synthesizers.second_evidence import _concluded, first_effect
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Observation, SampledBy, Turn
+from synth.synthesizers.continuations import Continuation
+from synth.synthesizers.second_evidence import _concluded, first_effect
 from tests.synth.topology.trials import trial, turn
 
 

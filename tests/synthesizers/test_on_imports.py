@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
-from schemas.outcome import Outcome
 from synth.ledger.ledger import Ledger
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
 from tests.flow_files import run_flow
 from tests.synthesizers.foreign import as_import
 from tests.synthesizers.fork_flows import rows

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.errors import SynthError
-from schemas.flow import Flow
 from synth.importers.commit import import_into
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.progress import progress_for
+from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synthesizers.fork_flows import outcomes, rows
 from tests.synthesizers.fork_world import NAME, POLICY, dice

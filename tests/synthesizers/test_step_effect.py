@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.errors import SynthError
-from schemas.outcome import Fault, Outcome
-from schemas.policy import Act
-from schemas.trajectory import Observation
 from synth.policies.chat import chat_policy
 from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy
 from synth.policies.random_walk import random_policy
 from synth.rollout.limits import Limits
 from synth.rollout.start import Put, recorded_act
-from synthesizers.continuations import Continuations
-from synthesizers.step_effect import Effect
+from synth.schemas.errors import SynthError
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Observation
+from synth.synthesizers.continuations import Continuations
+from synth.synthesizers.step_effect import Effect
 from tests.synthesizers.effect_bench import RIGHT, Bench
 from tests.synthesizers.fork_world import NAME, SPEC, dice, roller, take
 

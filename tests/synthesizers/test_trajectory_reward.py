@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.model import Completion
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.asking import UnreadableError
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.model import Completion
 from synth.selection.weighted_draw import draw_rank
-from synthesizers.trajectory_reward import read_reward
+from synth.synthesizers.trajectory_reward import read_reward
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.models.chat_server import ChatServer
 

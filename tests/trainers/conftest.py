@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.critical_steps import EXPLORER
-from schemas.flow import Flow
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
 from synth.ledger.ledger import Ledger
+from synth.schemas.flow import Flow
 from tests.flow_files import model_flow, run_flow
 from tests.synth.exporters.test_training import tiny_model
 from tests.synth.models.chat_brains import echo_expert

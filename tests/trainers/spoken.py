@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from schemas.trajectory import Observation, Source, Trajectory, Turn
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport
 from synth.exporters.proof.template import Template, student_template
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
+from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
 from tests.synth.exporters.solved import call, result, trajectory
 
 NESTED = '{"q": "ß \\" <tool>", "n": 2, "none": null, "deep": {"a": [0.3, {}]}}'

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 from tests.synth.exporters.test_training import tiny_model
 from tests.synth.hub.hub_server import TOKEN, Hub

@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from envs.echo import WORLD as ECHO
-from envs.storefront import WORLD as STOREFRONT
-from flows.parts import make_tasks
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
+from synth.envs.echo import WORLD as ECHO
+from synth.envs.storefront import WORLD as STOREFRONT
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
+from synth.flows.parts import make_tasks
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from tests.synth.pairs.planted import planted
 from tests.synth.recording import recorded
 

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from filters.rank_surprisal.decisions import copied, scaffolding
-from filters.rank_surprisal.ratio import summed
-from schemas.errors import ConfigError
-from schemas.model import Completion, Message, Sampling, Scored
-from schemas.trajectory import ToolSchema
+from synth.filters.rank_surprisal.decisions import copied, scaffolding
+from synth.filters.rank_surprisal.ratio import summed
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Completion, Message, Sampling, Scored
+from synth.schemas.trajectory import ToolSchema
 from tests.vllm.server import FLAGS, MODEL_NAME, VLLMServer
 
 pytestmark = pytest.mark.vllm

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.model import Completion, Message, Sampling, Scored
-from schemas.outcome import Outcome
-from schemas.trajectory import ToolSchema
 from synth.ledger import Ledger
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model
 from synth.models.vllm_scoring import open_scoring
+from synth.schemas.model import Completion, Message, Sampling, Scored
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import ToolSchema
 from tests.flow_files import SYNTH
 from tests.vllm.server import MODEL_NAME, VLLMServer
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.canonical import canonical_json, digest
 from synth.exporters.json_columns import text
 from synth.exporters.kind import Form
 from synth.exporters.proof.findings import Findings
 from synth.exporters.row_files import FOLDER
+from synth.schemas.canonical import canonical_json, digest
 
 
 class Written:

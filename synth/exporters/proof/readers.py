@@ -3,10 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.canonical import canonical_json, content_hash, digest
-from schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
-from schemas.model import Message
-from schemas.trajectory import Trajectory
 from synth.exporters import facts
 from synth.exporters.atif import OWN
 from synth.exporters.attribution import AttributionRow
@@ -14,6 +10,10 @@ from synth.exporters.facts import Told
 from synth.exporters.who_and_when import TERMINAL
 from synth.importers.records import Imported, ImportSettings, Record
 from synth.importers.sniff import format_of, importer
+from synth.schemas.canonical import canonical_json, content_hash, digest
+from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
+from synth.schemas.model import Message
+from synth.schemas.trajectory import Trajectory
 
 
 class NotReadError(Exception):

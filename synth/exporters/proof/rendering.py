@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import RowError
 from synth.exporters.kind import Chat, Comparison, Form, Steps
 from synth.exporters.proof.findings import Findings
 from synth.exporters.proof.masks import mask_problems
@@ -15,6 +14,7 @@ from synth.exporters.proof.preferences import side_problems
 from synth.exporters.proof.steps import step_problems, text_problems
 from synth.exporters.proof.template import FAMILIES, Template, served_template, student_template
 from synth.exporters.proof.turns import turn_problems
+from synth.schemas.errors import RowError
 
 Rows = Callable[[], Iterable[Any]]
 READ_AS_WRITTEN = "no text is read as a turn, a call or a thought"

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import ConfigError, RowError
-from schemas.model import Message
-from schemas.trajectory import ToolSchema
+from synth.schemas.errors import ConfigError, RowError
+from synth.schemas.model import Message
+from synth.schemas.trajectory import ToolSchema
 
 FAMILIES = ("qwen2_5", "qwen3", "qwen3_instruct_2507", "glm4moe", "lfm2_v2", "nemotron_3_nano", "gptoss", "deepseekv3")
 """Training templates of TRL that write tool calls."""

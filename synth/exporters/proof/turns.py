@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from schemas.model import Message
-from schemas.trajectory import ToolSchema
 from synth.exporters.proof.own_tokens import added_tokens, own_tokens
 from synth.exporters.proof.template import Template
 from synth.scan.control_tokens import ControlTokens, control_tokens, neutralising
 from synth.scan.message_texts import ARGUMENTS, TOOLS, Change, with_messages
+from synth.schemas.model import Message
+from synth.schemas.trajectory import ToolSchema
 
 BLANK = "x"
 MOST_NAMED = 3

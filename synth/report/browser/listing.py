@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.trajectory import Trajectory
 from synth.report.browser.record import About, number
+from synth.schemas.trajectory import Trajectory
 
 GOAL = 240
 NAMED = ("task", "method", "policy", "model", "outcome", "end", "fault", "authorship")

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from schemas.canonical import canonical_json
-from schemas.check import CheckResult
-from schemas.trajectory import Observation, Trajectory, Turn, Wording
 from synth.divergence import done, seen
 from synth.report.browser.texts import Texts
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import CheckResult
+from synth.schemas.trajectory import Observation, Trajectory, Turn, Wording
 
 Row = dict[str, Any]
 KEY_BYTES = 6

@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
-from schemas.trajectory import Trajectory
 from synth.ledger.views import LedgerConnection
 from synth.run.flow_scan import SECRETS, FlowScan
 from synth.run.redactions import Found, found_in_decisions
 from synth.scan.quoted_values import QuotedValues
 from synth.scan.redaction import Finding, redacted, values_of
+from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
 
 _GOALS = "SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL AND task_id IN (SELECT unnest(?))"

@@ -7,12 +7,12 @@ from functools import partial
 
 import msgspec
 
-from envs.echo import SPEC, EchoConfig, EchoEnv, make_tasks
-from envs.world import World
-from schemas.canonical import content_hash
-from schemas.check import SubVerdict
-from schemas.environment import AgentTurn, Response
-from schemas.trajectory import Observation, ToolCall
+from synth.envs.echo import SPEC, EchoConfig, EchoEnv, make_tasks
+from synth.envs.world import World
+from synth.schemas.canonical import content_hash
+from synth.schemas.check import SubVerdict
+from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.trajectory import Observation, ToolCall
 
 SERIAL = itertools.count()
 KEPT = []

@@ -6,13 +6,13 @@ import time
 import msgspec
 import pytest
 
-from envs.audit.alternatives import words
-from envs.audit.audit import audit
-from envs.audit.latency import percentile
-from envs.audit.questions import QUESTIONS
-from envs.audit.report import Limits
-from envs.echo import SPEC, WORLD, EchoEnv
-from schemas.errors import SynthError
+from synth.envs.audit.alternatives import words
+from synth.envs.audit.audit import audit
+from synth.envs.audit.latency import percentile
+from synth.envs.audit.questions import QUESTIONS
+from synth.envs.audit.report import Limits
+from synth.envs.echo import SPEC, WORLD, EchoEnv
+from synth.schemas.errors import SynthError
 from tests.envs.audit.holed_worlds import HOLES, RULE_OF_ORDER, world
 
 LIMITS = Limits(call_ms=20, part_s=20, input_s=1)

@@ -4,10 +4,10 @@ import itertools
 
 import msgspec
 
-from envs.echo import EchoEnv
-from schemas.check import CheckResult
-from schemas.environment import Response
-from schemas.trajectory import Observation, Source
+from synth.envs.echo import EchoEnv
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import Response
+from synth.schemas.trajectory import Observation, Source
 
 SERIAL = itertools.count()
 

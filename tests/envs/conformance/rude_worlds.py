@@ -5,9 +5,9 @@ import time
 
 import msgspec
 
-from envs.echo import EchoEnv
-from schemas.environment import AgentTurn, Response
-from schemas.trajectory import Observation, Source
+from synth.envs.echo import EchoEnv
+from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.trajectory import Observation, Source
 
 
 class RaisesAfterTheEnd(EchoEnv):

@@ -5,8 +5,8 @@ from importlib import import_module
 
 import pytest
 
-from envs.conformance.suite import conformance
-from envs.registry import ENVS
+from synth.envs.conformance.suite import conformance
+from synth.envs.registry import ENVS
 
 
 @pytest.mark.slow

@@ -6,14 +6,14 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from envs.conformance.finding import Bench
-from envs.conformance.guard import on_thread
-from envs.conformance.suite import CHECKS, conformance
-from envs.echo import SPEC, WORLD, EchoConfig, EchoEnv, make_tasks
-from envs.world import World
-from schemas.check import Check, Refusal
-from schemas.environment import EnvSpec
-from schemas.task import Task
+from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.guard import on_thread
+from synth.envs.conformance.suite import CHECKS, conformance
+from synth.envs.echo import SPEC, WORLD, EchoConfig, EchoEnv, make_tasks
+from synth.envs.world import World
+from synth.schemas.check import Check, Refusal
+from synth.schemas.environment import EnvSpec
+from synth.schemas.task import Task
 from tests.envs.conformance.broken_worlds import (
     SERIAL,
     AcceptsNoDenial,

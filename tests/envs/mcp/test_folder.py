@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.echo_check import state_verdicts
-from envs.mcp.folder import facts_of, packed, start_digest, unpacked
-from envs.mcp.goals import write_goal
-from envs.mcp.proposing import proposed
-from envs.mcp.settings import McpConfig, McpSettings
-from envs.mcp.walk import emptied
-from envs.mcp.world import make_tasks
-from schemas.check import Check, Facts, RowPredicate
-from schemas.environment import Opening
-from schemas.errors import ConfigError
-from schemas.reverse import Draft, NoGoal, Window
+from synth.envs.echo_check import state_verdicts
+from synth.envs.mcp.folder import facts_of, packed, start_digest, unpacked
+from synth.envs.mcp.goals import write_goal
+from synth.envs.mcp.proposing import proposed
+from synth.envs.mcp.settings import McpConfig, McpSettings
+from synth.envs.mcp.walk import emptied
+from synth.envs.mcp.world import make_tasks
+from synth.schemas.check import Check, Facts, RowPredicate
+from synth.schemas.environment import Opening
+from synth.schemas.errors import ConfigError
+from synth.schemas.reverse import Draft, NoGoal, Window
 
 IGNORE = McpConfig().ignore
 TOOL = {

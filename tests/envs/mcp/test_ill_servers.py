@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from envs.mcp.env import LONGEST_ANSWER, McpEnv
-from envs.mcp.server import McpServer, ServerError
-from envs.mcp.settings import McpSettings
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.outcome import Fault
-from schemas.trajectory import Observation, ToolCall
 from synth.boundary import FaultError
 from synth.confinement import missing
+from synth.envs.mcp.env import LONGEST_ANSWER, McpEnv
+from synth.envs.mcp.server import McpServer, ServerError
+from synth.envs.mcp.settings import McpSettings
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Observation, ToolCall
 
 PYTHON = "/usr/bin/python3"
 pytestmark = [

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from envs.mcp.env import McpEnv
-from envs.mcp.settings import McpConfig, McpSettings
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.trajectory import ToolCall
 from synth.confinement import missing
+from synth.envs.mcp.env import McpEnv
+from synth.envs.mcp.settings import McpConfig, McpSettings
 from synth.ledger.views import connect
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.trajectory import ToolCall
 from tests.flow_files import SYNTH, run_flow
 
 INSTALLED = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere"))
@@ -150,7 +150,7 @@ def test_every_call_is_answered_and_a_snapshot_is_the_folder(start: Path) -> Non
 
 
 def test_the_start_folder_is_never_touched_and_a_changed_one_is_refused(start: Path) -> None:
-    from envs.mcp.folder import start_digest
+    from synth.envs.mcp.folder import start_digest
 
     async def played() -> None:
         digest = start_digest(start)

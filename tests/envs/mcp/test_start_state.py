@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from envs.mcp.settings import McpSettings
-from envs.mcp.world import WORLD, bound, start_state
-from flows.resolve import resolve
-from schemas.errors import ConfigError, FlowError
-from schemas.flow import Flow
-from synthesizers.reverse.choosing import chosen
+from synth.envs.mcp.settings import McpSettings
+from synth.envs.mcp.world import WORLD, bound, start_state
+from synth.flows.resolve import resolve
+from synth.schemas.errors import ConfigError, FlowError
+from synth.schemas.flow import Flow
+from synth.synthesizers.reverse.choosing import chosen
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.test_choosing import task
 

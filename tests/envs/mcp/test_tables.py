@@ -6,15 +6,15 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from envs.echo_check import state_verdicts
-from envs.mcp.env import SPEC
-from envs.mcp.folder import PLACES, facts_of
-from envs.mcp.goals import write_goal
-from envs.mcp.statements import Tables, statement
-from schemas.check import Check, Facts
-from schemas.environment import Opening
-from schemas.reverse import Draft, Window
-from synthesizers.reverse.zones import check_of
+from synth.envs.echo_check import state_verdicts
+from synth.envs.mcp.env import SPEC
+from synth.envs.mcp.folder import PLACES, facts_of
+from synth.envs.mcp.goals import write_goal
+from synth.envs.mcp.statements import Tables, statement
+from synth.schemas.check import Check, Facts
+from synth.schemas.environment import Opening
+from synth.schemas.reverse import Draft, Window
+from synth.synthesizers.reverse.zones import check_of
 
 SHOP = ("CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT, price REAL)",
         "INSERT INTO orders VALUES (1, 'lamp', 2.5), (2, 'fern', NULL)",

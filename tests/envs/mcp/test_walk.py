@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.mcp.folder import facts_of, packed, unpacked
-from envs.mcp.walk import DEEPEST, MOST_FILES, TooLargeError, emptied, entries, weight
+from synth.envs.mcp.folder import facts_of, packed, unpacked
+from synth.envs.mcp.walk import DEEPEST, MOST_FILES, TooLargeError, emptied, entries, weight
 
 
 def test_links_are_told_and_never_followed(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_empty_files_weigh_a_block_each_and_too_many_are_refused(tmp_path: Path,
     for name in "abc":
         (tmp_path / name).touch()
     assert weight(tmp_path) == 3 * 4096
-    monkeypatch.setattr("envs.mcp.walk.MOST_FILES", 2)
+    monkeypatch.setattr("synth.envs.mcp.walk.MOST_FILES", 2)
     with pytest.raises(TooLargeError, match="more than 2 files"):
         weight(tmp_path)
     assert MOST_FILES == 5000

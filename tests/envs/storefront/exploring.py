@@ -4,18 +4,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from envs.conformance.transcript import Transcript, perform
-from envs.storefront import WORLD
-from envs.storefront.belief import REFUSED
-from envs.storefront.env import StorefrontEnv
-from envs.storefront.reverse_look_ups import LOOK_UPS
-from envs.storefront.tool_schemas import WRITES
-from schemas.environment import AgentTurn, Opening
-from schemas.reverse import Change, Draft, NoGoal, Operation, Window
-from schemas.task import Origin, Task
-from schemas.trajectory import Turn
-from synthesizers.reverse.exploration import changes, of_goals
-from synthesizers.reverse.zones import check_of
+from synth.envs.conformance.transcript import Transcript, perform
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.belief import REFUSED
+from synth.envs.storefront.env import StorefrontEnv
+from synth.envs.storefront.reverse_look_ups import LOOK_UPS
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Turn
+from synth.synthesizers.reverse.exploration import changes, of_goals
+from synth.synthesizers.reverse.zones import check_of
 
 FIRST_WORLDS = range(24)
 ZONES = {**WORLD.spec.facts, **dict.fromkeys(WORLD.on_request, "required")}

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from envs.storefront import WORLD
-from envs.storefront.env import StorefrontEnv
-from envs.storefront.self_play import at_once
-from schemas.canonical import canonical_json
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Opening, Response
-from schemas.outcome import Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import ToolCall, Trajectory, Turn
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.env import StorefrontEnv
+from synth.envs.storefront.self_play import at_once
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Opening, Response
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall, Trajectory, Turn
 
 MOST_TURNS = 120
 

@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 
-from envs.conformance.transcript import play
-from envs.storefront import WORLD
-from envs.storefront.bots import BOTS
-from envs.storefront.self_play import at_once
-from schemas.environment import AgentTurn
-from schemas.task import Task
+from synth.envs.conformance.transcript import play
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.bots import BOTS
+from synth.envs.storefront.self_play import at_once
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import opened, started
 
 SEED = 3

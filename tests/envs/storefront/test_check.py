@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.check import evaluate
-from envs.storefront.self_play import at_once
-from envs.storefront.transcript import Exchange
-from envs.storefront.world import base_world
-from schemas.check import Check, Refusal, RowPredicate, ToldFact
-from schemas.environment import AgentTurn
-from schemas.task import Task
-from schemas.trajectory import Observation, ToolCall
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.check import evaluate
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.world import base_world
+from synth.schemas.check import Check, Refusal, RowPredicate, ToldFact
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, ToolCall
 from tests.envs.storefront.playing import Episode, call, expert_episode
 
 BASE = base_world(5, 32, 122)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from envs.storefront.consent import ANY, NOTHING
-from envs.storefront.customer import GO_ON, YES, Customer
-from envs.storefront.script import Request, Revision, Script
-from envs.storefront.understanding import proposed
+from synth.envs.storefront.consent import ANY, NOTHING
+from synth.envs.storefront.customer import GO_ON, YES, Customer
+from synth.envs.storefront.script import Request, Revision, Script
+from synth.envs.storefront.understanding import proposed
 from tests.envs.storefront.transcripts import broken, called, orders, said
 
 ORDER = orders(status="pending")[0]

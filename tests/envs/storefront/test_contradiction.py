@@ -2,9 +2,9 @@
 
 import pytest
 
-from envs.storefront.check import evaluate
-from envs.storefront.transcript import Exchange
-from schemas.check import Check, ToldFact
+from synth.envs.storefront.check import evaluate
+from synth.envs.storefront.transcript import Exchange
+from synth.schemas.check import Check, ToldFact
 from tests.envs.storefront.transcripts import BASE, called, orders, said
 
 ORDER, OTHER = orders()[:2]

@@ -1,9 +1,9 @@
 """The customer answers what it is asked, reveals nothing else, and does not leave with work undone."""
 
-from envs.storefront import WORLD
-from envs.storefront.customer import GO_ON, GOODBYE, MISUNDERSTOOD, NOT_YET_DONE, PUSH_BACK, UNKNOWN, YES, Customer, detail_words
-from envs.storefront.script import Request, Revision, Script
-from envs.storefront.self_play import at_once
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.customer import GO_ON, GOODBYE, MISUNDERSTOOD, NOT_YET_DONE, PUSH_BACK, UNKNOWN, YES, Customer, detail_words
+from synth.envs.storefront.script import Request, Revision, Script
+from synth.envs.storefront.self_play import at_once
 from tests.envs.storefront.playing import call, opened
 
 

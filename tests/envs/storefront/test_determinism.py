@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.storefront import WORLD
-from envs.storefront.self_play import at_once
-from envs.storefront.tool_schemas import TOOLS
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn, Response
-from schemas.trajectory import Source, ToolCall
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tool_schemas import TOOLS
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.trajectory import Source, ToolCall
 from tests.envs.storefront.playing import call, expert_episode, opened, started
 
 TASKS = WORLD.make_tasks({}, 51, 12)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.storefront import WORLD
-from envs.storefront.customer import (
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.customer import (
     ACCEPTED,
     GO_ON,
     GOODBYE,
@@ -20,10 +20,10 @@ from envs.storefront.customer import (
     YES,
     detail_words,
 )
-from envs.storefront.deviations import KINDS, deviations, most_words
-from envs.storefront.script import read_script
-from schemas.model import Completion
-from schemas.trajectory import ToolCall
+from synth.envs.storefront.deviations import KINDS, deviations, most_words
+from synth.envs.storefront.script import read_script
+from synth.schemas.model import Completion
+from synth.schemas.trajectory import ToolCall
 
 EMAIL = "My email is ada.brook4711@mail.example."
 ITEM_AND_COLOUR = "The blue one. In red, please."

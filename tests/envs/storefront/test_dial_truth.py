@@ -6,18 +6,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.injections import INJECTIONS
-from envs.storefront.script import Request, Script, read_script
-from envs.storefront.self_play import at_once
-from envs.storefront.tool_schemas import READ_TOOLS, WRITES
-from envs.storefront.wordings import CLAIMS
-from envs.storefront.world import BaseWorld
-from schemas.canonical import canonical_json
-from schemas.errors import ConfigError
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.injections import INJECTIONS
+from synth.envs.storefront.script import Request, Script, read_script
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tool_schemas import READ_TOOLS, WRITES
+from synth.envs.storefront.wordings import CLAIMS
+from synth.envs.storefront.world import BaseWorld
+from synth.schemas.canonical import canonical_json
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import expert_episode, started
 
 LOOK_UPS = {tool["function"]["name"] for tool in READ_TOOLS} - {"find_customer", "verify_identity", "get_policy"}

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.policy_text import rule_texts
-from envs.storefront.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
-from envs.storefront.self_play import expert_passes, expert_turns
-from envs.storefront.wordings import WORDINGS
-from envs.storefront.world import base_world
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.policy_text import rule_texts
+from synth.envs.storefront.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
+from synth.envs.storefront.self_play import expert_passes, expert_turns
+from synth.envs.storefront.wordings import WORDINGS
+from synth.envs.storefront.world import base_world
+from synth.schemas.task import Task
 
 DIALS: list[tuple[dict[str, Any], str, Any]] = [
     ({"operations": (5, 5)}, "operations", 5),

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.self_play import at_once
-from envs.storefront.tool_schemas import TALKS, TOOLS, WRITES
-from schemas.task import Task
-from schemas.trajectory import Source
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tool_schemas import TALKS, TOOLS, WRITES
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Source
 from tests.envs.storefront.playing import MOST_TURNS, Episode, expert_episode, passes, started
 
 FREE_TEXT = {"message", "summary", "text"}

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.config import Mix
-from schemas.errors import ConfigError
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.config import Mix
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
 
 TASKS = WORLD.make_tasks({}, 61, 400)
 

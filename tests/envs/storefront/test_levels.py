@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.config import STEPS, settings_at, validated
-from envs.storefront.self_play import expert_passes
-from schemas.errors import ConfigError
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.config import STEPS, settings_at, validated
+from synth.envs.storefront.self_play import expert_passes
+from synth.schemas.errors import ConfigError
 
 
 def test_settings_of_a_rising_level_are_valid_and_harder() -> None:

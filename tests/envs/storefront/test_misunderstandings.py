@@ -1,11 +1,11 @@
 """How often the customer does not understand what the expert asks: by tool, and in plain words."""
 
-from envs.storefront import WORLD
-from envs.storefront.alternatives import spoken
-from envs.storefront.customer import MISUNDERSTOOD
-from envs.storefront.self_play import at_once
-from schemas.task import Task
-from schemas.trajectory import Observation, Source
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.alternatives import spoken
+from synth.envs.storefront.customer import MISUNDERSTOOD
+from synth.envs.storefront.self_play import at_once
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source
 from tests.envs.storefront.playing import expert_episode, opened
 
 

@@ -8,23 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.intents import destinations
-from envs.storefront.justification import Truth
-from envs.storefront.knowledge import Knowledge
-from envs.storefront.monitor import DenialLabel, ReadTruth, WriteLabel, label, truth_of
-from envs.storefront.referents import described
-from envs.storefront.returns import cards
-from envs.storefront.rules import dollars
-from envs.storefront.script import Request, Script
-from envs.storefront.self_play import at_once
-from envs.storefront.transcript import Exchange
-from schemas.check import Refusal
-from schemas.errors import SynthError
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.intents import destinations
+from synth.envs.storefront.justification import Truth
+from synth.envs.storefront.knowledge import Knowledge
+from synth.envs.storefront.monitor import DenialLabel, ReadTruth, WriteLabel, label, truth_of
+from synth.envs.storefront.referents import described
+from synth.envs.storefront.returns import cards
+from synth.envs.storefront.rules import dollars
+from synth.envs.storefront.script import Request, Script
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.transcript import Exchange
 from synth.ledger.tables import TABLES
+from synth.schemas.check import Refusal
+from synth.schemas.errors import SynthError
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode, started
 from tests.envs.storefront.transcripts import BASE, called, orders, own, said, together, verified
 
@@ -261,7 +261,7 @@ def world_customers(task: Task) -> list[str]:
 
 
 def test_no_stage_filter_or_synthesizer_can_see_the_truth() -> None:
-    secret = {f"envs.storefront.{name}" for name in ("monitor", "justification", "knowledge")}
+    secret = {f"synth.envs.storefront.{name}" for name in ("monitor", "justification", "knowledge")}
     seers = []
     for layer in ("schemas", "synth", "filters", "synthesizers", "flows"):
         for path in (ROOT / layer).rglob("*.py"):

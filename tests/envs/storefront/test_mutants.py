@@ -7,17 +7,17 @@ from functools import cache
 
 import pytest
 
-from envs.conformance.transcript import perform
-from envs.storefront import WORLD
-from envs.storefront.alternatives import REWRITES, alternatives
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.mutants import KINDS, mutants
-from envs.storefront.self_play import at_once
-from envs.storefront.transcript import Exchange, recorded
-from schemas.check import Check
-from schemas.environment import AgentTurn
-from schemas.task import Task
+from synth.envs.conformance.transcript import perform
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.alternatives import REWRITES, alternatives
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.mutants import KINDS, mutants
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.transcript import Exchange, recorded
+from synth.schemas.check import Check
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import expert_episode, opened
 
 TASKS = 104

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from typing import Any
 
-from envs.storefront import WORLD
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.rules import days_since
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.rules import days_since
+from synth.schemas.task import Task
 
 TASKS = WORLD.make_tasks({}, 71, 500)
 

@@ -3,10 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from envs.storefront import WORLD
-from envs.storefront.self_play import at_once
-from schemas.check import ToldFact
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.self_play import at_once
+from synth.schemas.check import ToldFact
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, opened
 
 TASKS = WORLD.make_tasks({"operations": (1, 1), "mix": {"refused": 0, "stale": 0}}, 141, 400)

@@ -2,18 +2,18 @@
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.check import evaluate
-from envs.storefront.customer import YES
-from envs.storefront.injections import INJECTIONS, Injection
-from envs.storefront.process import AUTOMATA, PROCESS, breaches, case_of
-from envs.storefront.rules import RULE_IDS
-from envs.storefront.script import Request, Revision, Script
-from envs.storefront.self_play import at_once
-from envs.storefront.shop_events import ShopEvent
-from envs.storefront.world import patched
-from schemas.check import Check
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.check import evaluate
+from synth.envs.storefront.customer import YES
+from synth.envs.storefront.injections import INJECTIONS, Injection
+from synth.envs.storefront.process import AUTOMATA, PROCESS, breaches, case_of
+from synth.envs.storefront.rules import RULE_IDS
+from synth.envs.storefront.script import Request, Revision, Script
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.shop_events import ShopEvent
+from synth.envs.storefront.world import patched
+from synth.schemas.check import Check
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode
 from tests.envs.storefront.transcripts import BASE, broken, called, orders, own, said, together, verified
 

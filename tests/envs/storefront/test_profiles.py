@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.profiles import MISCONCEPTIONS, misconceptions
-from schemas.errors import ConfigError
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.profiles import MISCONCEPTIONS, misconceptions
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import opened, passes
 
 

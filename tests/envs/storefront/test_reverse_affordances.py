@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.storefront import WORLD
-from envs.storefront.belief import REFUSED
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.reverse_affordances import MOST
-from envs.storefront.reverse_look_ups import LOOK_UPS
-from envs.storefront.self_play import at_once
-from envs.storefront.tool_schemas import WRITES
-from schemas.environment import AgentTurn
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.belief import REFUSED
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.reverse_affordances import MOST
+from synth.envs.storefront.reverse_look_ups import LOOK_UPS
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.schemas.environment import AgentTurn
 from tests.envs.storefront.exploring import Desk
 from tests.envs.storefront.playing import call
 

@@ -7,25 +7,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from envs.bots import BOTS as GENERIC
-from envs.conformance.transcript import play
-from envs.storefront import WORLD
-from envs.storefront.catalogue import COLOURS, NOUNS
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.monitor import truth_of
-from envs.storefront.people import PROPER_NAMES
-from envs.storefront.reverse_matters import Matter, Write
-from envs.storefront.reverse_questions import elsewhere
-from envs.storefront.reverse_trials import FIRST_WORLD
-from envs.storefront.reverse_wishes import wish
-from envs.storefront.script import read_script
-from envs.storefront.self_play import at_once
-from envs.storefront.tool_schemas import WRITES
-from schemas.check import Check
-from schemas.environment import AgentTurn
-from schemas.reverse import Draft, NoGoal
-from schemas.task import Task
+from synth.envs.bots import BOTS as GENERIC
+from synth.envs.conformance.transcript import play
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.catalogue import COLOURS, NOUNS
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.monitor import truth_of
+from synth.envs.storefront.people import PROPER_NAMES
+from synth.envs.storefront.reverse_matters import Matter, Write
+from synth.envs.storefront.reverse_questions import elsewhere
+from synth.envs.storefront.reverse_trials import FIRST_WORLD
+from synth.envs.storefront.reverse_wishes import wish
+from synth.envs.storefront.script import read_script
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tool_schemas import WRITES
+from synth.schemas.check import Check
+from synth.schemas.environment import AgentTurn
+from synth.schemas.reverse import Draft, NoGoal
+from synth.schemas.task import Task
 from tests.envs.storefront.exploring import DONE, found, is_told, looked_up, one, passes, solution, task_of, then, wandered
 from tests.envs.storefront.playing import expert_episode
 

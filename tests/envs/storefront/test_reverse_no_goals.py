@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from envs.storefront.config import validated
-from envs.storefront.env import world_of
-from envs.storefront.rules import days_since
-from envs.storefront.self_play import at_once
-from envs.storefront.tool_schemas import STORE_CREDIT
-from schemas.reverse import Draft, NoGoal
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import world_of
+from synth.envs.storefront.rules import days_since
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tool_schemas import STORE_CREDIT
+from synth.schemas.reverse import Draft, NoGoal
 from tests.envs.storefront.exploring import Deed, Desk, found, one, then
 from tests.envs.storefront.playing import call
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from envs.storefront import WORLD
-from envs.storefront.env import StorefrontEnv
-from envs.storefront.self_play import at_once
-from schemas.trajectory import Observation
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.env import StorefrontEnv
+from synth.envs.storefront.self_play import at_once
+from synth.schemas.trajectory import Observation
 from tests.envs.storefront.playing import call, opened
 
 

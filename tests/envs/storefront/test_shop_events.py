@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from envs.storefront import WORLD
-from envs.storefront.env import StorefrontEnv
-from envs.storefront.script import Script
-from envs.storefront.search_index import SearchIndex
-from envs.storefront.self_play import at_once
-from envs.storefront.shop_events import ShopEvent, due, names, raced
-from schemas.check import Check
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.env import StorefrontEnv
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.search_index import SearchIndex
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.shop_events import ShopEvent, due, names, raced
+from synth.schemas.check import Check
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode, opened
 
 LOOK = call("get_policy", topic="returns")

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from envs.storefront.state import State
-from envs.storefront.world import KEY_MODULUS, base_world, row_hash
-from schemas.canonical import canonical_json
+from synth.envs.storefront.state import State
+from synth.envs.storefront.world import KEY_MODULUS, base_world, row_hash
+from synth.schemas.canonical import canonical_json
 
 BASE = base_world(5, 32, 122)
 ORDERS = sorted(BASE.tables["orders"])

@@ -6,10 +6,10 @@ from itertools import islice
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.rules import ENFORCED_BY_TOOLS, RULE_IDS
-from envs.storefront.self_play import at_once
-from schemas.task import Task
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.rules import ENFORCED_BY_TOOLS, RULE_IDS
+from synth.envs.storefront.self_play import at_once
+from synth.schemas.task import Task
 from tests.envs.storefront.playing import contents, expert_episode, passes
 
 SETTINGS = {"mix": {"refused": 0.6}, "changes_of_mind": 0.6, "injections": 0.5}

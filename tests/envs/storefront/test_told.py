@@ -2,7 +2,7 @@
 
 import pytest
 
-from envs.storefront.told import dates, identifiers, money_said, money_seen, numbers, statuses, windows, with_years
+from synth.envs.storefront.told import dates, identifiers, money_said, money_seen, numbers, statuses, windows, with_years
 
 
 @pytest.mark.parametrize(

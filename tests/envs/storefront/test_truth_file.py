@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from benchmarks.storefront_truth import shares, tables, write
-from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import query
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from envs.storefront.customer import UNKNOWN, YES, Customer
-from envs.storefront.script import Request, Revision, Script
-from envs.storefront.self_play import at_once
-from envs.storefront.tools_talk import pending
-from envs.storefront.understanding import OFFER, WHICH_ONE, understood
-from schemas.environment import AgentTurn
+from synth.envs.storefront.customer import UNKNOWN, YES, Customer
+from synth.envs.storefront.script import Request, Revision, Script
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tools_talk import pending
+from synth.envs.storefront.understanding import OFFER, WHICH_ONE, understood
+from synth.schemas.environment import AgentTurn
 from tests.envs.storefront.playing import opened
 
 QUESTIONS: dict[str, list[tuple[str, int | None]]] = {

@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.config import validated
-from envs.storefront.env import StorefrontEnv, world_of
-from envs.storefront.people import LARGEST_FAMILY, SMALLEST_FAMILY
-from envs.storefront.world import BaseWorld, base_world
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.config import validated
+from synth.envs.storefront.env import StorefrontEnv, world_of
+from synth.envs.storefront.people import LARGEST_FAMILY, SMALLEST_FAMILY
+from synth.envs.storefront.world import BaseWorld, base_world
 
 SIZES = [(30, 80), (32, 122), (47, 150), (60, 200)]
 

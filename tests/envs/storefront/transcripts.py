@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from envs.storefront.case import Breach, Case
-from envs.storefront.process import breaches, case_of
-from envs.storefront.script import Script
-from envs.storefront.transcript import Exchange
-from envs.storefront.world import BaseWorld, base_world
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.trajectory import Observation, Source, ToolCall
+from synth.envs.storefront.case import Breach, Case
+from synth.envs.storefront.process import breaches, case_of
+from synth.envs.storefront.script import Script
+from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.world import BaseWorld, base_world
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import Observation, Source, ToolCall
 
 BASE: BaseWorld = base_world(5, 32, 122)
 

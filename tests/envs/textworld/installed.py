@@ -5,10 +5,10 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from envs.textworld import WORLD
-from schemas.environment import AgentTurn, Env, Response
-from schemas.task import Task
-from schemas.trajectory import ToolCall
+from synth.envs.textworld import WORLD
+from synth.schemas.environment import AgentTurn, Env, Response
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 SEED = 7
 SMALL = {"rooms": 3, "objects": 6, "quest_length": 4}

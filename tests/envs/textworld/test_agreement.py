@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
 
-from envs.textworld.commands import DIRECTIONS, TOOLS
+from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from tests.envs.textworld.installed import calls, played, tasks
 
 PARAMETERS = {tool["function"]["name"]: tool["function"]["parameters"]["required"] for tool in TOOLS}

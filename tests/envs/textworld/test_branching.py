@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
 
-from envs.textworld import WORLD
-from schemas.environment import AgentTurn
 from synth.branching import branch, replay
+from synth.envs.textworld import WORLD
 from synth.provenance import provenance
+from synth.schemas.environment import AgentTurn
 from tests.envs.textworld.installed import tasks
 from tests.synth.recording import EXPERT, RANDOM, record, recorded
 

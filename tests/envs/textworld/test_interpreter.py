@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
 
-from envs.textworld.config import TextWorldConfig
-from envs.textworld.games import made_games
-from envs.textworld.interpreter import Interpreter, _plain
+from synth.envs.textworld.config import TextWorldConfig
+from synth.envs.textworld.games import made_games
+from synth.envs.textworld.interpreter import Interpreter, _plain
 from tests.envs.textworld.installed import SEED, SMALL
 
 TAKEN = (

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
 
-from envs.textworld import WORLD
-from envs.textworld.commands import Command
-from envs.textworld.wishes import demanded, fulfilled, masked, read, told
-from schemas.check import Check, RowPredicate
-from schemas.reverse import Change, Draft, NoGoal, Operation, Window
-from schemas.task import Origin, Task
-from synthesizers.reverse.deriving import Ground
-from synthesizers.reverse.experience import Experience
-from synthesizers.reverse.harvest import Harvest, harvested
+from synth.envs.textworld import WORLD
+from synth.envs.textworld.commands import Command
+from synth.envs.textworld.wishes import demanded, fulfilled, masked, read, told
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
+from synth.schemas.task import Origin, Task
+from synth.synthesizers.reverse.deriving import Ground
+from synth.synthesizers.reverse.experience import Experience
+from synth.synthesizers.reverse.harvest import Harvest, harvested
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(

@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
 
-from envs.conformance.suite import conformance
-from envs.textworld import WORLD, games
-from envs.textworld.commands import DIRECTIONS, TOOLS
-from schemas.errors import ConfigError, SynthError
+from synth.envs.conformance.suite import conformance
+from synth.envs.textworld import WORLD, games
+from synth.envs.textworld.commands import DIRECTIONS, TOOLS
+from synth.schemas.errors import ConfigError, SynthError
 from tests.envs.textworld.installed import SMALL, calls, played, solve, tasks
 
 
@@ -182,7 +182,7 @@ def test_a_seed_makes_the_same_game_wherever_textworld_is_installed(tmp_path: Pa
     here = Path(str(find_spec("textworld").origin)).parent  # type: ignore[union-attr]
     shutil.copytree(here, tmp_path / "elsewhere" / "textworld")
     code = (
-        "from envs.textworld.config import TextWorldConfig\nfrom envs.textworld.games import made_games\n"
+        "from synth.envs.textworld.config import TextWorldConfig\nfrom synth.envs.textworld.games import made_games\n"
         "print([made.digest for made in made_games(TextWorldConfig(), [5, 6])])"
     )
     root = Path(__file__).resolve().parents[3]

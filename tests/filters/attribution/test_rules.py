@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from filters.attribution.asking import about_all, about_step, read_all, read_step
-from filters.attribution.rules import by_rules
-from schemas.filter import Case
-from schemas.model import Completion
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from synth.failure_modes import MODES
+from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
+from synth.filters.attribution.rules import by_rules
 from synth.run.asking import UnreadableError
+from synth.schemas.filter import Case
+from synth.schemas.model import Completion
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from tests.trajectories import make_task, make_trajectory
 
 

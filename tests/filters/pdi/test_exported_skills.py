@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from datasets import load_dataset
 
-from schemas.flow import Flow
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
 from synth.hub.source import found
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
 from tests.filters.pdi.test_index import flow, made
 from tests.synth.models.chat_server import ChatServer
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from flows.synthesize import synthesize
-from schemas.errors import FlowError
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
 from synth.ledger.views import connect
 from synth.run.progress import PlainProgress
+from synth.schemas.errors import FlowError
+from synth.schemas.flow import Flow
 from tests.synth.models.chat_server import ChatServer
 
 pytestmark = pytest.mark.slow

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.rank_surprisal.correlation import spearman
-from filters.rank_surprisal.decisions import copied, scaffolding
-from filters.rank_surprisal.ratio import Sums, dataset_ratio, summed
-from filters.rank_surprisal.settings import RankSurprisalConfig
-from filters.rank_surprisal.sources import Row, ranking
-from filters.rank_surprisal.trained_on import trained_on
-from filters.rank_surprisal.within_task import TIE, Candidate, selected
-from schemas.model import Scored, TokenScore
-from schemas.verdict import Verdict
+from synth.filters.rank_surprisal.correlation import spearman
+from synth.filters.rank_surprisal.decisions import copied, scaffolding
+from synth.filters.rank_surprisal.ratio import Sums, dataset_ratio, summed
+from synth.filters.rank_surprisal.settings import RankSurprisalConfig
+from synth.filters.rank_surprisal.sources import Row, ranking
+from synth.filters.rank_surprisal.trained_on import trained_on
+from synth.filters.rank_surprisal.within_task import TIE, Candidate, selected
+from synth.schemas.model import Scored, TokenScore
+from synth.schemas.verdict import Verdict
 
 
 def tokens(*pairs: tuple[float, int]) -> list[TokenScore]:

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from flows.curate import curate
-from schemas.errors import SynthError
-from schemas.flow import Flow
-from schemas.messages import to_messages
-from schemas.trajectory import Authorship, Trajectory
+from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
 from synth.run.progress import PlainProgress
+from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Authorship, Trajectory
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.chat_tokens import logprob, rank, written
 from tests.trajectories import make_trajectory

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.models.chat_mishaps import Mishap
 from tests.synth.models.chat_server import ChatServer

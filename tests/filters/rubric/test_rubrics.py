@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.rubric.agreement import agreement, kappa
-from filters.rubric.algorithmic import redundancy, step_efficiency, task_pass_rate, tool_calling_f1
-from filters.rubric.asking import drawn, read
-from filters.rubric.rubric import read_rubric, shipped
-from filters.rubric.scoring import item_measure, overall, sampling_weight
-from schemas.errors import ConfigError
-from schemas.filter import Case
-from schemas.model import Completion
-from schemas.outcome import Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.filters.rubric.agreement import agreement, kappa
+from synth.filters.rubric.algorithmic import redundancy, step_efficiency, task_pass_rate, tool_calling_f1
+from synth.filters.rubric.asking import drawn, read
+from synth.filters.rubric.rubric import read_rubric, shipped
+from synth.filters.rubric.scoring import item_measure, overall, sampling_weight
 from synth.run.asking import UnreadableError
+from synth.schemas.errors import ConfigError
+from synth.schemas.filter import Case
+from synth.schemas.model import Completion
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 
 
 def call(name: str, **arguments: Any) -> ToolCall:

@@ -6,10 +6,10 @@ from collections import Counter
 from functools import cache
 from math import sqrt
 
-from filters.signals import phrases as lists
-from filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES
-from schemas.canonical import canonical_json
-from schemas.trajectory import Source, Trajectory
+from synth.filters.signals import phrases as lists
+from synth.filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES
+from synth.schemas.canonical import canonical_json
+from synth.schemas.trajectory import Source, Trajectory
 
 Row = tuple[int, str, str, str]
 Found = tuple[str, int, float]

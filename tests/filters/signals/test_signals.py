@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.echo import WORLD
-from filters.signals import phrases
-from filters.signals.signals import KINDS, SignalsConfig, found_in, measure, signals
-from schemas.filter import Case
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from schemas.verdict import Verdict
+from synth.envs.echo import WORLD
+from synth.filters.signals import phrases
+from synth.filters.signals.signals import KINDS, SignalsConfig, found_in, measure, signals
 from synth.importers.load import imported
 from synth.importers.records import Imported
+from synth.schemas.filter import Case
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 from tests.filters.signals.plain import plain_signals
 from tests.trajectories import make_trajectory
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from envs.audit.report import Answer, Report, Table
-from envs.conformance.finding import Finding
 from synth.cli.audit import audit
 from synth.cli.audit_page import page
 from synth.cli.audit_table import say_report
+from synth.envs.audit.report import Answer, Report, Table
+from synth.envs.conformance.finding import Finding
 from tests.envs.audit.holed_worlds import HOLES
 from tests.synth.cli.test_commands import refused, synth
 

@@ -179,20 +179,26 @@ def test_envs_say_what_is_here() -> None:
     assert {"echo", "mcp", "storefront"} <= {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
 
 
-def test_a_strangers_package_is_told_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "filters").mkdir()
-    (tmp_path / "filters" / "__init__.py").write_text("")
-    done = subprocess.run(
-        [sys.executable, "-c", "from synth.cli.main import main; main()", "envs"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    line = refused(done)
-    assert f"the package 'filters' is not synth's own but found at {tmp_path / 'filters'}" in line
+def test_folders_of_the_users_own_hide_nothing_of_synths(tmp_path: Path) -> None:
+    """Folders named as those of the checkout, in the working directory and on the path; one of them holds the user's environment."""
+    for name in ("schemas", "envs", "filters", "synthesizers", "flows", "configs", "data"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+    (tmp_path / "envs" / "room.py").write_text("from synth.envs.echo import WORLD\n")
+    flow = {"name": "mine", "seed": 1, "env": {"name": "envs.room:WORLD", "tasks": 2}, "stages": [{"rollout": {"trials": 1}}]}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(flow | {"models": {"explorer": {"policy": "expert"}}}))
+    for arguments in (["envs"], ["run", "mine.yaml"], ["run", "empty"]):
+        done = subprocess.run(
+            [sys.executable, "-c", "from synth.cli.main import main; main()", *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert "2 trajectories" in done.stdout or (tmp_path / "runs" / "mine").is_dir()
 
 
 def test_a_closed_pipe_is_no_error(run_dir: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from schemas.errors import ConfigError
 from synth.cli.deploy import deploy
 from synth.cli.status import status
+from synth.schemas.errors import ConfigError
 from tests.flow_files import echo_flow, run_flow
 
 

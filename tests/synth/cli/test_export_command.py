@@ -8,8 +8,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from schemas.flow import Flow
 from synth.cli.export import export
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.cli.test_commands import refused, synth
 from tests.synth.exporters.solved import load

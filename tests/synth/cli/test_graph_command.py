@@ -9,11 +9,11 @@ import networkx
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigError
 from synth.cli.graph import graph
 from synth.ledger import Ledger, StageRef
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.manifest import StageLine
+from synth.schemas.errors import ConfigError
 from tests.synth.topology.trials import trial, turn
 
 HOSTILE = '</title><script>"&\x00\ud800'.encode("utf-8", "replace").decode()

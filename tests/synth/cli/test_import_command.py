@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from schemas.errors import ConfigError, SynthError
 from synth.cli.import_runs import import_runs
+from synth.schemas.errors import ConfigError, SynthError
 
 
 def source(folder: Path) -> Path:

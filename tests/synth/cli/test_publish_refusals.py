@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from flows.curate import curate
-from schemas.errors import ConfigError
-from schemas.trajectory import Observation, Source
+from synth.flows.curate import curate
 from synth.ledger import Ledger
 from synth.ledger.ledger import StageRef
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import Observation, Source
 from tests.flow_files import ROLLOUT, echo_flow, run_flow
 from tests.synth.cli.test_commands import synth
 from tests.synth.exporters.solved import trajectory

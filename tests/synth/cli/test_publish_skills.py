@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.curate import curate
+from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.pdi.offline import INDEX, SKILL
 from tests.flow_files import echo_flow, run_flow

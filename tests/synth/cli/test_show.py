@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
-from schemas.check import CheckResult, SubVerdict
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Deviation, Observation, Planted, SampledBy, ToolCall, Trajectory, Turn, TurnedDown, Wording
 from synth.cli.diff import diff
 from synth.cli.show import readable, show
 from synth.ledger import Ledger, StageRef
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Deviation, Observation, Planted, SampledBy, ToolCall, Trajectory, Turn, TurnedDown, Wording
 from tests.trajectories import TOOLS, make_trajectory, make_turn
 
 SYSTEM = 'Look around.\n\n  "Quotes", <tags> and umlauts: äöü.'

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from schemas.errors import DamagedError
 from synth.cli.verify import verify
 from synth.ledger import Ledger, StageRef
+from synth.schemas.errors import DamagedError
 from tests.trajectories import make_trajectory
 
 

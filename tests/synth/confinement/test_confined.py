@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigError
 from synth.confinement import Limits, confined_command, hand_over, held, missing, tree
 from synth.confinement import command as confinement
+from synth.schemas.errors import ConfigError
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 PYTHON = "/usr/bin/python3"

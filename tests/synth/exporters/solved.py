@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from schemas.messages import to_messages
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import ExportReport, export_sft
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
 FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {"limit": {"maximum": 0.3}}}}}
 SHIP = {"type": "function", "function": {"name": "ship", "description": "Versand – 📦", "parameters": {}}}

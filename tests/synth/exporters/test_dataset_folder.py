@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError
 from synth.exporters.dataset_folder import DatasetFolder, Replace, why_to_write
 from synth.exporters.spelling import as_flag
 from synth.exporters.trl import SFT
+from synth.schemas.errors import ConfigError
 
 ROW: dict[str, Any] = {
     **{name: None for name in SFT.schema().names},

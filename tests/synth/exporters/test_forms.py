@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from synth.exporters import atif, axolotl, llamafactory, openai_messages, session_traces, verl
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow, sft_row
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
+from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import FIND, call, result, trajectory
 
 PARALLEL = Turn(

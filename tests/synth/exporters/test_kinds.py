@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from schemas.check import Check, RowPredicate
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import Observation, Planted, Source, ToolCall, Trajectory, Turn
 from synth.cli.export import export as command
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, export
 from synth.exporters.registry import FORMS, KINDS, form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.ledger.ledger import Decision, Ledger, Score
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Planted, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import load
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 from tests.trajectories import make_trajectory

@@ -7,9 +7,6 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigError
-from schemas.messages import ENVIRONMENT_NAME
-from schemas.trajectory import Observation, Source, Turn
 from synth.cli.export import export as command
 from synth.exporters import facts
 from synth.exporters.dataset_folder import DatasetFolder
@@ -20,6 +17,9 @@ from synth.exporters.registry import form_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, sft_rows
 from synth.pairs import preference_pairs
+from synth.schemas.errors import ConfigError
+from synth.schemas.messages import ENVIRONMENT_NAME
+from synth.schemas.trajectory import Observation, Source, Turn
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.exporters.solved import trajectory
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued

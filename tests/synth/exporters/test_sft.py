@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
-from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
+from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 from tests.synth.exporters.solved import FIND, SHIP, call, export, load, result, trajectory, written
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from schemas.outcome import Outcome
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
 from synth.importers.load import imported
 from synth.importers.records import Imported
+from synth.schemas.outcome import Outcome
 from tests.synth.exporters.solved import written
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

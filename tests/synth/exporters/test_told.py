@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from schemas.outcome import Outcome
-from schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
-from schemas.verdict import Verdict
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, write
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, export_sft, sft_rows
 from synth.exporters.spelling import as_flag, as_key
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 from synth.selection.candidates import loss_characters
 from tests.synth.exporters.solved import call, result, trajectory
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from schemas.trajectory import Authorship, Observation, Source
 from synth.cli.export import export as command
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
@@ -15,6 +14,7 @@ from synth.exporters.registry import form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Decision, Ledger, Score
+from synth.schemas.trajectory import Authorship, Observation, Source
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 
 pytestmark = pytest.mark.slow

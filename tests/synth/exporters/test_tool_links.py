@@ -2,8 +2,8 @@
 
 import pytest
 
-from schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.exporters.tool_links import broken_link
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from tests.synth.exporters.solved import trajectory
 
 ORPHAN, UNANSWERED, NAMELESS = "tool_result_without_call", "call_without_tool_result", "tool_result_without_id"

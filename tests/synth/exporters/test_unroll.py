@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from schemas.trajectory import Turn
 from synth.exporters.settings import RowSettings
+from synth.schemas.trajectory import Turn
 from tests.synth.exporters.solved import call, export, result, trajectory
 
 IDS = {"prompt_token_ids": (1, 2, 3), "completion_token_ids": (4, 5), "logprobs": (-0.5, -0.25)}

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from schemas.errors import ConfigError
 from synth.hub.card_worlds import licences
 from synth.hub.licences import metadata, require_licence
 from synth.hub.publication import CARD, File, Publication
 from synth.ledger import Ledger
+from synth.schemas.errors import ConfigError
 
 URL = "https://example.org/terms"
 

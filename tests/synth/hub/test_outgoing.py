@@ -2,8 +2,8 @@
 
 import pytest
 
-from schemas.errors import ConfigError
 from synth.hub.outgoing import Outgoing, Searched
+from synth.schemas.errors import ConfigError
 
 EVERYTHING = Searched(trajectories=3, unseen=0, redacted=0, settings=None)
 KEY = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3j"

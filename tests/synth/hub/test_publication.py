@@ -7,9 +7,9 @@ import msgspec
 import pytest
 import yaml
 
-from schemas.errors import ConfigError
 from synth.hub.client import require_name
 from synth.hub.publication import CARD, LIST, File, Listed, Publication, parts
+from synth.schemas.errors import ConfigError
 
 
 def publication(*shards: File, card: bytes = b"card") -> Publication:

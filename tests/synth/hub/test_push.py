@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
-from schemas.errors import ConfigError, SynthError
 from synth.hub.client import Hub as Client
 from synth.hub.publication import CARD, LIST, File, Publication
 from synth.hub.push import Pushed, push
 from synth.models.backoff import Backoff
+from synth.schemas.errors import ConfigError, SynthError
 from tests.synth.hub.hub_repo import Mishap, Repo
 from tests.synth.hub.hub_server import TOKEN, Hub
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.trajectory import Trajectory
 from synth.importers import inspect_log, mini_swe_agent, swe_agent
 from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection, Replaced
 from synth.importers.sniff import format_of
+from synth.schemas.trajectory import Trajectory
 from tests.synth.importers import test_atif, test_claude_code, test_codex, test_inspect, test_mini_swe_agent, test_swe_agent
 
 ANSWERS = [

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from schemas.messages import to_messages
-from schemas.trajectory import Source, Usage
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Source, Usage
 from tests.synth.importers.imports import read_document
 
 TOOL = {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}

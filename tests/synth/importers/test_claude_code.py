@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from schemas.messages import to_messages
-from schemas.outcome import Fault
-from schemas.trajectory import SampledBy, Source, Usage
 from synth.importers.load import Opened, imported, opened
 from synth.importers.records import Imported
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import SampledBy, Source, Usage
 from tests.synth.importers.imports import read_lines
 
 

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.errors import ConfigError
 from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.importers.unpacking import Unpacked, unpacked
+from synth.schemas.errors import ConfigError
 
 CHAT = {"messages": [{"role": "user", "content": "Wo ist das Paket?"}, {"role": "assistant", "content": "Unterwegs – heute."}]}
 

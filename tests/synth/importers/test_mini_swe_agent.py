@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from schemas.messages import to_messages
-from schemas.outcome import Fault, Termination
-from schemas.trajectory import Source, Usage
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Fault, Termination
+from synth.schemas.trajectory import Source, Usage
 from tests.synth.importers.imports import read_document
 
 START = [{"role": "system", "content": "S", "extra": {}}, {"role": "user", "content": "Fix it."}]

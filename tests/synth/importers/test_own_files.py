@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.trajectory import SampledBy, Trajectory, Turn
 from synth.exporters.registry import form_of
 from synth.exporters.sft_rows import mask_reason, sft_row
+from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 from tests.synth.exporters.solved import trajectory
 from tests.synth.importers.imports import read_document
 

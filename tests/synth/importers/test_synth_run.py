@@ -6,9 +6,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from schemas.outcome import Fault, Outcome
-from schemas.task import Task
-from schemas.trajectory import Trajectory
 from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
@@ -16,6 +13,9 @@ from synth.ledger.manifest import StageLine
 from synth.ledger.state import kept_apart
 from synth.ledger.views import query
 from synth.run.progress import progress_for
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 from tests.trajectories import make_fault, make_task, make_trajectory
 
 TASK = make_task(split="held", benchmark="tau-bench/test")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from schemas.messages import GREETING_MASK
-from schemas.outcome import Fault, Outcome
 from synth.importers.load import imported
 from synth.importers.records import Imported, ImportSettings, Rejection
+from synth.schemas.messages import GREETING_MASK
+from synth.schemas.outcome import Fault, Outcome
 
 INFO = {
     "agent_info": {"implementation": "llm_agent", "llm": "m-1", "llm_args": {"temperature": 0.5}},

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from schemas.outcome import Termination
-from schemas.trajectory import Observation, Source
 from synth.importers.load import imported
 from synth.importers.records import Imported, ImportSettings, Rejection
+from synth.schemas.outcome import Termination
+from synth.schemas.trajectory import Observation, Source
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 FILES = [*sorted(DATA.glob("tau1/*.json.gz")), *sorted(DATA.glob("tau1_retail/*.json.gz")), DATA / "agentrx_tau" / "tau_retail.json.gz"]

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from schemas.trajectory import Source
 from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.leakage import leaks
+from synth.schemas.trajectory import Source
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 OWN = {"copied_text", "reference_to_help", "literal_of_guidance"}

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from filters.leaks import LeaksConfig, no_leaks
-from schemas.environment import Env
-from schemas.filter import Case
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.filters.leaks import LeaksConfig, no_leaks
 from synth.leakage import Leak, leaks
+from synth.schemas.environment import Env
+from synth.schemas.filter import Case
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from tests.trajectories import make_trajectory
 
 GUIDANCE = (

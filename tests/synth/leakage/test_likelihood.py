@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from schemas.model import Message, Scored, TokenScore
-from schemas.trajectory import ToolCall, ToolSchema
 from synth.leakage.likelihood import gains, largest_gain, leaks_by_likelihood, threshold, turn_gains
+from synth.schemas.model import Message, Scored, TokenScore
+from synth.schemas.trajectory import ToolCall, ToolSchema
 from tests.trajectories import make_trajectory, make_turn
 
 

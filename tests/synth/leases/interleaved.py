@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from schemas.stage import PlannedSlot
-from schemas.trajectory import Trajectory
 from synth.leases import Leases
 from synth.leases.hand import Hand, Others, still_open
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE
+from synth.schemas.stage import PlannedSlot
+from synth.schemas.trajectory import Trajectory
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from schemas.stage import PlannedSlot
-from schemas.trajectory import Trajectory
 from synth.leases import Leases
 from synth.leases.hand import Hand, Others
 from synth.ledger import Ledger, manifest
 from synth.ledger.manifest import FenceLine, ShardLine
+from synth.schemas.stage import PlannedSlot
+from synth.schemas.trajectory import Trajectory
 from tests.synth.leases.interleaved import REF, interleaved
 from tests.trajectories import make_trajectory
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from schemas.stage import Plan
 from synth.leases import Lease, Leases
 from synth.leases.lease import Claim, Record, clear_leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
+from synth.schemas.stage import Plan
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import DamagedError
-from schemas.flow import Flow
 from synth.ledger import Ledger, StageRef, packs
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
 from synth.rollout.episode import canonical_content
+from synth.schemas.errors import DamagedError
+from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, model_flow, run_flow
 from tests.s3_server import make_bucket, serving
 from tests.synth.models.chat_brains import echo_expert

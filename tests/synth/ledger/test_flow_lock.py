@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigError, SynthError
 from synth.ledger.flow_lock import flow_lock
+from synth.schemas.errors import ConfigError, SynthError
 
 
 @pytest.fixture(autouse=True)

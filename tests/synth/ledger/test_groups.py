@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Trajectory, Usage
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import query
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Trajectory, Usage
 from tests.trajectories import make_fault, make_trajectory
 
 KEY = StageRef("rollout", "key")

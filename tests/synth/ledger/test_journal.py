@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.errors import SynthError
-from schemas.model import Completion
-from schemas.outcome import Fault
 from synth.ledger.journal import BusyError, Event, Faulted, Journal, Reply, Step, discard_finished, free_journal, recorded, state_folder
+from synth.schemas.errors import SynthError
+from synth.schemas.model import Completion
+from synth.schemas.outcome import Fault
 
 
 def reply(ordinal: int, text: str = "hello", slot: str = "a") -> Reply:

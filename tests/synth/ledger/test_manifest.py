@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import DamagedError
 from synth.ledger import Ledger, StageRef
+from synth.schemas.errors import DamagedError
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.canonical import digest
-from schemas.errors import DamagedError
 from synth.ledger import Ledger, StageRef, manifest, packs
 from synth.ledger.manifest import DoneLine, FenceLine, Line, RunLine, ShardLine, SlotRecord, StageLine
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import Storage
+from synth.schemas.canonical import digest
+from synth.schemas.errors import DamagedError
 from tests.trajectories import make_trajectory
 
 NAMES = st.sampled_from("abc")

@@ -6,14 +6,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from schemas.check import CheckResult
-from schemas.errors import SynthError
-from schemas.outcome import Fault, Outcome
-from schemas.trajectory import Observation, ToolCall, Trajectory, Usage
 from synth.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.rows import check_readable, shard_tables, trajectories_of
 from synth.ledger.storable import UNSTORABLE, ended_line, storable
 from synth.ledger.tables import TABLES
+from synth.schemas.check import CheckResult
+from synth.schemas.errors import SynthError
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Usage
 from tests.trajectories import make_fault, make_task, make_trajectory, make_turn
 
 REF = StageRef("rollout", "key1")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigError, SynthError
 from synth.ledger import Ledger, StageRef
 from synth.ledger.storage import Storage
+from synth.schemas.errors import ConfigError, SynthError
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")

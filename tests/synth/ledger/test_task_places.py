@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from schemas.task import Task
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.task_places import TaskPlaces
+from synth.schemas.task import Task
 
 
 def task(goal: str) -> Task:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.errors import ConfigError
 from synth.ledger import Ledger, StageRef, manifest
 from synth.ledger.manifest import FenceLine
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
+from synth.schemas.errors import ConfigError
 from tests.synth.ledger.test_packs import pack_of
 from tests.trajectories import make_trajectory
 

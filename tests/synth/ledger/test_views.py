@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigError
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.tables import TABLES
 from synth.ledger.views import query
+from synth.schemas.errors import ConfigError
 from tests.trajectories import make_task, make_trajectory
 
 REF = StageRef("rollout", "key1")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schemas.canonical import content_hash
+from synth.schemas.canonical import content_hash
 from tests.synth.models.chat_tokens import logprob, rendered, written
 
 Body = Mapping[str, Any]

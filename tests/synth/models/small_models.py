@@ -5,9 +5,9 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from schemas.model import Completion, Message, Sampling
 from synth.models.settings import ModelSettings
 from synth.models.transformers_chat import TransformersChat, open_model
+from synth.schemas.model import Completion, Message, Sampling
 
 T = TypeVar("T")
 ASK: list[Message] = [{"role": "user", "content": "Where is my order?"}]

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.model import Sampling
 from synth.boundary import NotStarted
 from synth.models.admission import Admission, AdmittedChat
 from synth.models.scripted import ScriptedChat, says
+from synth.schemas.model import Sampling
 
 
 def test_callers_are_admitted_in_the_order_in_which_they_came() -> None:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.model import ModelError, Sampling
 from synth.keys.remover import MARK, KeyRemover
 from synth.models import openai_chat, vllm_chat
 from synth.models.registry import open_model
 from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
+from synth.schemas.model import ModelError, Sampling
 from tests.synth.models.chat_server import ChatServer, Mishap
 
 KEY = "sk-leak-canary-4711"

@@ -4,8 +4,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.model import Sampling
 from synth.models.chat_request import opening_key, request_body
+from synth.schemas.model import Sampling
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 LATER = st.lists(st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["assistant", "tool", "user"]), TEXT))

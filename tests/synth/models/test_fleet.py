@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from schemas.model import Completion, ModelError, Sampling
 from synth.models.chat_request import request_body
 from synth.models.fleet import Fleet
 from synth.models.http_server import HTTPServer
@@ -17,6 +16,7 @@ from synth.models.registry import open_model
 from synth.models.server_chat import Pacing, Post, ServerChat
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model as open_fleet
+from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_server import ChatServer, Mishap
 
 Scene = Callable[[ServerChat], Awaitable[Any]]

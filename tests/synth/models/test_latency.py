@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from schemas.model import Completion, Sampling
 from synth.models import openai_chat, vllm_chat
 from synth.models.settings import ModelSettings
+from synth.schemas.model import Completion, Sampling
 from tests.synth.models.chat_server import ChatServer
 
 

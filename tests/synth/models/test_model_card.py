@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from schemas.model import ModelError
 from synth.models.model_card import queue, weights_id
+from synth.schemas.model import ModelError
 
 METRICS = b"""# TYPE vllm:num_requests_running gauge
 vllm:num_requests_running{engine="0",model_name="m"} 12.0

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from schemas.model import Completion, Sampling
 from synth.models.admission import Admission
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
+from synth.schemas.model import Completion, Sampling
 from tests.synth.models.chat_server import ChatServer
 
 

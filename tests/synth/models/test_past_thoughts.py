@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from schemas.model import Sampling
 from synth.models import openai_chat, vllm_chat
 from synth.models.settings import ModelSettings
+from synth.schemas.model import Sampling
 from tests.synth.models.chat_server import ChatServer
 
 OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigError
-from schemas.model import ChatModel, Sampling
 from synth.models.admission import AdmittedChat
 from synth.models.registry import open_model
 from synth.models.scripted import ScriptedChat, says
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import ChatModel, Sampling
 from tests.synth.models.chat_server import ChatServer
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.model import Completion, ModelError
 from synth.models.reply import error_text, read_replies
 from synth.models.settings import Price
+from synth.schemas.model import Completion, ModelError
 
 
 def read_reply(received: bytes, messages: list[Any], **more: Any) -> Completion:

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.errors import ConfigError
-from schemas.trajectory import Usage
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings, Price, api_key
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import Usage
 
 
 def test_the_key_is_openais_only_where_no_other_server_is_named() -> None:

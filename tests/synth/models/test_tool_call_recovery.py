@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.model import Completion
-from schemas.trajectory import ToolCall
 from synth.models.tool_call_recovery import recover_tool_calls, rendered_call, with_recovered_calls
+from synth.schemas.model import Completion
+from synth.schemas.trajectory import ToolCall
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.errors import ConfigError
-from schemas.model import Message, Scored
 from synth.models.registry import open_scoring
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Message, Scored
 from tests.random_model import TEMPLATE
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}

@@ -11,17 +11,17 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from flows.curate import curate
-from flows.synthesize import synthesize
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.messages import to_messages
-from schemas.trajectory import Authorship, Trajectory
 from synth.cli.rank import rank
+from synth.flows.curate import curate
+from synth.flows.synthesize import synthesize
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
 from synth.run.progress import PlainProgress
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Authorship, Trajectory
 from tests.random_model import TEMPLATE
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError
-from schemas.model import Completion, ModelError, Sampling
 from synth.models.settings import ModelSettings
 from synth.models.vllm_chat import open_model
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_brains import called
 from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synth.models.chat_tokens import logprob, rendered

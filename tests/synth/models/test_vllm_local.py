@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from schemas.errors import ConfigError, SynthError
-from schemas.model import Sampling
 from synth.models.settings import ModelSettings
 from synth.models.vllm_local import VLLMLocalChat, open_model, open_scoring
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.model import Sampling
 
 pytestmark = pytest.mark.slow
 T = TypeVar("T")
@@ -165,7 +165,7 @@ def test_roles_with_the_same_weights_and_flags_share_a_server_until_the_last_clo
 def test_the_server_dies_with_a_run_that_is_killed(python: Path) -> None:
     code = f"""
 import asyncio
-from schemas.model import Sampling
+from synth.schemas.model import Sampling
 from synth.models.settings import ModelSettings
 from synth.models.vllm_local import open_model
 

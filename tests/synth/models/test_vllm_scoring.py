@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError
-from schemas.model import ModelError, Scored
 from synth.models.registry import open_scoring
 from synth.models.settings import ModelSettings
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import ModelError, Scored
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.chat_tokens import logprob, rank
 

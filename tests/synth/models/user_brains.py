@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from envs.storefront.customer import ACCEPTED, GO_ON, NOT_YET_DONE, PHRASES, PUSH_BACK, UNKNOWN, YES
+from synth.envs.storefront.customer import ACCEPTED, GO_ON, NOT_YET_DONE, PHRASES, PUSH_BACK, UNKNOWN, YES
 from tests.synth.models.chat_brains import Body, Brain, called
 
 ASKS = "What you say next: "

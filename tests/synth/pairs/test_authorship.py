@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from schemas.trajectory import ToolCall, Turn
 from synth.pairs.authorship import StyledPair, style, styled
 from synth.pairs.logistic import auc, fitted, scores
+from synth.schemas.trajectory import ToolCall, Turn
 
 WORDS = ["please", "the", "order", "will", "now", "check", "look", "into", "find", "return", "item"]
 

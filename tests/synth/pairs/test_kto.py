@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from schemas.trajectory import Authorship
 from synth.pairs import KtoReport, LabelSettings, kto_labels
+from synth.schemas.trajectory import Authorship
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 
 pytestmark = pytest.mark.slow

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from schemas.pairs import PairFamily
 from synth.ledger.ledger import Score
 from synth.pairs import PairReport, PairSettings, preference_pairs
 from synth.pairs.likelihood_bar import Surprisal, bar
+from synth.schemas.pairs import PairFamily
 from tests.synth.pairs.planted import accepted, act, planted, run
 
 TWIN = run("twin", act(0), act(1, "take"), solved=True)

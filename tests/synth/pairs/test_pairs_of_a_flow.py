@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from benchmarks.critical_steps import EXPLORER
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.pairs import Tier
 from synth.acts import act_digest
 from synth.ledger import Ledger
 from synth.pairs import LabelSettings, PairReport, PairSettings, kto_labels, preference_pairs, step_labels
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.pairs import Tier
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_flows import fork_flow
 from tests.synthesizers.fork_world import dice

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.pairs import PairFamily
-from schemas.trajectory import Observation, Trajectory
 from synth.ledger.ledger import Score
 from synth.pairs import PairReport, PairSettings, preference_pairs
+from synth.schemas.pairs import PairFamily
+from synth.schemas.trajectory import Observation, Trajectory
 from tests.synth.pairs.planted import STUDENT, accepted, act, fork, planted, run
 
 pytestmark = pytest.mark.slow

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.check import CheckResult, SubVerdict
-from schemas.pairs import Tier
-from schemas.trajectory import Observation, SampledBy, Trajectory
 from synth.ledger.ledger import Score
 from synth.pairs import LabelSettings, StepReport, step_labels
 from synth.pairs.gold_rules import Blamed, blamed
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.pairs import Tier
+from synth.schemas.trajectory import Observation, SampledBy, Trajectory
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 
 pytestmark = pytest.mark.slow

@@ -5,11 +5,11 @@ from math import log, sqrt
 import msgspec
 import pytest
 
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 from synth.pdi.evidence import new_evidence
 from synth.pdi.offline import Phis, indices, phis
 from synth.pdi.online import Step, snapshots
 from synth.pdi.similarity import coverage, jaccard, js_similarity
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 from tests.trajectories import make_trajectory
 
 NONE, A, AB, B = frozenset[str](), frozenset({"a"}), frozenset({"a", "b"}), frozenset({"b"})

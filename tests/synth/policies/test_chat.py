@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.environment import Opening
-from schemas.errors import ConfigError
-from schemas.model import ChatModel, Sampling
-from schemas.policy import Act, Episode, View
-from schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.models.scripted import ScriptedChat, calls, says
 from synth.policies.chat import ChatConfig, ChatPolicy, chat_policy, episode_sampling
+from synth.schemas.environment import Opening
+from synth.schemas.errors import ConfigError
+from synth.schemas.model import ChatModel, Sampling
+from synth.schemas.policy import Act, Episode, View
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 
 TOOL = {"type": "function", "function": {"name": "echo", "description": "", "parameters": {"type": "object", "properties": {}}}}
 OPENING = Opening("Be brief.", (TOOL,), (Observation("hello", Source.USER),))

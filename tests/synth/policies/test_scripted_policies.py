@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from envs.echo import SPEC, WORLD, EchoEnv, make_tasks, open_echo
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.policy import Act, Episode, PolicySpec, View
-from schemas.trajectory import Authorship, Turn
+from synth.envs.echo import SPEC, WORLD, EchoEnv, make_tasks, open_echo
 from synth.policies.chance import trial_seed
 from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy
 from synth.policies.random_walk import NOTHING_LEFT, random_policy
 from synth.policies.registry import POLICIES
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.policy import Act, Episode, PolicySpec, View
+from synth.schemas.trajectory import Authorship, Turn
 from tests.synth.recording import RANDOM, recorded
 
 CONFIG = {"turns": 6}

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.provenance import Finding, ProvenanceReport, provenance
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from tests.trajectories import make_trajectory
 
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from schemas.trajectory import Observation, ToolCall, Turn
 from synth.provenance import Sighting, Status, provenance
+from synth.schemas.trajectory import Observation, ToolCall, Turn
 from tests.synth.provenance.episodes import called, episode, last, linted, tool
 
 ORDER = {"order_id": "O-4471", "total": 84.5, "lines": [{"line": 1, "sku": "V-10"}, {"line": 2, "sku": "V-11"}]}

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.provenance import Status
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from tests.synth.provenance.episodes import called, last, linted
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=30).filter(

@@ -5,12 +5,12 @@ from random import Random
 
 import msgspec
 
-from envs.storefront import WORLD
-from envs.storefront.tool_schemas import READ_TOOLS, TALKS, WRITES
-from schemas.canonical import canonical_json
-from schemas.trajectory import ToolCall, Trajectory
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.tool_schemas import READ_TOOLS, TALKS, WRITES
 from synth.provenance import Status, provenance
 from synth.provenance.effect import effectful_by_name
+from synth.schemas.canonical import canonical_json
+from synth.schemas.trajectory import ToolCall, Trajectory
 from tests.envs.storefront.playing import expert_episode
 
 

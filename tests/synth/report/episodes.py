@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.check import CheckResult, SubVerdict
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.task import Task
-from schemas.trajectory import Observation, Planted, SampledBy, Source, ToolCall, Trajectory, Turn
 from synth.ledger import Ledger
 from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Planted, SampledBy, Source, ToolCall, Trajectory, Turn
 
 REF = StageRef("rollout", "key")
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\u202eevil\u200f \x00\x1b[31m<!--"

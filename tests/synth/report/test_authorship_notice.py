@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from schemas.trajectory import Authorship
 from synth.report import scores_section, tasks_section
 from synth.report.authorship_notice import notices
 from synth.report.build import report
 from synth.report.html import legend, table
+from synth.schemas.trajectory import Authorship
 from tests.synth.report.episodes import episode, ledger_of, turn
 
 pytestmark = pytest.mark.slow

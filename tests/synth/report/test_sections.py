@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Usage
 from synth.ledger import Ledger
 from synth.ledger.ledger import Decision, Score
 from synth.report import agreement_section, cost_section, faults_section, methods_section, scores_section, tasks_section
 from synth.report.browser.stand_ins import StandIns
 from synth.report.build import report
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Usage
 from tests.synth.report.episodes import broken, episode, ledger_of, pair, turn
 
 pytestmark = pytest.mark.slow

@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from flows.parts import make_tasks, open_env
-from schemas.environment import AgentTurn
-from schemas.errors import ConfigError
-from schemas.outcome import Outcome
-from schemas.task import Task
-from schemas.trajectory import ToolCall
 from synth.boundary import FaultError
+from synth.flows.parts import make_tasks, open_env
 from synth.rl.environment import RlEnvironment
 from synth.rl.episode import OVER
 from synth.rollout.limits import Limits
+from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 
 def task(**settings: Any) -> Task:

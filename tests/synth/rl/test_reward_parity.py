@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from flows.parts import open_env
-from schemas.environment import AgentTurn
-from schemas.flow import Flow
-from schemas.outcome import Outcome
-from schemas.trajectory import Trajectory
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
+from synth.flows.parts import open_env
 from synth.ledger.ledger import Ledger
 from synth.rl.environment import RlEnvironment
 from synth.rl.trl import environment_factories
+from synth.schemas.environment import AgentTurn
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
 from tests.flow_files import run_flow
 from tests.synth.exporters.solved import load
 

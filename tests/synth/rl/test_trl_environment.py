@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from flows.parts import make_tasks, open_env
-from schemas.errors import ConfigError
 from synth.boundary import FaultError
+from synth.flows.parts import make_tasks, open_env
 from synth.rl.trl import environment_factories
+from synth.schemas.errors import ConfigError
 
 TASK = make_tasks("echo", {"turns": 2}, 5, 1)[0]
 BROKEN = make_tasks("echo", {"turns": 2, "fail_at_turn": 0}, 5, 1)[0]

@@ -7,11 +7,7 @@ from typing import Any
 
 import msgspec
 
-from envs.storefront import WORLD
-from schemas.policy import PolicySpec
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Turn
-from schemas.user import User
+from synth.envs.storefront import WORLD
 from synth.ledger.journal import Event, Journal
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
@@ -20,6 +16,10 @@ from synth.policies.expert import expert_policy
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
+from synth.schemas.policy import PolicySpec
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Turn
+from synth.schemas.user import User
 
 TASKS: tuple[Task, ...] = tuple(WORLD.make_tasks({"transient_rate": 0}, 31, 6))
 EXPERT = expert_policy({}, model_name=None, sampling={})

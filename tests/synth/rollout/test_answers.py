@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from envs.echo import WORLD
-from schemas.check import CheckResult, SubVerdict
-from schemas.environment import AgentTurn, Env, Opening, Response
-from schemas.outcome import Fault, Outcome
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship, Observation, Source, ToolCall, Trajectory, Usage
+from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
 from synth.ledger.rows import shard_tables
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.environment import AgentTurn, Env, Opening, Response
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship, Observation, Source, ToolCall, Trajectory, Usage
 from tests.synth.rollout.worlds import Odd
 
 TASKS = WORLD.make_tasks({"turns": 3}, 1, 2)

@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.echo import WORLD
-from schemas.environment import AgentTurn, Env, Opening, Response
-from schemas.errors import SynthError
-from schemas.model import ModelError
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship, Observation, SampledBy, Source, ToolCall, Trajectory, Usage
+from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
 from synth.policies.expert import expert_policy
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.rollout.threads import ThreadedEnv, Threads
+from synth.schemas.environment import AgentTurn, Env, Opening, Response
+from synth.schemas.errors import SynthError
+from synth.schemas.model import ModelError
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship, Observation, SampledBy, Source, ToolCall, Trajectory, Usage
 
 TASKS = WORLD.make_tasks({"turns": 3}, 1, 3)
 EXPERT = expert_policy({}, model_name=None, sampling={})

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from envs.echo import SPEC, EchoConfig, EchoEnv
-from schemas.environment import AgentTurn, EnvSpec, Snapshot
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.outcome import Fault
 from synth.boundary import FaultError, crossing
+from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.ledger import Ledger
 from synth.rollout.episode import canonical_content
 from synth.rollout.parking import LiveWorlds, ParkedEnv
 from synth.run.live_worlds import most_live
+from synth.schemas.environment import AgentTurn, EnvSpec, Snapshot
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.outcome import Fault
 from tests.flow_files import model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer

@@ -7,13 +7,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from envs.echo import WORLD
-from schemas.environment import AgentTurn
-from schemas.model import Completion, Message
-from schemas.outcome import Fault, Outcome
-from schemas.policy import Act
-from schemas.trajectory import Observation, SampledBy, ToolCall, Trajectory, Usage
 from synth.branching import replay
+from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
 from synth.models.scripted import ScriptedChat
 from synth.policies.chat import chat_policy
@@ -22,6 +17,11 @@ from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.rollout.start import Put, Start, recorded_act
+from synth.schemas.environment import AgentTurn
+from synth.schemas.model import Completion, Message
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Observation, SampledBy, ToolCall, Trajectory, Usage
 
 CONFIG: dict[str, Any] = {"turns": 3}
 (TASK,) = WORLD.make_tasks(CONFIG, 1, 1)

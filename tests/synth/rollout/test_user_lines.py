@@ -6,21 +6,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from envs.storefront import WORLD
-from envs.storefront.customer import GO_ON
-from envs.storefront.monitor import truth_of
-from filters.reexecuted import ReexecutedConfig, reexecuted
-from schemas.canonical import canonical_json
-from schemas.environment import AgentTurn
-from schemas.filter import Case
-from schemas.messages import to_messages
-from schemas.outcome import Fault, Outcome, Termination
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship, Source, ToolCall, Trajectory, Turn, Usage
 from synth.branching import DriftError, branch, replay
+from synth.envs.storefront import WORLD
+from synth.envs.storefront.customer import GO_ON
+from synth.envs.storefront.monitor import truth_of
+from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.journal import Reply, recorded
 from synth.provenance import provenance
 from synth.rollout.episode import canonical_content
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.filter import Case
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship, Source, ToolCall, Trajectory, Turn, Usage
 from tests.synth.models.chat_mishaps import Mishap
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.user_brains import ASKS, asking_agent, at_first, faithful, in_other_words, line_of, moody, never_right, said

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from envs.echo import WORLD
-from schemas.check import CheckResult
-from schemas.environment import AgentTurn, Opening, Response
-from schemas.trajectory import Observation, Source
+from synth.envs.echo import WORLD
+from synth.schemas.check import CheckResult
+from synth.schemas.environment import AgentTurn, Opening, Response
+from synth.schemas.trajectory import Observation, Source
 
 
 class Odd:

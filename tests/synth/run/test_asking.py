@@ -9,12 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from envs.echo import SPEC
-from schemas.flow import Flow
-from schemas.model import Completion, ModelError, Sampling
-from schemas.outcome import Fault
-from schemas.policy import PolicySpec
-from schemas.trajectory import Authorship, Usage
+from synth.envs.echo import SPEC
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.views import connect
@@ -25,6 +20,11 @@ from synth.run.breaker import IN_A_ROW
 from synth.run.context import Role, Run
 from synth.run.cost import cost
 from synth.run.progress import PlainProgress, progress_for
+from synth.schemas.flow import Flow
+from synth.schemas.model import Completion, ModelError, Sampling
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import PolicySpec
+from synth.schemas.trajectory import Authorship, Usage
 
 QUESTION = Question(purpose="reflect_retry", subject_id="t1", task_id="task", messages=({"role": "user", "content": "How many?"},))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from schemas.outcome import Fault
 from synth.boundary import FaultError
 from synth.run.breaker import IN_A_ROW, Breaker
+from synth.schemas.outcome import Fault
 
 REFUSED = FaultError(Fault.MODEL, "policy: model m at http://x/v1: HTTP 401: no", final=True)
 LOST = FaultError(Fault.MODEL, "policy: model m at http://x/v1: connection lost")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.trajectory import Usage
 from synth.ledger import Ledger
 from synth.run.budget import Budget, Room
 from synth.run.closing import closing_lines
+from synth.schemas.trajectory import Usage
 from tests.flow_files import model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from schemas.trajectory import Trajectory
 from synth.leases import Lease, Leases, hand
 from synth.leases.lease import Claim
 from synth.ledger import Ledger
 from synth.ledger.journal import Journal, Step
 from synth.rollout.episode import Work
 from synth.run.context import Run
-from synthesizers import episodes
-from synthesizers.episodes import played
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers import episodes
+from synth.synthesizers.episodes import played
 from tests.flow_files import echo_flow, run_flow
 
 pytestmark = pytest.mark.slow

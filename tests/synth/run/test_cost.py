@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.model import Completion
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Trajectory, Usage
 from synth.ledger import Ledger, StageRef
 from synth.ledger.journal import Journal, Reply
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import query
 from synth.run.cost import cost, cost_in_words, spent
+from synth.schemas.model import Completion
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Trajectory, Usage
 from tests.flow_files import model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer, Mishap

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.heartbeat import heartbeats
+from synth.flows.heartbeat import heartbeats
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
 

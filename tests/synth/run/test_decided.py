@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from schemas.verdict import Verdict
 from synth.ledger import Ledger, StageRef
 from synth.ledger.ledger import Decision
 from synth.ledger.manifest import StageLine
 from synth.run.decided import by_filter, decided, decision_order
+from synth.schemas.verdict import Verdict
 from synth.set_aside import SetAside
 from tests.trajectories import make_trajectory
 

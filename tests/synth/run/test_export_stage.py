@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError
-from schemas.flow import Flow
 from synth.ledger import Ledger
 from synth.ledger.views import query
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.exporters.solved import load
 

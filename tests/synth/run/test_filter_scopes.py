@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from flows.curate import curate
-from flows.synthesize import synthesize
-from schemas.errors import FlowError
-from schemas.filter import Case, Cases, Filter, Measure
-from schemas.flow import Flow
-from schemas.verdict import Verdict
+from synth.flows.curate import curate
+from synth.flows.synthesize import synthesize
 from synth.ledger.views import connect
 from synth.run.means import Means
 from synth.run.progress import PlainProgress
+from synth.schemas.errors import FlowError
+from synth.schemas.filter import Case, Cases, Filter, Measure
+from synth.schemas.flow import Flow
+from synth.schemas.verdict import Verdict
 
 pytestmark = pytest.mark.slow
 TAKEN: list[str] = []

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from schemas.outcome import Fault
-from schemas.trajectory import Usage
 from synth.run.budget import Budget, Room
 from synth.run.forecast import forecast
 from synth.run.progress import LiveProgress, PlainProgress
 from synth.run.tally import Tally
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Usage
 from tests.synth.run.test_budget import Clock
 from tests.trajectories import make_fault, make_trajectory
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
 from synth.run.idle_stages import idle_stages
+from synth.schemas.flow import Flow
 
 ROLLOUT = {"rollout": {"trials": 1}}
 

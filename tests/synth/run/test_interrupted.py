@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.heartbeat import heartbeats
-from flows.synthesize import synthesize
+from synth.flows.heartbeat import heartbeats
+from synth.flows.synthesize import synthesize
 from synth.ledger.storage import Storage
 from synth.run.progress import PlainProgress
 from tests.flow_files import echo_flow

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from envs.echo import SPEC
+from synth.envs.echo import SPEC
 from synth.ledger.ledger import StageRef
 from synth.run.played_in import played_in
 from tests.flow_files import echo_flow, run_flow

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from schemas.outcome import Fault
-from schemas.trajectory import Usage
 from synth.run.numbers import short_count, short_duration
 from synth.run.progress import LiveProgress, PlainProgress, Progress, progress_for, time_left
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Usage
 from tests.trajectories import make_fault, make_trajectory
 
 

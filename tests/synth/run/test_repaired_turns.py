@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from schemas.outcome import Outcome
 from synth.ledger import Ledger
 from synth.run.closing import closing_lines
+from synth.schemas.outcome import Outcome
 from tests.flow_files import echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import Body, Brain, echo_expert
 from tests.synth.models.chat_server import ChatServer

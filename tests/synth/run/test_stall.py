@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.outcome import Fault
 from synth.boundary import crossing
 from synth.run.stall import stalls_named
+from synth.schemas.outcome import Fault
 
 
 def named(step: Callable[[], Awaitable[None]]) -> list[str]:

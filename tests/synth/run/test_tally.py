@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.trajectory import Usage
 from synth.run.tally import Spread, Tally
+from synth.schemas.trajectory import Usage
 from tests.trajectories import make_trajectory
 
 

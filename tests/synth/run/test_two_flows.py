@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from schemas.canonical import content_hash
-from schemas.errors import ConfigError
 from synth.ledger import Ledger
 from synth.ledger.flow_lock import flow_lock
 from synth.run.engine import plain
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
 from tests.flow_files import echo_flow, run_flow
 
 FIRST = echo_flow(stages=[{"rollout": {"trials": 1}}])
@@ -48,9 +48,9 @@ def test_flow_yaml_is_written_where_the_flow_changed_only(tmp_path: Path) -> Non
 
 
 def test_sums_past_64_bits_do_not_stop_the_next_run(tmp_path: Path) -> None:
-    from schemas.trajectory import Usage
     from synth.ledger import StageRef
     from synth.run.cost import spent
+    from synth.schemas.trajectory import Usage
     from tests.trajectories import make_trajectory
 
     ledger = Ledger(str(tmp_path), create=True)

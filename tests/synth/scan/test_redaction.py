@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.planted_secrets import VALUES, WRAPPINGS, planted
-from schemas.check import CheckResult
-from schemas.errors import ConfigError
-from schemas.trajectory import Observation, Planted, Source, ToolCall, TurnedDown, Wording
 from synth.scan.finder import Finder, kinds
 from synth.scan.places import texts
 from synth.scan.redaction import Finding, Scan, findings_of, redacted
 from synth.scan.unescaped import blobs, layers
+from synth.schemas.check import CheckResult
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import Observation, Planted, Source, ToolCall, TurnedDown, Wording
 from tests.trajectories import make_trajectory, make_turn
 
 FINDER = Finder()

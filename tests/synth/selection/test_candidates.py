@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.check import CheckResult, SubVerdict
-from schemas.outcome import Outcome
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
-from schemas.verdict import Verdict
 from synth.provenance.effect import effectful_by_name
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 from synth.selection.candidates import candidate, evidence, is_candidate, loss_by_tool, loss_characters
 from tests.trajectories import make_trajectory
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from synth.selection.taken_in import TakenIn
 
 

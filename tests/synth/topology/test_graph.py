@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, Turn
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, Turn
 from synth.topology.graph import FAILURE, START, SUCCESS, Count, TaskGraph, as_networkx, is_donor, task_graph
 from synth.topology.keys import explained, trajectory_keys
 from synth.topology.of_task import task_rows

@@ -6,10 +6,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from flows.resolve import resolve_later
-from schemas.errors import ConfigError
-from schemas.flow import Flow
-from schemas.trajectory import Observation, Turn
+from synth.flows.resolve import resolve_later
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+from synth.schemas.trajectory import Observation, Turn
 from synth.topology.embeddings import Vectors, missing
 from synth.topology.keys import trajectory_keys
 from synth.topology.of_task import task_rows

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.check import CheckResult, SubVerdict
-from schemas.trajectory import Observation, Turn
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.trajectory import Observation, Turn
 from synth.topology.graph import Trial, graph_of
 from synth.topology.keys import trajectory_keys
 from synth.topology.potential import Potential

@@ -4,9 +4,9 @@ import json
 
 import msgspec
 
-from schemas.check import Check, RowPredicate, ToldFact
-from schemas.task import Task
-from schemas.trajectory import Observation
+from synth.schemas.check import Check, RowPredicate, ToldFact
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation
 from synth.topology.keys import trajectory_keys
 from synth.topology.volatile import Volatile
 from synth.topology.volatile_fields import Asked, Compared, Field, as_masks, volatile_fields

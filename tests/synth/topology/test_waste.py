@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas.trajectory import Turn
+from synth.schemas.trajectory import Turn
 from synth.topology.keys import trajectory_keys
 from synth.topology.waste import waste_share, wasted
 from tests.synth.topology.trials import trial, turn

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 
 
 def turn(index: int, tool: str, answer: str = "ok", state: str | None = None, **arguments: Any) -> Turn:

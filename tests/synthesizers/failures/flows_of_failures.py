@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 
 EXPERT: dict[str, Any] = {"policy": "expert", "profiles": "mixed"}

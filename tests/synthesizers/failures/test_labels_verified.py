@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from schemas.trajectory import Trajectory
 from synth.ledger.ledger import Ledger
+from synth.schemas.trajectory import Trajectory
 from tests.synthesizers.failures.flows_of_failures import EXPERT, WAVERING, injected, injection_flow, scores
 from tests.synthesizers.failures.verify_labels import Labelled, problems, verified
 

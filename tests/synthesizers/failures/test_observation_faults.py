@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.trajectory import Observation, Source, ToolCall, Turn
-from synthesizers.failures.observation_faults import PLANTS, Planting
-from synthesizers.failures.reaction import Reaction, reaction
-from synthesizers.failures.site import Site
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
+from synth.synthesizers.failures.observation_faults import PLANTS, Planting
+from synth.synthesizers.failures.reaction import Reaction, reaction
+from synth.synthesizers.failures.site import Site
 from tests.synthesizers.failures.twins import desk_twin, did, site
 from tests.trajectories import make_trajectory, turns
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from synthesizers.failures.mix import draw_mode, mix_line, yields
-from synthesizers.failures.planning import Offer, PlannedTask, planned_for
-from synthesizers.failures.settings import InjectionSettings
+from synth.synthesizers.failures.mix import draw_mode, mix_line, yields
+from synth.synthesizers.failures.planning import Offer, PlannedTask, planned_for
+from synth.synthesizers.failures.settings import InjectionSettings
 from tests.synthesizers.failures.twins import desk_twin
 
 RULE_ONLY = Offer({"rule": 1.0}, {})

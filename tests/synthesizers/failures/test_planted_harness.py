@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from schemas.policy import Act, Episode, Policy, PolicySpec, View
-from schemas.trajectory import Authorship
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship
 from tests.synthesizers.failures.flows_of_failures import injected, injection_flow
 from tests.synthesizers.fork_world import NAME, take, throw
 

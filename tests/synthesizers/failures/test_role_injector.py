@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.model import Completion
 from synth.run.asking import UnreadableError
-from synthesizers.failures.role_injector import read_mistake
+from synth.schemas.model import Completion
+from synth.synthesizers.failures.role_injector import read_mistake
 from tests.synthesizers.failures.twins import site
 
 CANCEL_OTHER = {"name": "cancel_order", "arguments": {"order_id": "O-2", "reason": "mistake"}}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import FlowError
 from synth.ledger.ledger import Ledger
+from synth.schemas.errors import FlowError
 from tests.flow_files import run_flow
 from tests.synthesizers.failures.brittle_world import NAME as BRITTLE
 from tests.synthesizers.failures.flows_of_failures import WAVERING, asked, injected, injection_flow, scores
@@ -196,8 +196,8 @@ def test_the_control_compares_the_clean_turn_with_itself_on_continuations_of_its
 KILLED = """
 import asyncio, os, signal, sys
 from io import StringIO
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
+from synth.schemas.flow import Flow
 from synth.run.progress import PlainProgress
 
 

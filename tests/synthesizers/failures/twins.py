@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from schemas.outcome import Outcome, Termination
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synthesizers.failures.site import Site
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.synthesizers.failures.site import Site
 from tests.trajectories import make_trajectory
 
 _STRING = {"type": "string"}

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from flows.parts import open_env
-from schemas.environment import AgentTurn
-from schemas.task import Task
-from schemas.trajectory import Trajectory, Turn
+from synth.flows.parts import open_env
 from synth.ledger import rows
 from synth.ledger.ledger import Ledger
+from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory, Turn
 
 Row = dict[str, Any]
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from schemas.flow import Flow
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synthesizers.reflection.chain import CHAIN, REFLECTION
+from synth.schemas.flow import Flow
+from synth.synthesizers.reflection.chain import CHAIN, REFLECTION
 from tests.flow_files import echo_flow
 from tests.synth.models.chat_brains import Body, called, echo_expert
 

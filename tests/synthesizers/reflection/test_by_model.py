@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import FlowError
-from schemas.messages import to_messages
-from schemas.outcome import Outcome
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synthesizers.reflection.chain import CHAIN, REFLECTION
-from synthesizers.reflection.guidance import guided_messages
+from synth.schemas.errors import FlowError
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Outcome
+from synth.synthesizers.reflection.chain import CHAIN, REFLECTION
+from synth.synthesizers.reflection.guidance import guided_messages
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body
 from tests.synth.models.chat_server import ChatServer, Mishap

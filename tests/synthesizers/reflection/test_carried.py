@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from synth.pdi.settings import CarriedMemo
-from synthesizers.reflection.carried import carried_scores, carried_text
-from synthesizers.reflection.memo import Memo
-from synthesizers.reflection.settings import ReflectRetrySettings
+from synth.synthesizers.reflection.carried import carried_scores, carried_text
+from synth.synthesizers.reflection.memo import Memo
+from synth.synthesizers.reflection.settings import ReflectRetrySettings
 from tests.trajectories import make_trajectory
 
 SAME = [Memo(("looked",) * n, ("find A-2304",), ("path: A-2304",), "no money", "stops_early: go on", ("state",)) for n in (1, 2, 3)]

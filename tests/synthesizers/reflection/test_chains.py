@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.outcome import Outcome, Termination
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synthesizers.reflection.chain import CHAIN, REFLECTION, improved
+from synth.schemas.outcome import Outcome, Termination
+from synth.synthesizers.reflection.chain import CHAIN, REFLECTION, improved
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
 from tests.synth.models.chat_brains import Body, called, echo_expert

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH
 from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.reflection.desk import reflecting_flow, stutterer

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 import yaml
 
-from schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synthesizers.reflection.arms import ARMS, FROM_START, GUIDED, MOST_EPISODES, UNGUIDED, ArmResult
-from synthesizers.reflection.chain import CHAIN
-from synthesizers.reflection.equal_budget import EFFECTS, ROWS, TASKS, Effect, Unit, compared
-from synthesizers.reflection.equal_budget_table import equal_budget_table
-from synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
+from synth.synthesizers.reflection.arms import ARMS, FROM_START, GUIDED, MOST_EPISODES, UNGUIDED, ArmResult
+from synth.synthesizers.reflection.chain import CHAIN
+from synth.synthesizers.reflection.equal_budget import EFFECTS, ROWS, TASKS, Effect, Unit, compared
+from synth.synthesizers.reflection.equal_budget_table import equal_budget_table
+from synth.synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
 from tests.synth.models.chat_server import ChatServer

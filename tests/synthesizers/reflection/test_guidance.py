@@ -4,11 +4,11 @@ import json
 
 import msgspec
 
-from schemas.messages import GREETING_MASK, to_messages
-from schemas.trajectory import Observation, SampledBy, Source, Turn
+from synth.schemas.messages import GREETING_MASK, to_messages
+from synth.schemas.trajectory import Observation, SampledBy, Source, Turn
+from synth.synthesizers.reflection.guidance import guidance_text, guided_messages
+from synth.synthesizers.reflection.question import reflection_messages
 from synth.trajectory_log import first_own_turn, log_of
-from synthesizers.reflection.guidance import guidance_text, guided_messages
-from synthesizers.reflection.question import reflection_messages
 from tests.trajectories import make_trajectory, make_turn
 
 LESSON = "Ask before each change."

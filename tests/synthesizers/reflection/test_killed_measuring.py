@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 from tests.flows.test_killed import start, write
 from tests.synth.models.chat_server import ChatServer

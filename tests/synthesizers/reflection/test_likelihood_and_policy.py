@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from schemas.flow import Flow
 from synth.ledger.ledger import Ledger, Score
 from synth.ledger.views import connect
-from synthesizers.reflection.likelihood import judged
+from synth.schemas.flow import Flow
+from synth.synthesizers.reflection.likelihood import judged
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, echo_expert
 from tests.synth.models.chat_server import ChatServer

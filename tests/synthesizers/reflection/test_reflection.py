@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.run.asking import UnreadableError
-from synthesizers.reflection.reflection import KEYS, LONGEST_TEXT, Reflection, parsed_reflection
+from synth.synthesizers.reflection.reflection import KEYS, LONGEST_TEXT, Reflection, parsed_reflection
 
 GOOD: dict[str, Any] = {
     "trajectory_summary": "It cancelled the order.",

@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from datasets import load_dataset
 
-from envs.storefront.profiles import MISCONCEPTIONS
-from schemas.check import CheckResult, SubVerdict
-from schemas.outcome import Outcome
-from schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.envs.storefront.profiles import MISCONCEPTIONS
 from synth.ledger.views import connect
 from synth.run.funnel import funnel_markdown
-from synthesizers.reflection.chain import REFLECTION
-from synthesizers.reflection.lessons import LESSONS, OF_EVIDENCE, OF_SYMPTOM
-from synthesizers.reflection.rules import blind_reflection, informed_reflection
-from synthesizers.reflection.symptoms import symptoms
+from synth.schemas.check import CheckResult, SubVerdict
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.synthesizers.reflection.chain import REFLECTION
+from synth.synthesizers.reflection.lessons import LESSONS, OF_EVIDENCE, OF_SYMPTOM
+from synth.synthesizers.reflection.rules import blind_reflection, informed_reflection
+from synth.synthesizers.reflection.symptoms import symptoms
 from tests.flow_files import run_flow
 from tests.synthesizers.reflection.desk import details, reflecting_flow
 from tests.trajectories import make_trajectory

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from schemas.environment import AgentTurn
-from schemas.flow import Flow
-from schemas.reverse import Operation
-from schemas.task import Task
-from schemas.trajectory import Turn
 from synth.ledger import Ledger
-from synthesizers.reverse.exploration import Exploration, Step, changes, of_goals, refused
+from synth.schemas.environment import AgentTurn
+from synth.schemas.flow import Flow
+from synth.schemas.reverse import Operation
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Turn
+from synth.synthesizers.reverse.exploration import Exploration, Step, changes, of_goals, refused
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.shelf_world import NAME, SPEC, Shelf, ShelfConfig
 

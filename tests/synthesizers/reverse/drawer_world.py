@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from envs.echo_check import state_verdicts
-from envs.world import Questions, World
-from schemas.canonical import canonical_json, content_hash
-from schemas.check import CheckResult, Facts, Scalar, SubVerdict, ToldFact
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response
-from schemas.reverse import Draft, NoGoal, Window
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall
+from synth.envs.echo_check import state_verdicts
+from synth.envs.world import Questions, World
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import CheckResult, Facts, Scalar, SubVerdict, ToldFact
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
+from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall
 
 WORLDS = "tests.synthesizers.reverse.drawer_world"
 DRAWERS = tuple(f"D-{number}" for number in range(1, 9))

@@ -5,15 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from schemas.flow import Flow
+from synth.schemas.flow import Flow
 
 ROOT = Path(__file__).resolve().parents[3]
 _KILLED = """
 import os, signal, sys
 from io import StringIO
 import asyncio
-from flows.synthesize import synthesize
-from schemas.flow import Flow
+from synth.flows.synthesize import synthesize
+from synth.schemas.flow import Flow
 from synth.run.progress import PlainProgress
 
 

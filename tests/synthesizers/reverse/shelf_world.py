@@ -8,15 +8,15 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from envs.conformance.experts import expert
-from envs.echo_check import state_verdicts
-from envs.world import World
-from schemas.canonical import canonical_json, content_hash
-from schemas.check import CheckResult, Facts, Refusal, Scalar, SubVerdict
-from schemas.environment import AgentTurn, EnvSpec, Opening, Response
-from schemas.reverse import Draft, NoGoal, Window
-from schemas.task import Task
-from schemas.trajectory import Observation, Source, ToolCall
+from synth.envs.conformance.experts import expert
+from synth.envs.echo_check import state_verdicts
+from synth.envs.world import World
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import CheckResult, Facts, Refusal, Scalar, SubVerdict
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
+from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Observation, Source, ToolCall
 
 NAME = "tests.synthesizers.reverse.shelf_world:WORLD"
 BOXES = ("box-1", "box-2", "box-3", "box-4")

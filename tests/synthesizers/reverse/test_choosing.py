@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.check import Check, RowPredicate
-from schemas.task import Task
-from synthesizers.reverse.choosing import chosen, distinctness
+from synth.schemas.check import Check, RowPredicate
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.choosing import chosen, distinctness
 
 
 def task(number: int, signature: str, structure: str = "s") -> Task:

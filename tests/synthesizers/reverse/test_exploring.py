@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 from random import Random
 
-from schemas.trajectory import Observation
-from synthesizers.reverse.experience import CHANGING, OTHER, Experience, signature_of, template, tool_of
-from synthesizers.reverse.exploration import Exploration, explored
+from synth.schemas.trajectory import Observation
+from synth.synthesizers.reverse.experience import CHANGING, OTHER, Experience, signature_of, template, tool_of
+from synth.synthesizers.reverse.exploration import Exploration, explored
 from tests.synthesizers.reverse.shelf_world import SPEC, Shelf, ShelfConfig, call
 
 

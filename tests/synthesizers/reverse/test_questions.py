@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from schemas.flow import Flow
-from schemas.task import Task
 from synth.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.flow import Flow
+from synth.schemas.task import Task
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import tasks_of
 from tests.synthesizers.reverse.drawer_world import WORLDS, elsewhere

@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from flows.curate import curate
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.task import Origin
+from synth.flows.curate import curate
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.funnel import funnel
-from synthesizers.reverse.reporting import TESTS
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.task import Origin
+from synth.synthesizers.reverse.reporting import TESTS
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import run_shelf, shelf_flow, tasks_of
 from tests.synthesizers.reverse.killing import killed_at_step

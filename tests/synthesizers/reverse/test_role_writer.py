@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from schemas.environment import Opening
-from schemas.errors import ConfigError, SynthError
-from schemas.flow import Flow
-from schemas.model import Completion
-from schemas.reverse import Change, Operation, Window
-from schemas.trajectory import Observation, Turn
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.run.asking import UnreadableError
-from synthesizers.reverse.reporting import TESTS
-from synthesizers.reverse.role_writer import messages, read_goal
+from synth.schemas.environment import Opening
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
+from synth.schemas.model import Completion
+from synth.schemas.reverse import Change, Operation, Window
+from synth.schemas.trajectory import Observation, Turn
+from synth.synthesizers.reverse.reporting import TESTS
+from synth.synthesizers.reverse.role_writer import messages, read_goal
 from tests.flow_files import run_flow
 from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.reverse.deriving_on_shelves import shelf_flow, tasks_of
@@ -152,7 +152,7 @@ def test_a_server_that_is_not_there_loses_no_window(tmp_path: Path, explorations
 
 
 def test_what_a_slow_writer_takes_is_not_taken_from_the_exploration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesizers.reverse_task.LIMIT_S", 1.0)
+    monkeypatch.setattr("synth.synthesizers.reverse_task.LIMIT_S", 1.0)
     stage = {"explorations": 1, "shard": 1, "role": "writer"}
     with ChatServer(writes, latency_s=1.3) as server:
         _, reports, _ = run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from envs.world import World
-from schemas.errors import ConfigError, FlowError
-from schemas.flow import Flow
-from schemas.reverse import Draft, NoGoal, Window
+from synth.envs.world import World
+from synth.schemas.errors import ConfigError, FlowError
+from synth.schemas.flow import Flow
+from synth.schemas.reverse import Draft, NoGoal, Window
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import shelf_flow, tasks_of
 from tests.synthesizers.reverse.shelf_world import SPEC, ShelfConfig, exploring, make_tasks, opened, write_goal

@@ -6,11 +6,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.check import Facts
-from schemas.environment import AgentTurn
-from schemas.reverse import Change, Operation
-from synthesizers.reverse.replaying import Segment, segment
-from synthesizers.reverse.windows import Entities, operation_signature, windows
+from synth.schemas.check import Facts
+from synth.schemas.environment import AgentTurn
+from synth.schemas.reverse import Change, Operation
+from synth.synthesizers.reverse.replaying import Segment, segment
+from synth.synthesizers.reverse.windows import Entities, operation_signature, windows
 from tests.synthesizers.reverse.deriving_on_shelves import walk
 from tests.synthesizers.reverse.shelf_world import COLOURS, ITEMS, SPEC, call
 

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.check import RowPredicate, Scalar
-from schemas.reverse import Draft
-from synthesizers.reverse.state_tests import holds
-from synthesizers.reverse.zones import check_of
+from synth.schemas.check import RowPredicate, Scalar
+from synth.schemas.reverse import Draft
+from synth.synthesizers.reverse.state_tests import holds
+from synth.synthesizers.reverse.zones import check_of
 
 ZONES = {
     "orders/*/*": "required",

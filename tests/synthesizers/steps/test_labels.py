@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from synth.run.funnel import funnel_markdown
-from synthesizers.steps.labels import Findings, Recorded
+from synth.synthesizers.steps.labels import Findings, Recorded
 
 
 def rows(accepted: int, tests: int, control_accepted: int = 0, controls: int = 0, method: str = "sequential") -> list[Recorded]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from schemas.trajectory import Observation, Source
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import records, tally_for, write_records
 from synth.exporters.kind import Form
@@ -18,6 +17,7 @@ from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, sft_rows
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
+from synth.schemas.trajectory import Observation, Source
 from tests.synth.exporters.solved import trajectory
 from tests.synth.pairs.planted import act, planted, run
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from schemas.trajectory import Observation, Source, Turn, Usage
 from synth.exporters.proof.consumers import consumer_findings
 from synth.exporters.proof.findings import Findings
 from synth.exporters.registry import form_of, kind_of
@@ -14,6 +13,7 @@ from synth.exporters.row_files import FOLDER, write_row_files
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft_rows import sft_row
 from synth.exporters.tally import Tally
+from synth.schemas.trajectory import Observation, Source, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory
 
 

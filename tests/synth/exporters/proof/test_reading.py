@@ -9,9 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from schemas.check import CheckResult
-from schemas.outcome import Outcome
-from schemas.trajectory import Observation, SampledBy, Source, ToolCall, Turn, Usage
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow, Cause
 from synth.exporters.kind import Form, UnsayableError
@@ -21,6 +18,9 @@ from synth.exporters.proof.reading import READERS, reading_findings
 from synth.exporters.registry import form_of
 from synth.exporters.row_files import write_row_files
 from synth.exporters.sft_rows import sft_row
+from synth.schemas.check import CheckResult
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory
 
 FILED = ("atif", "sts", "openai")

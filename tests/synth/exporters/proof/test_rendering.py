@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import ConfigError
-from schemas.trajectory import Turn
 from synth.exporters.kind import Chat
 from synth.exporters.sft_rows import sft_row
 from synth.exporters.trl import SFT
+from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import Turn
 from tests.synth.exporters.solved import FIND, SHIP, call, result, trajectory
 from tests.synth.exporters.test_training import tiny_model
 
