@@ -106,8 +106,9 @@ $(RAY)/.ready:
 	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test)  # the checkout itself is what is tested
 	@touch $@
 
-nightly: test-loaders test-verifiers chaos  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests
+nightly: test-loaders test-verifiers chaos  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
 	$(BIN)/python -m pytest -m nightly
+	SYNTH_EXAMPLES=search $(BIN)/python -m pytest -n auto -m "not slow and not vllm and not chaos and not nightly"
 
 ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two nodes, one of them killed, and runs that share only a bucket of a local S3 server
 	$(call THIS_IN,$(RAY))

@@ -72,7 +72,7 @@ def is_wordlike(text: str) -> bool:
     if common < _SHARE_IN_WORDS:
         return False
     if digits:
-        return _few_digits(text)
+        return _few_digits(text) and _cased_as_words(text)
     return common >= 0.8 or _cased_as_words(text)
 
 

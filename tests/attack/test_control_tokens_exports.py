@@ -145,7 +145,7 @@ def test_a_token_that_an_importer_puts_together_from_parts_of_a_message_is_found
         assert dict(joint.left_out) == {"control_tokens:<|im_start|>:joint": 1}
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=some.lists(PARTS, min_size=1, max_size=5), at=some.integers(0, 10**6))
 def test_whatever_stands_in_a_run_no_token_is_exported_and_clean_runs_are(parts: list[str], at: int) -> None:
     text = "".join(parts)

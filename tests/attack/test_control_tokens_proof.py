@@ -98,7 +98,7 @@ def test_tokens_of_other_families_and_neutral_texts_are_words_to_it(family: str)
             assert special_ids(family, neutral, schemas) == clean
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     family=some.sampled_from(sorted(STUDENTS)),
     words=some.lists(some.sampled_from(TOKENS) | some.text("ab<>|[]/\n ", max_size=6), min_size=1, max_size=4),

@@ -86,7 +86,7 @@ def test_what_a_tokenizer_does_not_read_as_the_token_is_left_as_it_is() -> None:
                 assert READ.neutralised(text) == text
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(text=LACED)
 def test_only_what_belongs_to_tokens_changes(text: str) -> None:
     neutral = READ.neutralised(text)
@@ -98,7 +98,7 @@ def test_only_what_belongs_to_tokens_changes(text: str) -> None:
         assert back == text.translate(str.maketrans({"‹": "<", "›": ">"}))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(value=JSON, how=some.sampled_from(["plain", "wide", "ascii", "odd"]))
 def test_json_stays_the_same_json_with_no_token_in_it_nor_in_what_its_strings_mean(value: Any, how: str) -> None:
     text = spelled(value, how)

@@ -113,7 +113,7 @@ def test_what_a_task_says_of_the_start_is_not_looked_at_where_its_environment_is
         assert (settings_of.limits.memory_mb, settings_of.masked, settings_of.environment) == (1024, (), {})
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.text(max_size=60), config=st.dictionaries(st.sampled_from(STARTS) | st.text(max_size=9), st.text(max_size=20), max_size=4))
 def test_whatever_text_names_an_environment_is_refused_in_one_kind_of_error(trap: Trap, name: str, config: dict[str, str]) -> None:
     if name in ("storefront", "echo", "textworld"):

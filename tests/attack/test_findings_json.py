@@ -87,7 +87,7 @@ def readings(text: str) -> list[str]:
 
 
 @given(documents, spacing, st.booleans())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_json_keeps_its_structure_and_loses_what_was_planted(document: Any, written: dict[str, Any], ascii_only: bool) -> None:
     text = json.dumps(document, ensure_ascii=ascii_only, **written)
     found = clean(text)
@@ -101,7 +101,7 @@ def test_any_json_keeps_its_structure_and_loses_what_was_planted(document: Any, 
     plain.filter(lambda text: "\\" not in text and "%" not in text),
     plain.filter(lambda text: "\\" not in text and "%" not in text),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_json_amid_other_words_is_left_parseable(document: Any, before: str, after: str) -> None:
     """Logs and tool outputs: a line of words, then an object."""
     inner = json.dumps({"value": document, "card": CARD, "score": FLOAT})
@@ -112,7 +112,7 @@ def test_json_amid_other_words_is_left_parseable(document: Any, before: str, aft
 
 
 @given(st.lists(st.sampled_from(['"a"', f'"{MAIL}"', f'"{MAIL.upper()}"', f'"x {KEY}"']), min_size=1, max_size=6))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_duplicate_keys_stay_duplicates_and_others_stay_apart(names: list[str]) -> None:
     pairs: list[tuple[str, Any]] = json.loads(
         clean("{" + ",".join(f"{name}: {at}" for at, name in enumerate(names)) + "}"), object_pairs_hook=list
@@ -124,14 +124,14 @@ def test_duplicate_keys_stay_duplicates_and_others_stay_apart(names: list[str]) 
 
 
 @given(st.text(max_size=60).filter(lambda text: not FINDER.found(text)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_text_without_findings_is_the_same(text: str) -> None:
     assert clean(text) == text
     assert without(text, []) == text
 
 
 @given(st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_marks_anywhere_in_any_text_raise_nothing_and_keep_json_json(text: str, places: list[tuple[int, int]]) -> None:
     inside = [Mark(at, min(len(text), at + size), "[X]") for at, size in places if at < len(text)]
     for given_text in (text, json.dumps(text), json.dumps({"a": [text, 1.5, {text: text}]})):
@@ -140,7 +140,7 @@ def test_marks_anywhere_in_any_text_raise_nothing_and_keep_json_json(text: str, 
 
 
 @given(documents, st.lists(st.tuples(st.integers(0, 200), st.integers(1, 60)), max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_marks_anywhere_in_any_json_keep_it_json(document: Any, places: list[tuple[int, int]]) -> None:
     """Also those that begin in a number, in an escape or between two values."""
     text = json.dumps(document)

@@ -136,7 +136,7 @@ stored = st.lists(st.builds(Finding, places, st.integers(-2, 60), st.integers(-2
 
 
 @given(st.lists(any_turns, max_size=3), stored, st.text(max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_stored_findings_of_any_kind_redact_a_trajectory_or_set_it_aside(turns: list[object], found: list[Finding], goal: str) -> None:
     trajectory = msgspec.structs.replace(make_trajectory(turns=0), turns=tuple(turns))
     aside = SetAside()
@@ -146,7 +146,7 @@ def test_stored_findings_of_any_kind_redact_a_trajectory_or_set_it_aside(turns: 
 
 
 @given(st.lists(any_turns, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_texts_that_do_not_change_leave_the_same_object(turns: list[object]) -> None:
     trajectory = msgspec.structs.replace(make_trajectory(turns=0), turns=tuple(turns))
     assert with_texts(trajectory, lambda place, text: text) is trajectory

@@ -49,7 +49,7 @@ SPELLINGS = {
 }  # fmt: skip
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(key=KEYS, before=st.text(st.characters(codec="utf-8"), max_size=9), after=st.text(st.characters(codec="utf-8"), max_size=9))
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_key_is_found_in_every_spelling(spelling: str, key: str, before: str, after: str) -> None:
@@ -62,7 +62,7 @@ def test_a_key_is_found_in_every_spelling(spelling: str, key: str, before: str, 
     assert cleaned.endswith(after)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     key=KEYS,
     spelling=st.sampled_from(["plain", "base64", "hex", "percent where needed", "json"]),
@@ -76,7 +76,7 @@ def test_an_echo_that_was_cut_leaves_less_than_half(key: str, spelling: str, sha
     assert not told(KeyRemover({MARK: key}).clean_text(text), key)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(key=KEYS, text=st.text(st.characters(codec="utf-8"), max_size=300), blob=st.binary(max_size=200))
 def test_what_holds_no_key_stays_as_it_is(key: str, text: str, blob: bytes) -> None:
     keys = KeyRemover({MARK: key})
@@ -93,7 +93,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(key=KEYS, value=JSON, nested=st.sampled_from(["plain", "base64", "json", "hex"]))
 def test_values_of_json_stay_values_of_json(key: str, value: object, nested: str) -> None:
     keys = KeyRemover({MARK: key})

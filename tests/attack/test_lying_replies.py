@@ -89,7 +89,7 @@ def test_a_body_that_is_cut_anywhere_is_no_reply(at: int) -> None:
         read_replies(body_of(HONEST)[:at], ASKED)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=20) | st.sampled_from(sorted(FINISH_REASONS)) | st.none())
 @example("error")
 @example("length")

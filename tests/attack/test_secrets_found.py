@@ -6,7 +6,7 @@ from random import Random
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks import planted_by_others
@@ -14,6 +14,7 @@ from benchmarks.planted_contexts import LABEL_CONTEXTS, STATEMENT_CONTEXTS, draw
 from benchmarks.planted_forms import LABELLED, STATEMENTS
 from benchmarks.planted_secrets import harmless, left_of
 from synth.scan.finder import Finder
+from synth.scan.randomness import is_random
 
 FINDER = Finder()
 PLANTED = list(planted_in_context(seed=11))
@@ -47,17 +48,25 @@ PASSWORD_SIGNS = string.ascii_letters + string.digits + "!#%*+-_?@^~"
 
 
 @given(st.integers(0, 10**6), st.integers(0, 3), st.sampled_from(["db_password", "API_TOKEN", "clientSecret"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_json_in_json_hides_nothing_however_deep(seed: int, depth: int, label: str) -> None:
     secret = "".join(Random(seed).choices(string.ascii_letters + string.digits, k=20))
+    assume(is_random(secret))
     text = json.dumps({"n": 1, label: secret})
     for _ in range(depth):
         text = json.dumps({"result": text})
     assert not left_of(FINDER, text, secret)
 
 
+@pytest.mark.parametrize("length", [16, 20, 32, 40])
+def test_what_is_drawn_is_seldom_taken_for_words(length: int) -> None:
+    """At most one in a thousand of what is drawn from letters and digits reads like words."""
+    drawn_ones = ["".join(Random(seed).choices(string.ascii_letters + string.digits, k=length)) for seed in range(20_000)]
+    assert sum(not is_random(one) for one in drawn_ones) <= 0.001 * len(drawn_ones)
+
+
 @given(st.text(PASSWORD_SIGNS, min_size=9, max_size=30), st.sampled_from(['{{"password": {}}}', "password = {}", "DB_PASSWD={}"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_quoted_password_of_any_characters_is_found_whole(secret: str, form: str) -> None:
     from synth.scan.credentials import is_password
 

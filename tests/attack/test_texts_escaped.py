@@ -137,7 +137,7 @@ def test_every_payload_is_only_text(check) -> None:  # type: ignore[no-untyped-d
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_any_text_is_only_text(check) -> None:  # type: ignore[no-untyped-def]
-    @settings(max_examples=220, deadline=None)
+    @settings(max_examples=220)
     @given(DRAWN)
     def drawn(text: str) -> None:
         check(text)

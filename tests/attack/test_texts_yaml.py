@@ -145,7 +145,7 @@ def test_rubrics_are_read_as_flows_are(tmp_path: Path, value: str) -> None:
 SCALARS = some.text("0123456789_:.eEoxbXafnyst+-~=", min_size=1, max_size=7)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(SCALARS)
 def test_a_scalar_that_both_versions_of_yaml_are_not_at_one_about_is_no_number(text: str) -> None:
     try:

@@ -192,7 +192,7 @@ async def _fault_of(response: Response, calls: list[ToolCall]) -> Fault | None:
     return None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(turns())
 def test_any_answer_is_taken_or_a_fault_by_the_table(made: tuple[list[ToolCall], tuple[Observation, ...]]) -> None:
     calls, observations = made

@@ -5,7 +5,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -188,7 +188,6 @@ ANY_TURN = st.builds(AgentTurn, st.none() | ANY_TEXT, st.lists(ANY_CALL, max_siz
 
 
 @given(st.lists(ANY_TURN, max_size=6))
-@settings(deadline=None)
 def test_whatever_is_written_every_call_is_answered_in_text_that_a_file_can_hold(turns):
     async def episode():
         env = open_echo({})

@@ -110,7 +110,7 @@ def test_a_transcript_without_turns_is_undefined() -> None:
 
 
 @given(st.lists(st.sampled_from(["ab", "cd", "Ef", "g,h", "ü", "1"]), max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_shingles_are_the_distinct_word_triples(words: list[str]) -> None:
     plain = " ".join(words).casefold().replace(",", " ").split()
     triples = {tuple(plain[at : at + 3]) for at in range(max(len(plain) - 2, 1))} if plain else set()
@@ -121,7 +121,7 @@ def test_shingles_are_the_distinct_word_triples(words: list[str]) -> None:
 
 
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_jaccard_is_that_of_sets(one: set[int], other: set[int]) -> None:
     found = jaccard(np.array(sorted(one), np.uint64), np.array(sorted(other), np.uint64))
     assert found == pytest.approx(len(one & other) / len(one | other) if one | other else 0.0)

@@ -162,7 +162,7 @@ def test_a_byte_order_mark_is_no_obstacle(tmp_path: Path) -> None:
     assert read_flow(tmp_path / "flow.yaml").name == "x"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=60) | st.text("name: []{}&*!|>'\"%@`-\n\t#,?:0x~ ", max_size=40))
 def test_any_text_is_a_flow_or_one_line(tmp_path: Path, text: str) -> None:
     with contextlib.suppress(ConfigError):

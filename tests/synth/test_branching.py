@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.branching import DriftError, branch, exactly, replay
@@ -90,7 +90,6 @@ def test_any_mutation_of_what_was_recorded_is_caught_where_it_is(turn, what, mut
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_any_single_character_of_any_observation_counts(data):
     index = data.draw(st.integers(0, len(TRAJECTORY.turns) - 1))
     content = TRAJECTORY.turns[index].observations[0].content

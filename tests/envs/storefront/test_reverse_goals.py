@@ -117,7 +117,7 @@ def test_several_deeds_are_numbered_requests_of_one_goal_in_their_order() -> Non
     assert solved
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(st.integers(0, 10_000), st.sampled_from([{}, HARD, LAX, {"variant": "held_out"}, {"dialogue": False}, {"level": 1.0}]))
 def test_whatever_an_explorer_does_becomes_a_task_that_the_expert_solves_or_none(seed: int, config: dict[str, Any]) -> None:
     async def explore() -> bool | str:

@@ -61,7 +61,7 @@ def test_a_run_is_copied_only_from_what_ends_before_it_and_never_across_two_turn
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.integers(2, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_copied_tokens_are_those_of_every_long_run_that_a_plain_search_finds(text: list[int], span: int) -> None:
     start = len(text) // 3
     expected = [False] * len(text)

@@ -157,7 +157,7 @@ json_value = st.recursive(
 objects = st.lists(st.dictionaries(st.text(utf8, max_size=5), json_value, max_size=3), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(objects, st.text(utf8))
 def test_what_a_model_wrote_is_read_back(tmp_path_factory: pytest.TempPathFactory, arguments: list[dict[str, Any]], content: str) -> None:
     texts = [json.dumps(a) for a in arguments]

@@ -84,7 +84,7 @@ def test_content_tells_the_format(name: str) -> None:
     assert all(isinstance(entry, Imported) for entry in read(packed(LOGS[name]), "auto"))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(data=st.data())
 def test_any_value_in_any_place_is_read_or_named(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(FORMATS))
@@ -94,7 +94,7 @@ def test_any_value_in_any_place_is_read_or_named(data: st.DataObject) -> None:
     read(packed(log), name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(FORMATS),
     cut=st.floats(0.01, 0.99),

@@ -157,7 +157,7 @@ def test_a_packed_bomb_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 WHOLE = [json.dumps([chat(q) for q in "abcde"]).encode(), lines(*"abcde").encode(), gzip.compress(lines(*"abcde").encode(), mtime=0)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(WHOLE), st.floats(0, 1, exclude_max=True), st.binary(max_size=2), st.integers(0, 3), st.sampled_from([0, 1, 7]))
 def test_a_damaged_file_never_comes_in_partly(
     tmp_path_factory: pytest.TempPathFactory, blob: bytes, place: float, put: bytes, removed: int, cut: int

@@ -232,7 +232,7 @@ WHOLE = f"[{','.join(json.dumps(chat(q), ensure_ascii=False) for q in ('ä', 'b'
 PACKED = gzip.compress(WHOLE, mtime=0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     blob=st.sampled_from([WHOLE, PACKED, "\n".join(LINES).encode()]),
     edits=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=3), st.integers(0, 5)), max_size=4),
@@ -250,7 +250,7 @@ def test_however_a_file_is_damaged_it_is_read_or_refused(
     assert all("\n" not in b.detail for b in bad)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda t: t.encode("utf-8", "replace")))
 def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, blob: bytes) -> None:
     good, bad = load(write(tmp_path_factory.mktemp("any"), "x", blob))

@@ -47,7 +47,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [found for key, item in inside for found in [(*place, key), *places(item, (*place, key))]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_a_record_of_another_shape_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     value = copy.deepcopy(data.draw(st.sampled_from(SEEDS)))

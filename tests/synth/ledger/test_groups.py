@@ -105,7 +105,7 @@ TRIALS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(TRIALS)
 def test_the_verdict_is_that_of_counting_by_hand(drawn: list[tuple[Outcome | None, str | None, bool]]) -> None:
     """None for an invalid trial; the last says whether a model was asked."""

@@ -38,7 +38,7 @@ def test_only_the_wanted_slots_are_kept(tmp_path: Path) -> None:
     assert list(recorded(tmp_path, {"b"})[0]) == [("b", 0)]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 400), st.text(max_size=30))
 def test_a_journal_cut_anywhere_loses_only_what_was_cut(tmp_path: Path, cut: int, text: str) -> None:
     path = tmp_path / "cut" / "s.jsonl"
@@ -67,7 +67,7 @@ def test_a_torn_journal_is_gone_on_with_on_a_new_line(tmp_path: Path) -> None:
     assert "line 2 is damaged" in damage[0]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_flipped_byte_spoils_its_own_line_only(tmp_path: Path, data: st.DataObject) -> None:
     path = tmp_path / "flip" / "s.jsonl"

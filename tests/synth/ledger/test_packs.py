@@ -134,7 +134,7 @@ def test_who_has_caught_up_asks_for_no_pack(url: str) -> None:
 FATES = st.sampled_from(["there", "missing", "flipped", "cut", "of another run", "of another past", "of another branch", "empty"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(LINES, max_size=40), st.data())
 def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(drawn: list[Line], data: st.DataObject) -> None:
     lines = [RunLine("r"), *drawn]

@@ -47,7 +47,7 @@ def test_a_run_as_it_was_committed_has_no_problem_and_all_of_it_was_read(run: Pa
     assert verified.bytes == sum(path.stat().st_size for path in shards)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_one_flipped_bit_anywhere_is_named(run: Path, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(sorted(path for path in run.rglob("*") if path.is_file())))

@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.boundary import NotStarted
@@ -78,7 +78,6 @@ def test_one_cancelled_in_the_moment_of_admission_hands_the_place_on() -> None:
     asyncio.run(scene())
 
 
-@settings(deadline=None)
 @given(st.integers(1, 4), st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 6)), max_size=25))
 def test_whatever_is_cancelled_when_the_bound_holds_and_every_place_comes_back(limit: int, plan: list[tuple[int, bool, int]]) -> None:
     async def scene() -> None:

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.models.reply import error_text, read_replies
@@ -133,7 +133,6 @@ KEYS = st.sampled_from(["choices", "message", "content", "tool_calls", "function
 VALUES = st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner))
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_a_reply_or_an_error_that_may_be_retried(received: bytes) -> None:
     try:

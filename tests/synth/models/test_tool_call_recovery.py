@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.models.tool_call_recovery import recover_tool_calls, rendered_call, with_recovered_calls
@@ -37,21 +37,18 @@ def names(text: str) -> list[tuple[str, str]]:
     return [(call.name, call.arguments) for call in recover_tool_calls(text).calls]
 
 
-@settings(deadline=None)
 @given(st.text() | PIECES)
 def test_it_never_raises(text: str) -> None:
     recover_tool_calls(text)
     with_recovered_calls(Completion(content=text, thought=text), [], ())
 
 
-@settings(deadline=None)
 @given(st.text().filter(lambda text: "<tool_call>" not in text))
 def test_text_without_tags_is_unchanged(text: str) -> None:
     recovered = recover_tool_calls(text)
     assert (recovered.calls, recovered.text, recovered.repairs) == ((), text, ())
 
 
-@settings(deadline=None)
 @given(CALLS, PLAIN, PLAIN)
 def test_calls_that_we_rendered_are_recovered_to_the_byte(calls: list[ToolCall], before: str, after: str) -> None:
     text = before + "".join(rendered_call(call) for call in calls) + after
@@ -61,7 +58,6 @@ def test_calls_that_we_rendered_are_recovered_to_the_byte(calls: list[ToolCall],
     assert recovered.text == (before + after).strip()
 
 
-@settings(deadline=None)
 @given(NAMES, st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<")))
 def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(name: str, arguments: str) -> None:
     call = ToolCall.received("", name, arguments)
@@ -208,7 +204,6 @@ def test_calls_weighed_in_thinking_are_no_calls_where_the_server_found_others() 
     assert with_recovered_calls(completion, [], ()) is completion
 
 
-@settings(deadline=None)
 @given(CALLS, st.data())
 def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made_up(calls: list[ToolCall], data: st.DataObject) -> None:
     calls = list(

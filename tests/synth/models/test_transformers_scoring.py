@@ -163,7 +163,7 @@ def test_a_head_with_a_soft_cap_is_refused_and_not_scored_wrongly(altered: Calla
 
 
 @given(seed=st.integers(0, 2**31), rows=st.integers(1, 600), vocabulary=st.integers(1, 5000), bias=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_chunks_give_the_ranks_and_log_probabilities_of_the_whole(seed: int, rows: int, vocabulary: int, bias: bool) -> None:
     torch = pytest.importorskip("torch", reason="torch comes with the extra `score`")
     import numpy as np

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.models.tool_call_recovery import recover_tool_calls, rendered_call, with_recovered_calls
@@ -53,7 +53,6 @@ def found(text: str, *tools: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(call.name, call.parsed()) for call in recover_tool_calls(text, tools).calls]
 
 
-@settings(deadline=None)
 @given(st.lists(calls(), min_size=1, max_size=3, unique_by=lambda call: call[0]), PLAIN, PLAIN)
 def test_calls_as_the_template_writes_them_are_recovered_with_their_types(
     made: list[tuple[str, dict[str, Any], dict[str, Any]]], before: str, after: str
@@ -71,7 +70,6 @@ PIECES = st.lists(st.sampled_from([*TAGS, "<think>", "</think>", '{"name": "f"}'
 )
 
 
-@settings(deadline=None)
 @given(PIECES)
 def test_whatever_is_written_nothing_is_raised_and_no_arguments_are_both_whole_and_no_object(text: str) -> None:
     for call in recover_tool_calls(text, [PAY]).calls:
@@ -79,7 +77,6 @@ def test_whatever_is_written_nothing_is_raised_and_no_arguments_are_both_whole_a
     with_recovered_calls(Completion(content=text, thought=text), [], [PAY])
 
 
-@settings(deadline=None)
 @given(calls(), st.data())
 def test_a_call_that_is_cut_off_anywhere_stays_text(made: tuple[str, dict[str, Any], dict[str, Any]], data: st.DataObject) -> None:
     name, arguments, schema = made

@@ -34,7 +34,7 @@ def test_what_no_sample_can_balance_is_left_out_as_a_whole_and_few_pairs_are_nev
     assert len(balanced(lengths(*[(9, 1)] * 19), 0.6)) == 19
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=80), st.randoms(use_true_random=False))
 def test_the_bound_holds_and_the_order_of_the_pairs_does_not_matter(drawn: list[tuple[int, int]], random: object) -> None:
     pairs = lengths(*drawn)

@@ -26,7 +26,7 @@ texts = st.text(alphabet=st.sampled_from("absxyzkKmiq-SK0to: ].\n\x0b\x1c\x85ſK
 
 
 @given(texts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example("a\x0bb")
 @example("tKaſ")
 @example("xkſs")

@@ -50,7 +50,7 @@ def test_at_least_99_percent_of_what_is_planted_is_found_and_gone_in_every_wrapp
 
 
 @given(st.sampled_from(sorted(VALUES)), st.sampled_from(sorted(WRAPPINGS)), st.integers(0, 10**6), st.text(max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whatever_stands_beside_it_json_stays_json_and_the_rest_stays_as_it_was(kind: str, wrapping: str, seed: int, beside: str) -> None:
     value = VALUES[kind](Random(seed))
     text = json.dumps({"before": beside, "value": WRAPPINGS[wrapping](value), "after": [beside, 3]})

@@ -39,14 +39,14 @@ def plainly(texts: list[str]) -> list[str]:
 
 
 @given(st.lists(st.lists(spans, max_size=5).map("".join), max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_masking_gives_what_every_pattern_in_turn_gives(texts: list[str]) -> None:
     masking = Masking(Volatile(MASKED, GENERATED))
     assert [masking.text(text) for text in texts] == plainly(texts)
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_turns_of_a_way_back_are_those_between_two_looks_at_a_state(states: list[str]) -> None:
     expected = set()
     for end, state in enumerate(states):
@@ -69,7 +69,7 @@ paths = st.lists(
 
 
 @given(paths)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_advantage_of_a_step_is_over_the_steps_from_its_state(trials: list[Path]) -> None:
     gains = [[0.95 ** (len(path.actions) - 1 - at) * path.rewards[-1] for at in range(len(path.actions))] for path in trials]
     for norm in ("mean", "mean_std"):
@@ -83,7 +83,7 @@ def test_the_advantage_of_a_step_is_over_the_steps_from_its_state(trials: list[P
 
 
 @given(paths)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_both_conventions_of_graphgpo_agree_where_the_deviation_is_large(trials: list[Path]) -> None:
     for ours, theirs in zip(graphgpo(trials), graphgpo(trials, convention="paper"), strict=True):
         assert ours.episode == theirs.episode

@@ -59,7 +59,7 @@ deeds = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(deeds, st.integers(1, 5))
 def test_every_window_is_short_in_order_and_hangs_together(turns: list[AgentTurn], most: int) -> None:
     _, walked = walk(*turns)
@@ -72,7 +72,7 @@ def test_every_window_is_short_in_order_and_hangs_together(turns: list[AgentTurn
             assert about[number] & frozenset().union(*about[number + 1 :])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(deeds)
 def test_a_segment_goes_from_the_start_as_it_went_in_the_walk(turns: list[AgentTurn]) -> None:
     shelf, walked = walk(*turns)

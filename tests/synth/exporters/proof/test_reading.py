@@ -73,7 +73,7 @@ def turns(draw: some.DrawFn) -> tuple[Turn, ...]:
 
 
 @pytest.mark.parametrize("name", FILED)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(played=turns(), system=some.sampled_from([None, "Help."]), world_opens=some.booleans())
 def test_what_comes_back_is_what_was_written_but_for_what_is_named_and_what_is_named_does_not_come_back(
     name: str, played: tuple[Turn, ...], system: str | None, world_opens: bool, tmp_path: Path
