@@ -13,6 +13,7 @@ MCP = $(CACHE)/mcp-$(firstword $(shell cat tests/envs/mcp/servers/package.json t
 TRAIN = $(CACHE)/train-$(firstword $(shell cat supply/locks/*.txt tests/trainers/no-deps.txt | cksum))
 LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
 RAY = $(CACHE)/ray-$(firstword $(shell cat supply/locks/*.txt | cksum))
+TYPES = $(CACHE)/types-$(firstword $(shell cksum supply/locks/types.txt))
 SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
 # An environment kept in the cache may have been made by another checkout, or by none: what is tested is this one.
@@ -20,7 +21,7 @@ THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers ray-smoke chaos nightly vllm-smoke lint bench lock licences sbom clean
+.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke lint bench lock licences sbom clean
 
 .venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
@@ -92,6 +93,15 @@ test-loaders: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready  ## LLaMA-Factory a
 test-verifiers: .venv/.ready $(VERIFIERS)/.ready  ## environments as verifiers loads them, in an environment of its own
 	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers
 
+$(TYPES)/.ready:
+	rm -rf $(TYPES)
+	$(PYTHON) -m venv $(TYPES)
+	$(TYPES)/bin/python $(call LOCKED,types)
+	@touch $@
+
+test-types: .venv/.ready $(TYPES)/.ready  ## the installed package from outside, in mypy and pyright: from the checkout, a wheel, an archive
+	SYNTH_PYRIGHT=$(TYPES)/bin/pyright $(BIN)/python -m pytest -m slow tests/installed
+
 test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings with torch in an environment of its own
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 2 --dist loadscope
 	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
@@ -106,7 +116,7 @@ $(RAY)/.ready:
 	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test)  # the checkout itself is what is tested
 	@touch $@
 
-nightly: test-loaders test-verifiers chaos  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
+nightly: test-loaders test-verifiers test-types chaos  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
 	$(BIN)/python -m pytest -m nightly
 	SYNTH_EXAMPLES=search $(BIN)/python -m pytest -n auto -m "not slow and not vllm and not chaos and not nightly"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / "supply" / "locks"
 EXTRAS = ("test", "score", "embed", "textworld", "mcp", "s3", "ray", "train")
-MORE = {"build": "hatchling>=1.27 setuptools>=77", "ray-test": "moto[server]", "sbom": "cyclonedx-bom pip"}
+MORE = {"build": "hatchling>=1.27 setuptools>=77", "ray-test": "moto[server]", "sbom": "cyclonedx-bom pip", "types": "pyright[nodejs]"}
 """Environments that no extra names: what builds the checkout and the few packages that come as sources alone, the local S3 server of the
-Ray tests, what makes the bill of materials and reads licences (the pip that older Pythons bring tells no licence expressions)."""
+Ray tests, what makes the bill of materials and reads licences (the pip that older Pythons bring tells no licence expressions), pyright."""
 _CUDA = re.compile(r"(?:nvidia-|cuda-|triton$)")
 """What only torch's CUDA build needs, in a lock of its own: no marker tells the two builds apart."""
 

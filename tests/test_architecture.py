@@ -82,9 +82,9 @@ def test_planted_faults_are_caught(tmp_path: Path) -> None:
     assert list(heavy([room / "planted.py"]).values()) == [{"torch"}]
     found = house.measured(tmp_path)
     assert found["circles"] == [["synth.report", "synth.scan"]]
-    assert (found["files"], found["tokens"]) == (2, 2 + 6 + 8 + 7 + 6)
+    assert (found["files"], found["tokens"]) == (2, 2 + 8 + 8 + 7 + 6)
     assert house.grown(found, found | {"circles": []}) == ["a circle: synth.report, synth.scan"]
-    assert house.grown(found, found | {"tokens": 28}) == ["tokens: 29, recorded 28"]
+    assert house.grown(found, found | {"tokens": 30}) == ["tokens: 31, recorded 30"]
 
 
 def test_no_file_is_longer_than_300_lines() -> None:
