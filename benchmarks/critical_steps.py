@@ -19,9 +19,10 @@ import msgspec
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.binomial import clopper_pearson, newcombe
+from synth.engine.progress import PlainProgress
 from synth.envs.storefront.env import SPEC
 from synth.envs.storefront.monitor import truth_of
-from synth.flows.parts import open_env
+from synth.flows.environments import open_env
 from synth.flows.resolve import role
 from synth.flows.synthesize import synthesize
 from synth.ledger.journal import Journal
@@ -31,7 +32,6 @@ from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.rollout.start import Put, Start, recorded_act
-from synth.run.progress import PlainProgress
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome

@@ -19,6 +19,7 @@ import msgspec
 
 from benchmarks.command_line import ROOT
 from benchmarks.fixed_latency_server import MODEL
+from synth.engine.seldom_collected import seldom_collected
 from synth.envs.echo import SYSTEM_PROMPT, TOOLS, WORLD
 from synth.ledger.journal import Journal
 from synth.models.registry import open_model
@@ -27,7 +28,6 @@ from synth.policies.chat import chat_policy
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
-from synth.run.seldom_collected import seldom_collected
 from synth.schemas.task import Task
 
 CALLS = 8

@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 from synth.synthesizers.reflection.arms import ARMS
 from synth.synthesizers.reflection.equal_budget import ROWS, TASKS

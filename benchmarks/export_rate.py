@@ -16,7 +16,7 @@ _IMPORT = """
 import sys
 from pathlib import Path
 from synth.importers.commit import import_into
-from synth.run.progress import progress_for
+from synth.engine.progress import progress_for
 import_into(sys.argv[2], [Path(sys.argv[1])], "auto", progress_for(quiet=True))
 """
 _EXPORT = """

@@ -1,7 +1,7 @@
 """Episodes of very different lengths on many workers: how long their places stand idle, taken one by one or as whole shards.
 
-The code that hands out episodes is the one of a run (`synth.run.by_slot`, `synth.leases`), with claims and commits in a run directory; the
-episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a request costs none of it.
+The code that hands out episodes is the one of a run (`synth.engine.by_slot`, `synth.leases`), with claims and commits in a run directory;
+the episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a request costs none of it.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from msgspec.structs import replace
 
 from benchmarks.figures import Figure
 from benchmarks.recorded_episodes import recorded_episodes
+from synth.engine import by_slot
+from synth.engine.context import Run
+from synth.engine.progress import PlainProgress
 from synth.leases import Leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.models.admission import Admission
-from synth.run import by_slot
-from synth.run.context import Run
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 from synth.schemas.identity import trajectory_id
 from synth.schemas.stage import Plan, PlannedSlot, Shard

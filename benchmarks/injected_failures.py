@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 
 TASKS = 240

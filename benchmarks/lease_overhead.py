@@ -16,11 +16,11 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.leases.hand import Others
 from synth.leases.lease import Lease
 from synth.ledger.state import LedgerState
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 
 ROUNDS, TASKS, TRIALS = 5, 100, 4

@@ -16,10 +16,10 @@ from io import StringIO
 from benchmarks.critical_steps import EXPLORER
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.ledger.ledger import Ledger
 from synth.pairs import KtoReport, LabelSettings, PairReport, PairRow, PairSettings, StepReport, kto_labels, preference_pairs, step_labels
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 from synth.schemas.pairs import Tier
 from synth.schemas.trajectory import Trajectory

@@ -11,7 +11,7 @@ from time import perf_counter, process_time
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.registry import ENVS
-from synth.flows.parts import make_tasks, open_env, spec_of
+from synth.flows.environments import make_tasks, open_env, spec_of
 from synth.rollout.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import Env
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.by_task import average_precision
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
 from synth.provenance import provenance
 from synth.provenance.effect import effectful_by_name
-from synth.run.progress import progress_for
 from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import is_donor, population, task_graph
 from synth.topology.keys import trajectory_keys

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from synth.engine.funnel import funnel_notes, funnel_table
+from synth.engine.progress import progress_for
 from synth.flows.synthesize import synthesize
 from synth.flows.yaml_file import read_flow
-from synth.run.funnel import funnel_notes, funnel_table
-from synth.run.progress import progress_for
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
+from synth.engine.progress import PlainProgress
 from synth.envs.storefront.tool_schemas import WRITES
 from synth.flows.synthesize import synthesize
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 
 EXPLORATIONS = 400

@@ -8,12 +8,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
-from synth.envs.conformance.transcript import play
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.bots import BOTS
 from synth.envs.storefront.places import KINDS
 from synth.envs.storefront.profiles import CORRECT, MISCONCEPTIONS, MIXED
 from synth.envs.storefront.self_play import expert_passes
+from synth.envs.transcript import play
 from synth.schemas.task import Task
 
 TASKS = 400

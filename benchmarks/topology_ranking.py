@@ -10,9 +10,9 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.storefront_pool import pool
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
-from synth.run.progress import progress_for
 from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import TaskGraph, Trial, graph_of, is_donor, population, task_graph
 from synth.topology.keys import Level, TurnKeys, trajectory_keys

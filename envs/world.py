@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from synth.envs.conformance.transcript import Transcript
+from synth.envs.transcript import Transcript
 from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn, Env, EnvSpec
 from synth.schemas.errors import UnboundError

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from synth.engine.means import Means
 from synth.provenance import provenance
 from synth.provenance.effect import effectful_by_name, read_only_hint
-from synth.run.means import Means
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.trajectory import ToolSchema, Trajectory
 from synth.schemas.verdict import Verdict

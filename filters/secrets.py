@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from synth.run.means import Means
+from synth.engine.means import Means
 from synth.scan.finder import GROUPS, Finder
 from synth.scan.redaction import REDACTED, Scan
 from synth.schemas.errors import ConfigError

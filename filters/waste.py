@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.engine.means import Means
 from synth.provenance.effect import effectful_by_name
-from synth.run.means import Means
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict

@@ -5,6 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from synth.engine.loud_settings import loud_settings
+from synth.engine.measured import MEASURES
+from synth.engine.progress import Progress
+from synth.engine.unfinished import kind_of_stage, not_finished, unfinished
 from synth.envs.registry import ENVS
 from synth.flows.bindings import Bindings, Said
 from synth.flows.environments import bindings_of, said_by_flow
@@ -15,10 +19,6 @@ from synth.flows.run_folder import refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record, record_of, said_of_run
 from synth.flows.synthesize import Done, Wrap, run_on
 from synth.ledger.ledger import Ledger
-from synth.run.loud_settings import loud_settings
-from synth.run.measured import MEASURES
-from synth.run.progress import Progress
-from synth.run.unfinished import kind_of_stage, not_finished, unfinished
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.flow import Flow
 

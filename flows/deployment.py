@@ -7,11 +7,11 @@ import msgspec
 
 from synth.flows.deployment_job import refuse_unfit
 from synth.flows.deployment_notice import notify
+from synth.flows.deployment_overview import TAG
 from synth.flows.deployment_run_dir import settled
 from synth.flows.prefect_access import refused
 from synth.schemas.errors import ConfigError
 
-TAG = "synth"
 ENTRYPOINT = "synth.flows.deployment_run.synth"
 POOL = "synth"
 """The work pool that is made where none is named; its workers start processes on their own machine."""

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from uuid import UUID
 
+from synth.engine.context import Run
+from synth.engine.numbers import short_duration
 from synth.flows import heartbeat
 from synth.flows.deployment_overview import writes_to
 from synth.flows.deployment_parts import Part
 from synth.flows.deployment_retries import PART_STARTS
 from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
-from synth.run.context import Run
-from synth.run.numbers import short_duration
 
 POLL_S = 2.0
 TAKEN_WITHIN_S = 300.0

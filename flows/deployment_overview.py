@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from synth.flows.deployment import TAG
 from synth.flows.deployment_run_dir import run_dir_of
 from synth.flows.prefect_access import refused
 from synth.flows.run_record import place_of
@@ -14,6 +13,8 @@ from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
 
 MOST = 200
+TAG = "synth"
+"""On every deployment that `synth deploy` makes."""
 
 
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):

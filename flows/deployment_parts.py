@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.budget import Budget
+from synth.engine.context import Run
+from synth.engine.cost import spent
+from synth.engine.runner import WorkShard, do_shards, plain
 from synth.flows.spread_stage import SpreadStage
 from synth.flows.synthesize import Wrap
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.ledger import Ledger, StageRef
-from synth.run.budget import Budget
-from synth.run.context import Run
-from synth.run.cost import spent
-from synth.run.engine import WorkShard, do_shards, plain
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow

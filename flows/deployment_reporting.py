@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from synth.engine.context import Run
+from synth.engine.funnel import funnel_markdown
+from synth.engine.numbers import short_duration
+from synth.engine.progress import Progress
+from synth.engine.runner import WorkShard
 from synth.flows.deployment_retries import again_after
 from synth.flows.heartbeat_progress import BeatingProgress
 from synth.flows.prefect_access import healthy
-from synth.run.context import Run
-from synth.run.engine import WorkShard
-from synth.run.funnel import funnel_markdown
-from synth.run.numbers import short_duration
-from synth.run.progress import Progress
 from synth.schemas.printable import in_code
 from synth.schemas.stage import Shard, Stage
 

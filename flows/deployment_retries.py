@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from synth.run.numbers import short_duration
+from synth.engine.numbers import short_duration
 from synth.schemas.errors import ConfigError, DamagedError, SynthError
 
 T = TypeVar("T")

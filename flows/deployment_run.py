@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from synth.engine.closing import failure
+from synth.engine.progress import PlainProgress
+from synth.engine.silent_roles import silent_roles
 from synth.flows.deployment_closing import close_dead
 from synth.flows.deployment_dispatch import Dispatch
 from synth.flows.deployment_parts import InParts, Part, part_of, share_of_budget, work_begun_part
@@ -19,9 +22,6 @@ from synth.flows.resolve import resolve
 from synth.flows.synthesize import Done, bindings_of_flow, synthesize, worked
 from synth.flows.yaml_file import flow_of
 from synth.ledger.ledger import Ledger
-from synth.run.closing import failure
-from synth.run.progress import PlainProgress
-from synth.run.silent_roles import silent_roles
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 

@@ -14,10 +14,12 @@ from synth.flows.own_flow import refuse_what_a_run_says
 from synth.flows.parts import folders, world
 from synth.flows.yaml_file import read_content
 from synth.keys import refuse_literals
+from synth.schemas.environment import Env, EnvSpec, OpenEnv
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import EnvChoice, Flow
 from synth.schemas.settings_error import explain
 from synth.schemas.strict_settings import strictly
+from synth.schemas.task import Task
 
 FILE = "environments.yaml"
 OPTION = "--env"
@@ -122,3 +124,30 @@ def _absolute(value: Any, base: Path) -> Any:
     if isinstance(value, list | tuple):
         return [_absolute(one, base) for one in value]
     return str(base / Path(value).expanduser())
+
+
+def open_env(name: str, config: Mapping[str, Any]) -> Env:
+    """A fresh environment of those that need no start, and of those that the user's own environments.yaml binds.
+
+    Raises `synth.schemas.errors.UnboundError` for every other: a row may name an environment, but only `bound_envs` says how it is started.
+    """
+    return bindings_of({}).open_env(name, config)
+
+
+def bound_envs(*files: str | Path) -> OpenEnv:
+    """Opens what `open_env` does, and what these files of the user's own bind: flows, or files as `--env` takes them.
+
+    Raises `ConfigError` for a file that says nothing of an environment.
+    """
+    said = [said_in_file(Path(file)) for file in files]
+    return bindings_of(dict(said)).open_env
+
+
+def make_tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+    """Tasks of an environment that `open_env` opens; see `synth.schemas.environment.MakeTasks`."""
+    return bindings_of({}).make_tasks(name, config, seed, count)
+
+
+def spec_of(name: str, config: Mapping[str, Any]) -> EnvSpec:
+    """What an environment that `open_env` opens is."""
+    return bindings_of({}).spec_of(name, config)

@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from synth.engine.report_files import write_report_file
 from synth.ledger.journal import state_folder
 from synth.ledger.storage import Storage, write_error
-from synth.run.report_files import write_report_file
 from synth.schemas.canonical import content_hash
 
 FOLDER = "heartbeats"

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from synth.engine.budget import Budget
+from synth.engine.context import Run
+from synth.engine.progress import Progress
+from synth.engine.tally import played
+from synth.engine.unfinished import unfinished_line
 from synth.flows import heartbeat
 from synth.flows.heartbeat import Heartbeat, State
 from synth.ledger.storage import Storage
-from synth.run.budget import Budget
-from synth.run.context import Run
-from synth.run.progress import Progress
-from synth.run.tally import played
-from synth.run.unfinished import unfinished_line
 from synth.schemas.errors import SynthError
 from synth.schemas.trajectory import Trajectory, Usage
 

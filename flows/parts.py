@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -12,12 +12,8 @@ from synth.boundary import imported
 from synth.envs.registry import ENVS
 from synth.envs.world import World
 from synth.flows.data_folder import data_around
-from synth.schemas.environment import Env, EnvSpec, OpenEnv
+from synth.schemas.environment import EnvSpec
 from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
-
-if TYPE_CHECKING:
-    from synth.flows.bindings import Bindings
 
 DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _FOLDERS: list[str] = []
@@ -81,38 +77,3 @@ def world(name: str, within: Sequence[str] = ()) -> World:
     if not (isinstance(found.config, type) and issubclass(found.config, BaseModel) and isinstance(found.spec, EnvSpec)):
         raise ConfigError(f"world {name!r}: World takes spec (an EnvSpec), open, make_tasks and config (a pydantic model class)")
     return found
-
-
-def open_env(name: str, config: Mapping[str, Any]) -> Env:
-    """A fresh environment of those that need no start, and of those that the user's own environments.yaml binds.
-
-    Raises `synth.schemas.errors.UnboundError` for every other: a row may name an environment, but only `bound_envs` says how it is started.
-    """
-    return _users_own().open_env(name, config)
-
-
-def bound_envs(*files: str | Path) -> OpenEnv:
-    """Opens what `open_env` does, and what these files of the user's own bind: flows, or files as `--env` takes them.
-
-    Raises `ConfigError` for a file that says nothing of an environment.
-    """
-    from synth.flows.environments import bindings_of, said_in_file
-
-    said = [said_in_file(Path(file)) for file in files]
-    return bindings_of(dict(said)).open_env
-
-
-def make_tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """Tasks of an environment that `open_env` opens; see `synth.schemas.environment.MakeTasks`."""
-    return _users_own().make_tasks(name, config, seed, count)
-
-
-def spec_of(name: str, config: Mapping[str, Any]) -> EnvSpec:
-    """What an environment that `open_env` opens is."""
-    return _users_own().spec_of(name, config)
-
-
-def _users_own() -> "Bindings":
-    from synth.flows.environments import bindings_of
-
-    return bindings_of({})

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from synth.engine.context import Run
+from synth.engine.cost import spent
+from synth.engine.progress import Progress
+from synth.engine.runner import WorkShard, in_process
 from synth.flows.bindings import Said
 from synth.flows.data_folder import refuse_to_start_in_data
 from synth.flows.deployment_retries import again_after
@@ -21,10 +25,6 @@ from synth.flows.synthesize import Done, Recipe, Wrap, synthesize
 from synth.leases.hand import still_open
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import Storage
-from synth.run.context import Run
-from synth.run.cost import spent
-from synth.run.engine import WorkShard, in_process
-from synth.run.progress import Progress
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.stage import Plan, Shard, Stage

@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.budget import Budget
+from synth.engine.context import Run
+from synth.engine.cost import spent
+from synth.engine.progress import PlainProgress
+from synth.engine.runner import do_shards, in_process, plain
 from synth.flows.bindings import Said
 from synth.flows.parts import look_also_in
 from synth.flows.resolve import resolve
 from synth.flows.synthesize import bindings_of_flow
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.ledger import Ledger, StageRef
-from synth.run.budget import Budget
-from synth.run.context import Run
-from synth.run.cost import spent
-from synth.run.engine import do_shards, in_process, plain
-from synth.run.progress import PlainProgress
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow

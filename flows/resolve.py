@@ -10,27 +10,28 @@ from msgspec import to_builtins
 from pydantic import BaseModel, ValidationError
 
 from synth.boundary import called
+from synth.engine.budget import require_prices
+from synth.engine.context import Role, Run, Synthesizer
+from synth.engine.measured import NamedFilter
 from synth.envs.world import World
 from synth.exporters.registry import require
+from synth.exporters.taken_in import TakenIn
 from synth.filters.registry import FILTERS
 from synth.flows.bindings import Bindings, private
 from synth.flows.environments import bindings_of, said_by_flow, without_start
 from synth.flows.parts import part, world
 from synth.flows.stage_order import refuse_order
+from synth.flows.stages.export import ExportSettings, ExportStage
+from synth.flows.stages.filter import FilterStage
+from synth.flows.stages.report import ReportSettings, ReportStage
+from synth.flows.stages.select import SelectSettings, SelectStage
+from synth.flows.stages.topology import TopologySettings, TopologyStage
 from synth.flows.task_stages import task_stages
 from synth.flows.user_role import UserSettings, of_the_model, with_user
 from synth.flows.yaml_file import refuse_keys
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
-from synth.run.budget import require_prices
-from synth.run.context import Role, Run, Synthesizer
-from synth.run.export_stage import ExportSettings, ExportStage
-from synth.run.filter_stage import FilterStage
-from synth.run.measured import NamedFilter
-from synth.run.report_stage import ReportSettings, ReportStage
-from synth.run.select_stage import SelectSettings, SelectStage
-from synth.run.topology_stage import TopologySettings, TopologyStage
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.filter import Filter
 from synth.schemas.flow import EnvChoice, Flow, StageChoice
@@ -39,7 +40,6 @@ from synth.schemas.settings_error import explain
 from synth.schemas.stage import Stage
 from synth.schemas.strict_settings import strictly
 from synth.schemas.user import USER
-from synth.selection.taken_in import TakenIn
 from synth.synthesizers.registry import SYNTHESIZERS
 from synth.synthesizers.start_state import start_state
 

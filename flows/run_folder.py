@@ -4,15 +4,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from synth.engine.context import Run
 from synth.exporters.in_run import refuse_others
 from synth.flows import heartbeat
+from synth.flows.stages.export import ExportStage
 from synth.leases import holder, lease
 from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
-from synth.run.context import Run
-from synth.run.export_stage import ExportStage
 from synth.schemas.errors import ConfigError
 from synth.schemas.printable import printable
 from synth.schemas.stage import Stage

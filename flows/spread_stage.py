@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from synth.run.context import Run
+from synth.engine.context import Run
 from synth.schemas.stage import Stage
 
 

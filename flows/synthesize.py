@@ -3,6 +3,13 @@
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from synth.engine.budget import Budget
+from synth.engine.context import Role, Run
+from synth.engine.cost import cost, cost_file, spent
+from synth.engine.idle_stages import idle_stages
+from synth.engine.loud_settings import loud_settings
+from synth.engine.progress import Progress
+from synth.engine.runner import WorkShard, run_stages
 from synth.flows.bindings import Bindings, Said
 from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.heartbeat_progress import beating
@@ -13,13 +20,6 @@ from synth.flows.run_record import keep_record
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StageLine
 from synth.ledger.written import write_named
-from synth.run.budget import Budget
-from synth.run.context import Role, Run
-from synth.run.cost import cost, cost_file, spent
-from synth.run.engine import WorkShard, run_stages
-from synth.run.idle_stages import idle_stages
-from synth.run.loud_settings import loud_settings
-from synth.run.progress import Progress
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
 from synth.schemas.stage import Stage

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
+from synth.engine.context import Role, Run
 from synth.envs.world import World
-from synth.run.context import Role, Run
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import EnvChoice, Flow
 from synth.schemas.settings_error import explain

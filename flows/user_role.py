@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from synth.engine.context import Role
 from synth.flows.parts import world
-from synth.run.context import Role
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.settings_error import explain

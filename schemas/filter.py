@@ -61,7 +61,7 @@ class Filter(msgspec.Struct, frozen=True):
     corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most); both may give `Findings` instead.
 
     `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the settings named in `measured`, so that a
-    changed threshold measures nothing again. `means` is a `synth.run.means.Means`; `roles(settings)` names the flow's models that are
+    changed threshold measures nothing again. `means` is a `synth.engine.means.Means`; `roles(settings)` names the flow's models that are
     needed, `optional_roles(settings)` those that are used where the flow has them. `opens`: it opens environments again, so all is judged
     anew once one is bound that was not.
     """

@@ -9,16 +9,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
+from synth.engine.closing import commonest
+from synth.engine.context import Role, Run
+from synth.engine.funnel import counted
+from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import kept_apart
 from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
-from synth.run.closing import commonest
-from synth.run.context import Role, Run
-from synth.run.funnel import counted
-from synth.run.numbers import counted_noun
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import MakeTasks
 from synth.schemas.errors import ConfigError, SynthError

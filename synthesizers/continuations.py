@@ -8,11 +8,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from synth.engine.context import Run
 from synth.ledger.journal import Reply, recorded_in
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.slots import RETRIED_BY_A_RERUN, fill_slots
-from synth.run.context import Run
 from synth.schemas.model import ChatModel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory

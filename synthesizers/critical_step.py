@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run, Synthesizer
 from synth.envs.world import World
 from synth.interventions import control_count
 from synth.ledger.conclude import conclude
@@ -17,8 +19,6 @@ from synth.models.admission import Admission
 from synth.policies.expert import expert_policy
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.run.asking import Asking
-from synth.run.context import Role, Run, Synthesizer
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
+from synth.engine.context import Run
 from synth.leases.hand import Hand
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import StageRef
@@ -11,7 +12,6 @@ from synth.ledger.storable import ended_line
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.slots import Fill, fill_slots
-from synth.run.context import Run
 from synth.schemas.model import ChatModel
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import side_by_side

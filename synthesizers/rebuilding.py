@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 
 from synth.boundary import FaultError, crossing
 from synth.branching import Replayed, replay
-from synth.run.context import Run
+from synth.engine.context import Run
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.failures.placing import opened
+from synth.synthesizers.placing import opened
 
 
 async def unfit(run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True) -> str | None:

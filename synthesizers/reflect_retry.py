@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run, Synthesizer
 from synth.ledger.conclude import conclude
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import kept_apart
@@ -16,8 +18,6 @@ from synth.ledger.storable import ended_line
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.start import Start
-from synth.run.asking import Asking
-from synth.run.context import Role, Run, Synthesizer
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

@@ -13,14 +13,14 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.boundary import FaultError, crossing
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run, Synthesizer
+from synth.engine.numbers import counted_noun
 from synth.envs.world import World
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.state import kept_apart
 from synth.rollout.threads import Threads
-from synth.run.asking import Asking
-from synth.run.context import Role, Run, Synthesizer
-from synth.run.numbers import counted_noun
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow

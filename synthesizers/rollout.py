@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from synth.engine.context import Role, Run, Synthesizer
+from synth.engine.episodes_report import episodes_report
 from synth.ledger.ledger import StageRef
 from synth.models.admission import Admission, AdmittedChat
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.run.context import Role, Run, Synthesizer
-from synth.run.episodes_report import episodes_report
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

@@ -12,19 +12,19 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.engine.context import Role, Run, Synthesizer
 from synth.envs.world import World
-from synth.exporters.sft_rows import EVIDENCE
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.state import IMPORT, kept_apart
 from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
+from synth.loss_turns import EVIDENCE
 from synth.models.admission import Admission
 from synth.provenance.effect import effectful_by_name
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import Start
-from synth.run.context import Role, Run, Synthesizer
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

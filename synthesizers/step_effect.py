@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from synth.engine.context import Role, Run
 from synth.interventions import MOST, MOST_LOST, ROUND, decide_despite
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.start import Put, Start
-from synth.run.context import Role, Run
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import slot_id
 from synth.schemas.outcome import Outcome

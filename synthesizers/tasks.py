@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from synth.engine.context import Run
 from synth.ledger.ledger import StageRef
-from synth.run.context import Run
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.stage import Plan, Shard

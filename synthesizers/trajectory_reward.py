@@ -12,11 +12,11 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.context import Role, Run, Synthesizer
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.views import connect
-from synth.run.asking import Answer, Asking, Question, UnreadableError
-from synth.run.context import Role, Run, Synthesizer
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

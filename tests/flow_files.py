@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
+from synth.engine.context import Run
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import Recipe, synthesize
-from synth.run.context import Run
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 
 ROLLOUT: dict[str, Any] = {"trials": 2}

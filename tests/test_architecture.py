@@ -15,19 +15,34 @@ ROOT = Path(__file__).resolve().parents[1]
 FORBIDDEN_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "base", "manager", "processor", "handler"}
 HEAVY = {"torch", "transformers", "vllm", "prefect", "datasets", "sentence_transformers", "playwright"}
 
-MAY_IMPORT = {
-    "schemas": {"schemas"},
-    "synth": {"schemas", "synth"},
-    "envs": {"schemas", "synth", "envs"},
-    "filters": {"schemas", "synth", "filters"},
-    "synthesizers": {"schemas", "synth", "envs", "filters", "synthesizers"},
-    "flows": {"schemas", "synth", "envs", "filters", "synthesizers", "flows"},
-    "synth.cli": {"schemas", "synth", "envs", "filters", "synthesizers", "flows", "synth.cli"},
-}
+FLOORS = (
+    "schemas",
+    # functions of numbers, of one moment, of a process
+    "synth.binomial", "synth.calibration", "synth.interventions", "synth.failure_modes", "synth.loop_lag", "synth.side_by_side",
+    "synth.set_aside", "synth.confinement",
+    # functions of what was said and done
+    "synth.acts", "synth.divergence", "synth.trajectory_log", "synth.loss_turns", "synth.provenance", "synth.leakage", "synth.scan",
+    "synth.pdi", "synth.keys", "synth.boundary", "synth.branching",
+    # what is asked, kept and played
+    "synth.policies", "synth.ledger", "synth.topology", "synth.models", "synth.leases", "synth.rollout", "synth.engine", "synth.selection",
+    # parts that users add to
+    "envs", "filters", "synthesizers", "synth.importers",
+    # what leaves
+    "synth.pairs", "synth.exporters", "synth.rl", "synth.report", "synth.hub",
+    "flows", "synth.cli",
+)  # fmt: skip
+"""The rooms, bottom to top: a room imports from itself and from those before it."""
 
 
-def layer_of(module: str) -> str:
-    return "synth.cli" if module == "synth.cli" or module.startswith("synth.cli.") else top_of(module)
+def room_of(module: str) -> str:
+    """The room of a module of ours, empty for all others: a top folder, or what stands in `synth`."""
+    top = top_of(module)
+    return ".".join(module.split(".")[:2]) if top == "synth" else top
+
+
+def floor_of(room: str) -> int:
+    """`synth` itself holds nothing but the names of what is installed."""
+    return FLOORS.index(room) if room != "synth" else -1
 
 
 @cache
@@ -52,8 +67,8 @@ def upward(root: Path, paths: list[Path]) -> dict[str, set[str]]:
     found = {}
     for path in paths:
         module = module_of(path, root)
-        ours = {name for name, _ in imports(path) if layer_of(name) in MAY_IMPORT}
-        found[module] = {name for name in ours if layer_of(name) not in MAY_IMPORT[layer_of(module)]}
+        ours = {name for name, _ in imports(path) if top_of(name)}
+        found[module] = {name for name in ours if floor_of(room_of(name)) > floor_of(room_of(module))}
     return {module: names for module, names in found.items() if names}
 
 
@@ -65,6 +80,12 @@ def heavy(paths: list[Path]) -> dict[str, set[str]]:
 
 def test_imports_only_go_down_the_list() -> None:
     assert upward(ROOT, sources()) == {}
+    assert {room_of(module_of(path)) for path in sources()} - {"synth"} == set(FLOORS)
+
+
+def test_no_rooms_import_each_other_round_about() -> None:
+    """Rooms are folders here: those inside the top folders too, and files that stand in these."""
+    assert house.measured()["circles"] == []
 
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
@@ -78,7 +99,7 @@ def test_planted_faults_are_caught(tmp_path: Path) -> None:
     other = tmp_path / "synth" / "report"
     other.mkdir()
     (other / "html.py").write_text("def page() -> None:\n    from synth.scan import planted  # comment\n")
-    assert upward(tmp_path, [room / "planted.py"]) == {"synth.scan.planted": {"synth.flows.resolve"}}
+    assert upward(tmp_path, [room / "planted.py"]) == {"synth.scan.planted": {"synth.flows.resolve", "synth.report.html"}}
     assert list(heavy([room / "planted.py"]).values()) == [{"torch"}]
     found = house.measured(tmp_path)
     assert found["circles"] == [["synth.report", "synth.scan"]]

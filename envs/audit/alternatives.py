@@ -12,8 +12,8 @@ from synth.envs.audit.solutions import Deadline, Solution, knows_solutions, solu
 from synth.envs.audit.state import differences
 from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import Transcript, play
 from synth.envs.normalise import normalised_text
+from synth.envs.transcript import Transcript, play
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Response
 

@@ -6,7 +6,7 @@ from synth.envs.bots import BOTS
 from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import MAX_TURNS, play
+from synth.envs.transcript import MAX_TURNS, play
 
 TARGETS = {"do_nothing": "0 %", "random_affordance": "0 %", "refuse_all": "at most 20 %, and only tasks with a refusal"}
 

@@ -4,7 +4,7 @@ from synth.envs.audit.report import Limits, Table
 from synth.envs.audit.solutions import Deadline
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import perform, play
+from synth.envs.transcript import perform, play
 
 TIMES = 5
 

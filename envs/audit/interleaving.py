@@ -3,7 +3,7 @@
 from synth.envs.audit.report import Limits, Table
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import play, rest_difference
+from synth.envs.transcript import play, rest_difference
 from synth.schemas.environment import Response
 
 

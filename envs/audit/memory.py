@@ -11,7 +11,7 @@ import msgspec
 from synth.envs.audit.report import Limits, Table
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import play
+from synth.envs.transcript import play
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 

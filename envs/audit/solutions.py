@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from synth.envs.audit.state import State, changed, state_of
 from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench
-from synth.envs.conformance.transcript import Transcript, perform, play
+from synth.envs.transcript import Transcript, perform, play
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from synth.envs.bots import BOTS
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import Transcript, play
+from synth.envs.transcript import Transcript, play
 from synth.schemas.task import Task
 
 BOT_TURNS = 25

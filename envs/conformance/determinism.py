@@ -8,7 +8,7 @@ import sys
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
 from synth.envs.conformance.fresh_process import Errand, Walk, walk_all
-from synth.envs.conformance.transcript import MAX_TURNS, Transcript, difference, perform, response_difference
+from synth.envs.transcript import MAX_TURNS, Transcript, difference, perform, response_difference
 
 RANDOM_TURNS = 20
 START_S = 30.0

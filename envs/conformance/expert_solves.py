@@ -2,7 +2,7 @@
 
 from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import play
+from synth.envs.transcript import play
 
 
 async def expert_solves(bench: Bench) -> Finding:

@@ -2,8 +2,8 @@
 
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import play
 from synth.envs.fact_pattern import matches
+from synth.envs.transcript import play
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.transcript import Transcript, play
+from synth.envs.transcript import Transcript, play
 from synth.schemas.environment import Env
 from synth.schemas.task import Task
 

@@ -6,7 +6,7 @@ from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
 from synth.envs.conformance.guard import Broke, answered
 from synth.envs.conformance.hostile_turns import Hostile, hostile_turns
-from synth.envs.conformance.transcript import play
+from synth.envs.transcript import play
 from synth.schemas.environment import AgentTurn, Env, Response
 
 LONGEST_OBSERVATION = 200_000

@@ -2,7 +2,7 @@
 
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import Transcript, play
+from synth.envs.transcript import Transcript, play
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory, Turn

@@ -2,7 +2,7 @@
 
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import Transcript, play, rest_difference
+from synth.envs.transcript import Transcript, play, rest_difference
 from synth.schemas.environment import AgentTurn, Env, Response, Snapshot
 from synth.schemas.task import Task
 

@@ -4,7 +4,7 @@ import msgspec
 
 from synth.envs.conformance.experts import players
 from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.transcript import difference, play
+from synth.envs.transcript import difference, play
 from synth.schemas.canonical import canonical_json
 from synth.schemas.task import Task
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from synth.envs.conformance.transcript import Transcript
 from synth.envs.storefront import alternatives as other_solutions
 from synth.envs.storefront import mutants as wrong_solutions
 from synth.envs.storefront.bots import BOTS as EVERY
@@ -11,6 +10,7 @@ from synth.envs.storefront.config import validated
 from synth.envs.storefront.env import world_of
 from synth.envs.storefront.reverse_notes import wrong_notes
 from synth.envs.storefront.transcript import Exchange, legible, until_end
+from synth.envs.transcript import Transcript
 from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
 from synth.schemas.policy import Episode, Policy

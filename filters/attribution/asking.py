@@ -4,10 +4,10 @@ from typing import TypeVar
 
 import msgspec
 
+from synth.engine.asking import Question, UnreadableError
 from synth.failure_modes import MODES
 from synth.filters.attribution.rules import Attribution, agent_of
 from synth.filters.attribution.suspects import own_turns
-from synth.run.asking import Question, UnreadableError
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion, Message

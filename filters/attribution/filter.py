@@ -8,12 +8,12 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.engine.asking import TOO_LONG, Answer, told
+from synth.engine.means import Means
 from synth.failure_modes import LEGEND_VERSION
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.rules import Attribution, by_rules
 from synth.filters.attribution.suspects import own_turns
-from synth.run.asking import TOO_LONG, Answer, told
-from synth.run.means import Means
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict

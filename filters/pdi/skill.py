@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from synth.engine.asking import UnreadableError
 from synth.pdi.online import Step
-from synth.run.asking import UnreadableError
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory
 from synth.trajectory_log import log_of

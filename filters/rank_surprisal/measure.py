@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from synth.boundary import FaultError, crossing
-from synth.exporters.sft_rows import mask_reason
+from synth.engine.means import Means
 from synth.filters.rank_surprisal.decisions import copied, scaffolding
 from synth.filters.rank_surprisal.ratio import Sums, summed
 from synth.filters.rank_surprisal.settings import RankSurprisalConfig
 from synth.filters.rank_surprisal.trained_on import card_of, trained_on
+from synth.loss_turns import mask_reason
 from synth.models.assistant_turns import TOO_LONG
-from synth.run.means import Means
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case, Measure
 from synth.schemas.messages import to_messages

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from synth.engine.asking import Question, UnreadableError
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
-from synth.run.asking import Question, UnreadableError
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion

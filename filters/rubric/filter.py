@@ -5,13 +5,13 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from synth.engine.asking import TOO_LONG, told
+from synth.engine.means import Means
 from synth.filters.rubric.agreement import Agreement, Item, agreement, line
 from synth.filters.rubric.algorithmic import RULES
 from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
 from synth.filters.rubric.scoring import enough, item_measure, overall, sampling_weight
-from synth.run.asking import TOO_LONG, told
-from synth.run.means import Means
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case, Cases, Filter, Findings, Measure

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.run.means import Means
+from synth.engine.means import Means
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory

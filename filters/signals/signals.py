@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from synth.engine.means import Means
 from synth.filters.signals.execution import execution
 from synth.filters.signals.interaction import interaction
 from synth.filters.signals.patterns import EXHAUSTION, FAILURES
 from synth.filters.signals.quality import CATEGORIES, Quality, quality
 from synth.filters.signals.rows import rows
 from synth.filters.signals.signal import Signal
-from synth.run.means import Means
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict

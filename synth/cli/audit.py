@@ -77,6 +77,7 @@ def audit(
     """
     from synth.cli.audit_page import page
     from synth.cli.audit_table import say_report, word
+    from synth.engine.progress import progress_for
     from synth.envs.audit.audit import audit as ask
     from synth.envs.audit.questions import QUESTIONS
     from synth.envs.audit.report import Answer, Limits
@@ -84,7 +85,6 @@ def audit(
     from synth.flows.environments import bindings_of, said_by_options
     from synth.flows.run_record import said_of_run
     from synth.ledger.ledger import Ledger
-    from synth.run.progress import progress_for
     from synth.schemas.errors import ConfigError
 
     known = [question.name for question in QUESTIONS]

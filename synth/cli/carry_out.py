@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from synth.engine.progress import Progress
     from synth.flows.bindings import Said
     from synth.flows.synthesize import Recipe
-    from synth.run.progress import Progress
     from synth.schemas.flow import Flow
 
 
@@ -27,8 +27,8 @@ def carry_out(
 ) -> None:
     """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
     from synth.cli.outcome import say_result
-    from synth.run.closing import failure
-    from synth.run.silent_roles import silent_roles
+    from synth.engine.closing import failure
+    from synth.engine.silent_roles import silent_roles
     from synth.schemas.errors import SynthError
 
     with in_file(flow_file):

@@ -33,6 +33,8 @@ def curate(
               synth curate runs/mine configs/curate.yaml --env mcp=shop.yaml
     """
     from synth.cli.carry_out import carry_out, in_file
+    from synth.engine.loud_settings import loud_settings
+    from synth.engine.progress import progress_for
     from synth.flows.curate import curate as recipe
     from synth.flows.curate import curated, left_alone
     from synth.flows.environments import said_by_options
@@ -40,8 +42,6 @@ def curate(
     from synth.flows.resolve import resolve_later
     from synth.flows.run_folder import refuse_their_datasets
     from synth.ledger.ledger import Ledger
-    from synth.run.loud_settings import loud_settings
-    from synth.run.progress import progress_for
 
     flow = own_flow(flow_file, overrides)
     said = said_by_options(environments)

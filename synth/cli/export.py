@@ -52,10 +52,10 @@ def export(
     from pydantic import ValidationError
 
     from synth.cli.lost import say_lost
+    from synth.engine.unfinished import unfinished_line
     from synth.exporters.registry import require
     from synth.exporters.settings import RowSettings
     from synth.ledger.ledger import Ledger
-    from synth.run.unfinished import unfinished_line
     from synth.schemas.errors import ConfigError
 
     require(kind, form, "--kind", "--as")
@@ -123,8 +123,8 @@ def _console() -> Any:
 
 
 def _print_funnel(console: Any, report: Any, kind: str, out: str) -> None:
-    from synth.run.export_stage import summary
-    from synth.run.funnel import funnel_table
+    from synth.engine.funnel import funnel_table
+    from synth.flows.stages.export import summary
 
     said_below = {"empty": None}  # as the error, in one line
     console.print(funnel_table({"export": {"kind": "export", "datasets": {kind: {**summary(report, kind, out), **said_below}}}}))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 
-class FlowFile(click.ParamType):
+class FlowFile(click.ParamType[Path]):
     """A path; a bare name that is no file here (`quickstart`) is that of an installed flow (`synth.configs`)."""
 
     name = "flow"

@@ -80,7 +80,7 @@ def _written(ledger: "Ledger", task: str, form: Literal["graphml", "svg", "json"
 
 def _why(ledger: "Ledger", one: str, other: str) -> list[str]:
     """The keys of both turns side by side, as the last run of the stage masked them, and the semantic merge if there is one."""
-    from synth.run.topology_stage import masking_of
+    from synth.flows.stages.topology import masking_of
     from synth.topology.keys import explained, trajectory_keys
 
     found = []

@@ -54,11 +54,11 @@ def import_runs(
     from rich.console import Console
 
     from synth.cli.import_tables import came_in, left_out, notes, write_listing
+    from synth.engine.numbers import counted_noun
+    from synth.engine.progress import progress_for
     from synth.flows.run_folder import refuse_foreign
     from synth.importers.commit import import_into
     from synth.importers.records import ImportSettings
-    from synth.run.numbers import counted_noun
-    from synth.run.progress import progress_for
     from synth.schemas.errors import ConfigError, SynthError
 
     if not isfinite(reward_threshold):

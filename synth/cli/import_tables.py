@@ -8,9 +8,9 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
+from synth.engine.numbers import counted_noun
 from synth.importers.records import Rejection
 from synth.importers.tally import ImportTally
-from synth.run.numbers import counted_noun
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Outcome
 from synth.schemas.printable import printable

@@ -9,12 +9,12 @@ from typing import Any
 from rich.console import Console
 
 from synth.cli.own_name import from_here, own_name
+from synth.engine.between_words import between_words
+from synth.engine.closing import LOOK, closing_lines
+from synth.engine.context import Run
+from synth.engine.cost import cost_in_words
+from synth.engine.funnel import funnel_notes, funnel_table
 from synth.ledger.ledger import Ledger
-from synth.run.between_words import between_words
-from synth.run.closing import LOOK, closing_lines
-from synth.run.context import Run
-from synth.run.cost import cost_in_words
-from synth.run.funnel import funnel_notes, funnel_table
 from synth.schemas.printable import printable
 
 

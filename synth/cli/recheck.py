@@ -20,9 +20,9 @@ def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
               synth recheck runs/imported --env mcp=shop.yaml
     """
     from synth.cli.lost import say_lost
+    from synth.engine.progress import progress_for
+    from synth.engine.replaying import recheck_all
     from synth.ledger.ledger import Ledger
-    from synth.run.progress import progress_for
-    from synth.run.replaying import recheck_all
     from synth.schemas.errors import UnboundError
 
     ledger = Ledger(run)

@@ -24,9 +24,9 @@ def replay(run: str, identities: tuple[str, ...], environments: tuple[str, ...],
               synth replay runs/imported --env mcp=shop.yaml
     """
     from synth.cli.lost import say_lost
+    from synth.engine.progress import progress_for
+    from synth.engine.replaying import replay_all
     from synth.ledger.ledger import Ledger
-    from synth.run.progress import progress_for
-    from synth.run.replaying import replay_all
     from synth.schemas.errors import UnboundError
 
     ledger = Ledger(run)

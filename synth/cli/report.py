@@ -27,11 +27,11 @@ def report(run: str, environments: tuple[str, ...], out: Path | None, megabytes:
               synth report runs/quickstart --out report.html
               synth report runs/imported --env mcp=shop.yaml
     """
+    from synth.engine.progress import progress_for
     from synth.ledger.ledger import Ledger
     from synth.report.build import MEGABYTES, pieces
     from synth.report.registry import SECTIONS
     from synth.report.written import PAGE, write_local, write_page
-    from synth.run.progress import progress_for
     from synth.schemas.errors import ConfigError
 
     if out is not None and not out.parent.is_dir():

@@ -44,14 +44,14 @@ def run(
               synth run shop.yaml --run-dir runs/imported --env mcp=shop.yaml
     """
     from synth.cli.carry_out import carry_out, in_file
+    from synth.engine.idle_stages import idle_stages
+    from synth.engine.loud_settings import loud_settings
+    from synth.engine.progress import progress_for
     from synth.flows.environments import said_by_options
     from synth.flows.own_flow import own_flow
     from synth.flows.resolve import resolve
     from synth.flows.run_folder import refuse_foreign, refuse_their_datasets_at
     from synth.flows.synthesize import bindings_of_flow, synthesize
-    from synth.run.idle_stages import idle_stages
-    from synth.run.loud_settings import loud_settings
-    from synth.run.progress import progress_for
     from synth.schemas.errors import ConfigError
 
     if runner == "ray" and not prefect and not os.environ.get("PREFECT_API_URL"):

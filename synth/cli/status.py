@@ -84,7 +84,7 @@ def _was_completed(beat: "Heartbeat", beats: "Iterable[Heartbeat]") -> bool:
 
 def _how_far(beat: "Heartbeat") -> str:
     """How far the run is; a run that is completed has no stage under way."""
-    from synth.run.numbers import counted_noun
+    from synth.engine.numbers import counted_noun
 
     if beat.state == "completed" and beat.part is None:
         return f"all of its {counted_noun(beat.stages_done, 'stage')} done" if beat.stages_done else "nothing is left to do"
@@ -117,8 +117,8 @@ def _as_json(beat: "Heartbeat") -> dict[str, Any]:
 
 
 def _say(shown: "list[tuple[Heartbeat, list[Heartbeat]]]", scheduled: "list[Scheduled]", api: str | None, problem: str | None) -> None:
-    from synth.run.numbers import counted_noun, short_duration
-    from synth.run.tally import ended_in_faults
+    from synth.engine.numbers import counted_noun, short_duration
+    from synth.engine.tally import ended_in_faults
 
     now, stale = time.time(), False
     for beat, beats in shown:

@@ -37,9 +37,9 @@ def verify(run: str, expect: str | None) -> None:
 
 
 def _verify_run(storage: "Storage", expect: str | None) -> None:
+    from synth.engine.numbers import counted_noun
     from synth.ledger.verify import Verified, problems
     from synth.ledger.verify_written import LIVE
-    from synth.run.numbers import counted_noun
     from synth.schemas.errors import DamagedError
 
     verified, found = Verified(), 0
@@ -74,8 +74,8 @@ def _require_expected(storage: "Storage", expect: str, history: dict[str, int]) 
 
 
 def _verify_dataset(storage: "Storage", expect: str | None) -> None:
+    from synth.engine.numbers import counted_noun
     from synth.exporters.sums import SUMS, folder_problems, read_sums
-    from synth.run.numbers import counted_noun
     from synth.schemas.errors import DamagedError
 
     found = 0

@@ -6,14 +6,13 @@ from synth.exporters import facts
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow
+from synth.importers.atif import OWN
 from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from synth.schemas.model import Message
 from synth.schemas.printable import in_file_name
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 
 VERSION = "ATIF-v1.7"
-OWN = "synth"
-"""The one key in `extra`."""
 LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
 

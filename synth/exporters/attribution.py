@@ -8,11 +8,11 @@ import msgspec
 
 from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind
 from synth.exporters.tally import Tally
+from synth.ledger.decided import decided
+from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
+from synth.ledger.redactions import found_values, with_redacted_tasks
 from synth.ledger.views import connect
-from synth.run.decided import decided
-from synth.run.flow_scan import FlowScan
-from synth.run.redactions import found_values, with_redacted_tasks
 from synth.scan.message_texts import Change, with_messages, with_trajectory
 from synth.scan.quoted_values import QuotedValues
 from synth.schemas.errors import RowError

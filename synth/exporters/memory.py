@@ -7,13 +7,14 @@ import msgspec
 
 from synth.exporters.kind import Kind
 from synth.exporters.sft import chat_counts, chat_texts
-from synth.exporters.sft_rows import EVIDENCE, SftRow, mask_reason
+from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import Tally
 from synth.leakage.literals import literals
+from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
+from synth.ledger.redactions import with_redacted_tasks
+from synth.loss_turns import EVIDENCE, mask_reason
 from synth.provenance.seen import stands
-from synth.run.decided import decided
-from synth.run.redactions import with_redacted_tasks
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from synth.exporters.sft_rows import EVIDENCE
 from synth.exporters.tally import Tally
+from synth.loss_turns import EVIDENCE
 
 _REMEDY = {
     "scripted": ("include_scripted", "{} takes them in"),

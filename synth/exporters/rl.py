@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from synth.exporters.kind import Form, Kind
+from synth.exporters.select_rl import CHUNK, rl_tasks
+from synth.exporters.taken_in import TakenIn
 from synth.exporters.tally import Tally
+from synth.ledger.decided import by_filter, decision_order
 from synth.ledger.ledger import Ledger
+from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect
-from synth.run.decided import by_filter, decision_order
-from synth.run.redactions import tasks_without_findings, without_findings
-from synth.run.select_rl import CHUNK, rl_tasks
 from synth.scan.message_texts import TOOLS, Change, with_messages
 from synth.schemas.messages import observation_message, turn_messages
 from synth.schemas.model import Message
@@ -18,7 +19,6 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, ToolSchema, Trajectory
 from synth.schemas.verdict import Verdict
 from synth.selection.rl_tasks import RlTask
-from synth.selection.taken_in import TakenIn
 from synth.set_aside import SetAside
 
 Shown = tuple[list[Message], tuple[ToolSchema, ...]]

@@ -10,13 +10,14 @@ from synth.exporters.export import ExportReport, write
 from synth.exporters.kind import Form, Kind
 from synth.exporters.notes import remedial_setting
 from synth.exporters.settings import RowSettings
-from synth.exporters.sft_rows import EVIDENCE, SftRow, said_after, sft_row, turns_without_loss
+from synth.exporters.sft_rows import SftRow, said_after, sft_row
 from synth.exporters.skills import with_skills
 from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import Tally, masked_key
 from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
-from synth.run.decided import decided
+from synth.ledger.decided import decided
+from synth.loss_turns import EVIDENCE, turns_without_loss
 from synth.scan.message_texts import TOOLS, Change, with_check, with_messages, with_trajectory
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory

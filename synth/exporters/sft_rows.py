@@ -8,14 +8,11 @@ import msgspec
 
 from synth.exporters.kind import Form
 from synth.exporters.settings import Arguments
-from synth.schemas.messages import GREETING_MASK, to_messages
+from synth.loss_turns import EVIDENCE, turns_without_loss
+from synth.schemas.messages import to_messages
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
-
-EVIDENCE = frozenset({"critical_step", "failure_injection", "second_evidence"})
-"""Synthesizers whose trajectories were played to find out what an act does: they stand behind labels, and are not picked to be learnt."""
-
+from synth.schemas.trajectory import Source, Trajectory, Turn
 
 _NONE: Mapping[int, str] = MappingProxyType({})
 
@@ -64,12 +61,6 @@ def sft_row(
     return SftRow(messages, trajectory, trained, dict(sorted(masked.items())), recovery=bool(masks) or injected)
 
 
-def turns_without_loss(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> dict[int, str]:
-    """The turns that carry no loss in any form, each with its reason."""
-    found = {i: mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i) for i, turn in enumerate(trajectory.turns)}
-    return {i: reason for i, reason in found.items() if reason}
-
-
 def with_objects(turn: Turn, message: Message, holds: Callable[[Any], bool]) -> bool:
     """Puts the arguments of a turn's calls into its message as objects; False where one would be read back changed, and stays text.
 
@@ -84,29 +75,6 @@ def with_objects(turn: Turn, message: Message, holds: Callable[[Any], bool]) -> 
         else:
             exact = False
     return exact
-
-
-def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | None:
-    """Why a turn carries no loss, or None: its own mask, another author, before the pivot, calls that do not parse, nothing said."""
-    if turn.mask is not None:
-        return turn.mask
-    if turn.sampled_by is not SampledBy.POLICY:
-        return GREETING_MASK if turn.sampled_by is SampledBy.CANNED else turn.sampled_by.value
-    if turn.injected is not None:
-        return "injected"
-    if pivot_turn is not None and index < pivot_turn:
-        return "before_pivot"
-    if any(call.parse_error is not None for call in turn.tool_calls):
-        return "parse_error"
-    if not turn.content and not turn.tool_calls:
-        return "empty"
-    return None
-
-
-def characters(turn: Turn, *, thought: bool = True) -> int:
-    """Of what a turn wrote: text, thought (unless it is left out), names and arguments of calls, as they were received."""
-    calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
-    return len(turn.content or "") + (len(turn.thought or "") if thought else 0) + calls
 
 
 def said_after(trajectory: Trajectory) -> int:

@@ -11,9 +11,9 @@ from synth.exporters.control_tokens import tokens_of
 from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
+from synth.ledger.redactions import found_values
 from synth.ledger.views import connect
 from synth.pdi.offline import INDEX, SKILL
-from synth.run.redactions import found_values
 from synth.scan.finder import Finder
 from synth.scan.quoted_values import QuotedValues
 

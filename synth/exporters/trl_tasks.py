@@ -59,7 +59,7 @@ def rl_training(folder: str) -> str:
 from datasets import load_dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from synth.flows.parts import open_env  # a world that a flow of yours starts: open_env = synth.flows.parts.bound_envs("flow.yaml")
+from synth.flows.environments import open_env  # a world that a flow of yours starts: bound_envs("flow.yaml") of the same module
 from synth.rl.trl import environment_factories
 
 tasks = load_dataset("{folder}", split="train")
@@ -72,7 +72,7 @@ GRPOTrainer(
 ```
 
 A row names its environment and never says what starts it. `open_env` opens those that need no start; for others (an MCP server, a world
-of your own) say so yourself: `open_env = bound_envs("flow.yaml")`, from `synth.flows.parts`, with a flow or a file of its `env` block.
+of your own) say so yourself: `open_env = bound_envs("flow.yaml")`, from the same module, with a flow or a file of its `env` block.
 
 The reward is the world's own check. Other trainers: `synth.rl.environment.RlEnvironment`; verifiers: `synth.rl.verifiers_taskset`.
 Show an agent `prompt` and `tool_schemas` only: `task`, `check` and `env_config` hold what it must not know.

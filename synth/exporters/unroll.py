@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from synth.exporters.sft_rows import SftRow, characters
+from synth.exporters.sft_rows import SftRow
+from synth.loss_turns import characters
 from synth.schemas.model import Message
 from synth.schemas.trajectory import Turn
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.funnel import counted
+from synth.engine.unfinished import unfinished_line
 from synth.exporters.card import loss_size, size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections
@@ -15,8 +17,6 @@ from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.ledger import Ledger
-from synth.run.funnel import counted
-from synth.run.unfinished import unfinished_line
 from synth.schemas.printable import front_matter, in_cell, in_code, in_markdown
 
 

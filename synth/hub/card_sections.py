@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from synth.engine.cost import cost
+from synth.engine.funnel import funnel_markdown
 from synth.hub.methods import METHODS
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -10,8 +12,6 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
 from synth.ledger.views import connect
 from synth.report.funnel_section import reports
-from synth.run.cost import cost
-from synth.run.funnel import funnel_markdown
 from synth.schemas.printable import Marked, in_cell, in_markdown
 
 

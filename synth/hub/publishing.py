@@ -7,6 +7,7 @@ from textwrap import shorten
 
 import msgspec
 
+from synth.engine.numbers import counted_noun
 from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
 from synth.hub.licences import metadata
@@ -16,9 +17,8 @@ from synth.hub.readback import Sent
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.hub.traces import traces
+from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
-from synth.run.flow_scan import FlowScan
-from synth.run.numbers import counted_noun
 from synth.scan.edits import Mark, without
 from synth.scan.quoted_values import QuotedValues
 from synth.scan.redaction import found_in

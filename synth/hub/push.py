@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from synth.engine.numbers import counted_noun
 from synth.hub.client import Hub, MovedError, Remote
 from synth.hub.publication import BYTES_PER_COMMIT, CARD, FILES_PER_COMMIT, LIST, File, Listed, Publication, parts
-from synth.run.numbers import counted_noun
 from synth.schemas.errors import ConfigError, SynthError
 
 ROUNDS = 5

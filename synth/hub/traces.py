@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from synth.exporters.registry import form_of
 from synth.exporters.sft_rows import sft_row
 from synth.ledger.ledger import Ledger
-from synth.run.redactions import without_findings
+from synth.ledger.redactions import without_findings
 from synth.schemas.canonical import content_hash
 from synth.set_aside import SetAside
 

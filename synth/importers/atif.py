@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.atif import OWN
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
@@ -19,6 +18,8 @@ from synth.schemas.outcome import Termination
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import TokenId, Usage
 
+OWN = "synth"
+"""The key in `extra` below which synth writes what the format has no place for."""
 _FORMAT = "atif"
 _VERSION = re.compile(r"ATIF-v1\.\d+")
 

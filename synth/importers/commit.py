@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
+from synth.engine.progress import Progress
 from synth.importers.labels import LabelJoin
 from synth.importers.load import Opened, opened
 from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection, Replaced
@@ -14,7 +15,6 @@ from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import ImportedFile, ShardLine
 from synth.ledger.state import IMPORT
 from synth.ledger.storable import ended_line
-from synth.run.progress import Progress
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task

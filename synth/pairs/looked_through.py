@@ -2,8 +2,8 @@
 
 import msgspec
 
+from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
-from synth.run.flow_scan import SECRETS, FlowScan
 from synth.scan.lawful import require_lawful
 from synth.scan.redaction import REDACTED, redacted
 from synth.schemas.task import Task

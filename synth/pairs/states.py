@@ -6,15 +6,15 @@ from itertools import islice
 
 import msgspec
 
+from synth.ledger.decided import Order, by_filter, decision_order
 from synth.ledger.ledger import Ledger
+from synth.ledger.redactions import of_chunk
 from synth.ledger.task_places import TaskPlaces
 from synth.ledger.views import LedgerConnection, connect
 from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experiment, State, states
 from synth.pairs.likelihood_bar import Surprisals, surprisals
 from synth.pairs.looked_through import SECRETS, LookedThrough
 from synth.pairs.turns import policy_name
-from synth.run.decided import Order, by_filter, decision_order
-from synth.run.redactions import of_chunk
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship, Trajectory

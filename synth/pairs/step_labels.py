@@ -6,9 +6,10 @@ from functools import partial
 import msgspec
 
 from synth.acts import act_digest
-from synth.exporters.sft_rows import EVIDENCE
+from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
+from synth.loss_turns import EVIDENCE
 from synth.pairs.admission import refusal
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
 from synth.pairs.gold_rules import blamed
@@ -17,7 +18,6 @@ from synth.pairs.rows import StepRow
 from synth.pairs.settings import LabelSettings
 from synth.pairs.states import Scene, scenes
 from synth.pairs.turns import policy_name
-from synth.run.decided import decided
 from synth.schemas.pairs import StepLabel, Tier
 from synth.schemas.trajectory import Authorship, Trajectory
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.run.numbers import counted_noun
 
 _SQL = """
 SELECT count(*), count(*) FILTER (authorship = 'scripted'), count(*) FILTER (authorship = 'mixed'), count(*) FILTER (gold_informed)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from synth.engine.cost import cost
+from synth.engine.numbers import counted_noun, short_count
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.html import table
 from synth.report.section import Section
-from synth.run.cost import cost
-from synth.run.numbers import counted_noun, short_count
 from synth.schemas.printable import in_html
 
 COLUMNS = ("attempts", "calls", "prompt", "of it cached", "completion", "USD", "calls without a price")

@@ -3,6 +3,7 @@
 from functools import reduce
 
 from synth.binomial import wilson
+from synth.engine.numbers import counted_noun
 from synth.ledger.groups import LOST_SHARE
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
@@ -10,7 +11,6 @@ from synth.report.browser.stand_ins import StandIns
 from synth.report.html import Drawn, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
-from synth.run.numbers import counted_noun
 from synth.schemas.printable import in_html
 
 SHOWN = 15

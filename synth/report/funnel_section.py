@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from synth.engine.episodes_report import episodes_report
+from synth.engine.funnel import funnel, funnel_notes
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
 from synth.report.html import table
 from synth.report.section import Section
-from synth.run.episodes_report import episodes_report
-from synth.run.funnel import funnel, funnel_notes
 from synth.schemas.printable import in_html
 
 

@@ -1,13 +1,13 @@
 """Tasks: how often each was solved, and what its graph says about it."""
 
 from synth.binomial import wilson
+from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.html import Drawn, legend, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
-from synth.run.numbers import counted_noun
 from synth.schemas.printable import in_html
 
 SHOWN = 30

@@ -7,14 +7,14 @@ from synth.boundary import imported
 from synth.schemas.environment import OpenEnv
 from synth.schemas.errors import ConfigError
 
-SAFE = "synth.flows.parts:open_env"
+SAFE = "synth.flows.environments:open_env"
 """Environments that need no start, and those that the user's own environments.yaml binds."""
 
 
 def opener(worlds: str) -> OpenEnv:
     """`package.module:attribute` of an opener, or a YAML file of the user's own with an `env` block. Raises `ConfigError`."""
     if worlds.endswith((".yaml", ".yml")):
-        return cast(OpenEnv, imported("worlds", "synth.flows.parts:bound_envs")(worlds))
+        return cast(OpenEnv, imported("worlds", "synth.flows.environments:bound_envs")(worlds))
     found = imported("worlds", worlds)
     if not callable(found):
         raise ConfigError(f"worlds: {worlds} is a {type(found).__name__}, not a function of an environment's name and settings")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
 
-from synth.exporters.sft_rows import EVIDENCE, characters, mask_reason
+from synth.loss_turns import EVIDENCE, characters, mask_reason
 from synth.provenance.linter import provenance
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

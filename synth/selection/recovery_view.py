@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 
+from synth.loss_turns import MASKS
 from synth.topology.trajectory_measures import Excursion
 
 EXCURSION = "excursion"
 """Why such a turn carries no loss."""
-MASKS = "loss_masks"
-"""In the detail of a decision that takes a row as a recovery: its turns that carry no loss, with the reason."""
 
 
 def excursion_masks(excursions: Sequence[Excursion], by_turn: Sequence[float | None], turns: Sequence[int]) -> dict[int, str]:

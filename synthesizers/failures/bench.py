@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.start import Put, Start
-from synth.run.asking import Asking
-from synth.run.context import Role, Run
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -18,12 +18,12 @@ from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory
 from synth.synthesizers.failures.bench import Bench
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.observation_faults import PLANTS
-from synth.synthesizers.failures.placing import placed
 from synth.synthesizers.failures.planning import Planned
 from synth.synthesizers.failures.prompt_injector import DRAWS, asked_for_instruction, gives_away, rewritten
 from synth.synthesizers.failures.role_injector import asked_for_mistake
 from synth.synthesizers.failures.rules import RULES
 from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.placing import placed
 from synth.synthesizers.steps.alternatives import State, asked_for, drawn_acts, merged, played_there, shown_at
 
 INJECTED_MASK = "injected"

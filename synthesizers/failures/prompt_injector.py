@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from synth.engine.asking import Answer, Asking, Question, UnreadableError
 from synth.leakage import leaks
 from synth.leakage.scan import COPIED, LITERAL, REFERENCE
-from synth.run.asking import Answer, Asking, Question, UnreadableError
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory, Turn

@@ -14,9 +14,9 @@ from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.synthesizers.failures.bench import Bench
 from synth.synthesizers.failures.labels import REPAIR, REPAIR_TEST, builtins
 from synth.synthesizers.failures.notes import ACCEPTED
-from synth.synthesizers.failures.placing import placed
 from synth.synthesizers.failures.role_corrector import Proposed, asked_for_correction
 from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.placing import placed
 from synth.synthesizers.steps.labels import on_policy_for
 
 CORRECTED_MASK = "corrected"

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from synth.engine.funnel import counted
+from synth.engine.numbers import counted_noun
 from synth.interventions import MOST_FALSE
 from synth.ledger.ledger import Ledger
-from synth.run.funnel import counted
-from synth.run.numbers import counted_noun
 from synth.synthesizers.failures.control import Judged, false_share, judged_in, status
 from synth.synthesizers.failures.labels import REPAIR_TEST, TEST
 from synth.synthesizers.failures.mix import mix_line

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import msgspec
 
 from synth.acts import act_digest
-from synth.run.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, Asking, Question, UnreadableError
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import SampledBy, Trajectory

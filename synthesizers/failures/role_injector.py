@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
+from synth.engine.asking import Answer, Asking, Question, UnreadableError
 from synth.failure_modes import MODES
-from synth.run.asking import Answer, Asking, Question, UnreadableError
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.messages import view_messages

@@ -1,6 +1,6 @@
 """The policy of nobody, for where only recorded turns are done again."""
 
-from synth.run.context import Role
+from synth.engine.context import Role
 from synth.schemas.environment import AgentTurn
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
 from synth.schemas.trajectory import Authorship

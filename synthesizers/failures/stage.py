@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run, Synthesizer
 from synth.ledger.conclude import conclude
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import IMPORT, kept_apart
 from synth.ledger.storable import ended_line
 from synth.models.admission import Admission
 from synth.rollout.limits import Limits
-from synth.run.asking import Asking
-from synth.run.context import Role, Run, Synthesizer
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

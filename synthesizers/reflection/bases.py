@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from synth.engine.context import Run
 from synth.ledger.state import IMPORT
 from synth.ledger.views import connect
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.run.context import Run
 from synth.schemas.outcome import Outcome
 from synth.synthesizers.rebuilding import unfit
 from synth.synthesizers.reflection.chain import Chain

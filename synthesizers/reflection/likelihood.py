@@ -6,9 +6,9 @@ from math import ceil
 from typing import Any
 
 from synth.boundary import FaultError, crossing
+from synth.engine.context import Run
 from synth.leakage.likelihood import LEAST_SHUFFLED, largest_gain, leaks_by_likelihood, threshold, turn_gains_of_each
 from synth.ledger.ledger import Decision, Score
-from synth.run.context import Run
 from synth.schemas.canonical import content_hash
 from synth.schemas.model import ScoringModel
 from synth.schemas.outcome import Fault

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from synth.engine.context import Role, Run
 from synth.models.admission import Admission
-from synth.run.context import Role, Run
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import ScoringModel
 from synth.side_by_side import side_by_side

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from synth.acts import act_digest
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
 from synth.rollout.limits import Limits
-from synth.run.asking import Asking
-from synth.run.context import Role, Run
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from synth.engine.context import Run
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.start import Start
-from synth.run.context import Run
 from synth.side_by_side import side_by_side
 from synth.synthesizers.episodes import played
 from synth.synthesizers.reflection.arms import by_slots

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.run.asking import UnreadableError
+from synth.engine.asking import UnreadableError
 from synth.schemas.canonical import valid_text
 
 Judged = Literal["success", "success_but_inefficient", "failure"]

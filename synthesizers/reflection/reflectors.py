@@ -5,9 +5,9 @@ from typing import Literal
 
 import msgspec
 
+from synth.engine.asking import Asking, Question
+from synth.engine.context import Role
 from synth.ledger.role_reply import RoleReply
-from synth.run.asking import Asking, Question
-from synth.run.context import Role
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Trajectory

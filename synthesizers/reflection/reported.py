@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.numbers import counted_noun, short_count
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.run.numbers import counted_noun, short_count
 from synth.synthesizers.reflection.arms import ArmResult
 from synth.synthesizers.reflection.chain import VERIFIED
 from synth.synthesizers.reflection.equal_budget import Unit, compared

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from synth.engine.context import Role, Run
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.start import Start
-from synth.run.context import Role, Run
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import slot_id
 from synth.schemas.task import Task

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.conformance.finding import Bench
-from synth.envs.conformance.transcript import perform
+from synth.envs.transcript import perform
 from synth.envs.world import World
 from synth.schemas.check import Check
 from synth.schemas.environment import Env

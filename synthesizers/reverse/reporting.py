@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from synth.run.numbers import counted_noun
+from synth.engine.numbers import counted_noun
 from synth.schemas.task import Task
 from synth.synthesizers.reverse.choosing import distinctness
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from synth.run.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, Asking, Question, UnreadableError
 from synth.schemas.canonical import valid_text
 from synth.schemas.model import Completion, Message
 from synth.schemas.reverse import Draft, NoGoal, Window

@@ -10,7 +10,7 @@ from synth.envs.bots import BOTS
 from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench
-from synth.envs.conformance.transcript import Transcript, play
+from synth.envs.transcript import Transcript, play
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Change
 from synth.schemas.task import Task

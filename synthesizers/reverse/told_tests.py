@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from synth.envs.conformance.transcript import perform
+from synth.envs.transcript import perform
 from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task

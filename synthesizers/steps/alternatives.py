@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from synth.acts import act_digest
+from synth.engine.asking import Asking, Question
+from synth.engine.context import Role
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import Start
-from synth.run.asking import Asking, Question
-from synth.run.context import Role
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.identity import slot_id

@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
+from synth.engine.asking import Asking, Question, UnreadableError
 from synth.ledger.role_reply import RoleReply
-from synth.run.asking import Asking, Question, UnreadableError
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.trajectory_log import log_of

@@ -8,9 +8,9 @@ import msgspec
 
 from synth.acts import act_digest
 from synth.binomial import clopper_pearson
+from synth.engine.numbers import counted_noun
 from synth.interventions import MOST_FALSE, expected_false_share
 from synth.ledger.ledger import Score
-from synth.run.numbers import counted_noun
 from synth.schemas.canonical import canonical_json
 from synth.schemas.policy import PolicySpec
 from synth.synthesizers.step_effect import Effect

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.context import Role, Run
 from synth.ledger.state import IMPORT
 from synth.ledger.views import connect
-from synth.run.context import Role, Run
 from synth.synthesizers.steps.labels import TEST, Recorded
 
 BASE = "rollout"

@@ -5,12 +5,12 @@ from itertools import chain
 
 import msgspec
 
+from synth.engine.asking import Asking
+from synth.engine.context import Role, Run
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import Admission
 from synth.rollout.limits import Limits
 from synth.rollout.start import Put, recorded_act
-from synth.run.asking import Asking
-from synth.run.context import Role, Run
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.continuations import Continuations

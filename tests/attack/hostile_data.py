@@ -62,7 +62,7 @@ class Trap:
             "a" * 5000,
             "synth.envs.echo",
             "synth.envs.echo:WORLD",
-            "synth.flows.parts:open_env",
+            "synth.flows.environments:open_env",
             "mcp\0",
         ]
 

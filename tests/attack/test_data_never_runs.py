@@ -13,19 +13,20 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from synth.engine.progress import progress_for
+from synth.engine.replaying import recheck_all, replay_all
 from synth.exporters.sums import SUMS
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.flows.bindings import Bindings, Said
 from synth.flows.data_folder import data_around
-from synth.flows.parts import open_env, part
+from synth.flows.environments import open_env
+from synth.flows.parts import part
 from synth.flows.ray_run import ray_runner
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT
 from synth.rl.environment import RlEnvironment
 from synth.rl.trl import environment_factories
-from synth.run.progress import progress_for
-from synth.run.replaying import recheck_all, replay_all
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.filter import Case
 from synth.schemas.task import Task

@@ -125,8 +125,8 @@ def test_a_page_of_a_strangers_run_imports_nothing(theirs: tuple[Path, Trap]) ->
 
 
 def test_the_flow_that_a_ledger_names_is_never_bound(theirs: tuple[Path, Trap], tmp_path: Path) -> None:
+    from synth.engine.progress import progress_for
     from synth.flows.curate import curate
-    from synth.run.progress import progress_for
 
     run, _ = theirs
     mine = Flow.model_validate({"name": "mine", "stages": [{"filter": ["solved", "reexecuted"]}, {"topology": {}}]})

@@ -14,18 +14,17 @@ import yaml
 from msgspec.structs import replace
 
 from synth.cli.environment_option import bindings_for
+from synth.engine.progress import progress_for
+from synth.engine.replaying import ReplayTally, recheck_all, replay_all
 from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
-from synth.flows.environments import said_by_options, users_environments
-from synth.flows.parts import bound_envs
+from synth.flows.environments import bound_envs, said_by_options, users_environments
 from synth.importers.commit import import_into
 from synth.ledger import manifest, packs
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import RunLine, StageLine
 from synth.ledger.storage import Storage
 from synth.ledger.views import connect
-from synth.run.progress import progress_for
-from synth.run.replaying import ReplayTally, recheck_all, replay_all
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, run_flow

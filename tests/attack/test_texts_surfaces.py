@@ -20,6 +20,7 @@ from rich.console import Console
 
 from synth.cli.show import show
 from synth.cli.sql import sql
+from synth.engine.funnel import funnel_markdown, funnel_table
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import export_sft
@@ -30,7 +31,6 @@ from synth.hub.source import Config
 from synth.ledger import Ledger
 from synth.ledger.graph_rows import Node
 from synth.report.build import report
-from synth.run.funnel import funnel_markdown, funnel_table
 from synth.schemas.canonical import valid_text
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.printable import printable

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from synth.envs.echo import WORLD as ECHO
-from synth.flows.parts import make_tasks
+from synth.flows.environments import make_tasks
 from synth.ledger.journal import Journal, Reply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from synth.engine.progress import PlainProgress
 from synth.filters.secrets import SecretsConfig
 from synth.flows.curate import curate
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
+from synth.ledger.redactions import tasks_without_findings
 from synth.ledger.views import connect
-from synth.run.progress import PlainProgress
-from synth.run.redactions import tasks_without_findings
 from synth.set_aside import SetAside
 from tests.flow_files import echo_flow, run_flow
 

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.ledger.views import connect
-from synth.run.progress import PlainProgress
 from synth.schemas.flow import Flow
 
 pytestmark = pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.flows.heartbeat import heartbeats
 from synth.importers.commit import import_into
@@ -15,7 +16,6 @@ from synth.importers.records import ImportSettings
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.views import query
-from synth.run.progress import PlainProgress
 from synth.schemas.errors import ConfigError, FlowError, SynthError
 from tests.flow_files import ROLLOUT, echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from synth.engine.context import Run
+from synth.engine.progress import PlainProgress
+from synth.engine.runner import WorkShard
 from synth.flows.deployment_parts import InParts, Part, share_of_budget, work_begun_part
 from synth.flows.resolve import resolve
 from synth.flows.synthesize import bindings_of_flow, synthesize, worked
 from synth.ledger import Ledger
 from synth.rollout.episode import canonical_content
-from synth.run.context import Run
-from synth.run.engine import WorkShard
-from synth.run.progress import PlainProgress
 from synth.schemas.errors import ConfigError
 from synth.schemas.stage import Shard, Stage
 from tests.flow_files import echo_flow, run_flow

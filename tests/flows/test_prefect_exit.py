@@ -13,7 +13,7 @@ PROCESS = """
 import asyncio, sys
 from synth.flows.prefect_run import run_under_prefect
 from synth.flows.synthesize import synthesize
-from synth.run.progress import progress_for
+from synth.engine.progress import progress_for
 from tests.flow_files import echo_flow
 asyncio.run(run_under_prefect(synthesize, echo_flow(), sys.argv[1], progress_for(quiet=True)))
 """

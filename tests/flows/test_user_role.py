@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth.cli.show import readable
-from synth.flows.parts import open_env
+from synth.engine.closing import closing_lines
+from synth.engine.cost import cost
+from synth.engine.progress import PlainProgress
+from synth.engine.replaying import recheck_all, replay_all
+from synth.flows.environments import open_env
 from synth.flows.resolve import resolve
 from synth.ledger import Ledger
 from synth.ledger.views import query
-from synth.run.closing import closing_lines
-from synth.run.cost import cost
-from synth.run.progress import PlainProgress
-from synth.run.replaying import recheck_all, replay_all
 from synth.schemas.errors import FlowError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from synth.engine.context import Role, Run
+from synth.engine.progress import progress_for
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.models.admission import Admission
@@ -15,8 +17,6 @@ from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import fill_slots
 from synth.rollout.start import Put, recorded_act
-from synth.run.context import Role, Run
-from synth.run.progress import progress_for
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from synth.engine.budget import Budget
+from synth.engine.closing import closing_lines, failure
 from synth.ledger import Ledger
-from synth.run.budget import Budget
-from synth.run.closing import closing_lines, failure
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Usage

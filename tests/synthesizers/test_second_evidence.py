@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger import Ledger
 from synth.ledger.views import connect
-from synth.run.progress import progress_for
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from synth.engine.asking import UnreadableError
 from synth.ledger import Ledger
 from synth.ledger.views import connect
-from synth.run.asking import UnreadableError
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.model import Completion

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from synth.flows.parts import open_env
+from synth.flows.environments import open_env
 from synth.rl.environment import RlEnvironment
 from synth.rl.episode import Episode
 from tests.trainers.printed import code_under, losses, trained

@@ -15,7 +15,7 @@ from synth.exporters.export import export
 from synth.exporters.proof.template import served_template
 from synth.exporters.registry import form_of
 from synth.exporters.settings import RowSettings
-from synth.flows.parts import make_tasks
+from synth.flows.environments import make_tasks
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

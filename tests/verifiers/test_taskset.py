@@ -13,7 +13,7 @@ from synth.envs.storefront import WORLD as STOREFRONT
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
-from synth.flows.parts import make_tasks
+from synth.flows.environments import make_tasks
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

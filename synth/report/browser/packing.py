@@ -9,13 +9,13 @@ from typing import Any, TextIO
 
 import msgspec
 
+from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.listing import Listing
 from synth.report.browser.record import About, record
 from synth.report.browser.stand_ins import StandIns
 from synth.report.browser.texts import Texts
-from synth.run.flow_scan import FlowScan
 from synth.schemas.trajectory import Trajectory
 from synth.set_aside import UNHANDLED, SetAside
 

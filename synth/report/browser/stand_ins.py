@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
+from synth.ledger.flow_scan import SECRETS, FlowScan
+from synth.ledger.redactions import Found, found_in_decisions
 from synth.ledger.views import LedgerConnection
-from synth.run.flow_scan import SECRETS, FlowScan
-from synth.run.redactions import Found, found_in_decisions
 from synth.scan.quoted_values import QuotedValues
 from synth.scan.redaction import Finding, redacted, values_of
 from synth.schemas.trajectory import Trajectory

@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 
-from synth.envs.conformance.transcript import play
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.bots import BOTS
 from synth.envs.storefront.self_play import at_once
+from synth.envs.transcript import play
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import opened, started

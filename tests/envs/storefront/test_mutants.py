@@ -7,7 +7,6 @@ from functools import cache
 
 import pytest
 
-from synth.envs.conformance.transcript import perform
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.alternatives import REWRITES, alternatives
 from synth.envs.storefront.config import validated
@@ -15,6 +14,7 @@ from synth.envs.storefront.env import world_of
 from synth.envs.storefront.mutants import KINDS, mutants
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.transcript import Exchange, recorded
+from synth.envs.transcript import perform
 from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.envs.bots import BOTS as GENERIC
-from synth.envs.conformance.transcript import play
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.config import validated
@@ -22,6 +21,7 @@ from synth.envs.storefront.reverse_wishes import wish
 from synth.envs.storefront.script import read_script
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.transcript import play
 from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import Draft, NoGoal

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.engine.asking import UnreadableError
 from synth.failure_modes import MODES
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.rules import by_rules
-from synth.run.asking import UnreadableError
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.ledger.views import connect
-from synth.run.progress import PlainProgress
 from synth.schemas.errors import FlowError
 from synth.schemas.flow import Flow
 from tests.synth.models.chat_server import ChatServer

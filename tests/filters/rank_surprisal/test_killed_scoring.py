@@ -11,8 +11,8 @@ import pytest
 import yaml
 from aiohttp import web
 
+from synth.engine.measured import KEPT_EVERY
 from synth.ledger.ledger import Ledger
-from synth.run.measured import KEPT_EVERY
 from tests.filters.rank_surprisal.test_served_student import flow, ledger, measures
 from tests.flow_files import SYNTH
 from tests.synth.models.chat_server import ChatServer

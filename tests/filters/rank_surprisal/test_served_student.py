@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
-from synth.run.progress import PlainProgress
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.messages import to_messages

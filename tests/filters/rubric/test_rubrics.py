@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synth.engine.asking import UnreadableError
 from synth.filters.rubric.agreement import agreement, kappa
 from synth.filters.rubric.algorithmic import redundancy, step_efficiency, task_pass_rate, tool_calling_f1
 from synth.filters.rubric.asking import drawn, read
 from synth.filters.rubric.rubric import read_rubric, shipped
 from synth.filters.rubric.scoring import item_measure, overall, sampling_weight
-from synth.run.asking import UnreadableError
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synth.engine.progress import PlainProgress, progress_for
 from synth.importers import commit, openai_messages, unpacking
 from synth.importers.attempt import attempt
 from synth.importers.commit import import_into
@@ -18,7 +19,6 @@ from synth.importers.records import ImportSettings
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import query
-from synth.run.progress import PlainProgress, progress_for
 
 
 def chat(question: str, **more: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
-from synth.run.progress import progress_for
 from tests.synth.importers.test_research_formats import attempt_with_index, blame, call, label, tree
 from tests.synth.importers.test_tau2 import MESSAGES, TASK, document, simulation
 

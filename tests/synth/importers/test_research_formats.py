@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.importers.load import imported
 from synth.importers.react_text import react_steps, react_turns
 from synth.importers.records import Imported, Rejection
-from synth.run.progress import progress_for
 
 
 def load(tmp_path: Path, value: Any, name: str = "x.json") -> tuple[list[Imported], list[Rejection]]:

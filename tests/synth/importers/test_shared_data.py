@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import query
-from synth.run.progress import progress_for
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")

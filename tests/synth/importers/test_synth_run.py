@@ -6,13 +6,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import kept_apart
 from synth.ledger.views import query
-from synth.run.progress import progress_for
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.rank import rank
+from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.flows.synthesize import synthesize
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
-from synth.run.progress import PlainProgress
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.messages import to_messages

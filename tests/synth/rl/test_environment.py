@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from synth.boundary import FaultError
-from synth.flows.parts import make_tasks, open_env
+from synth.flows.environments import make_tasks, open_env
 from synth.rl.environment import RlEnvironment
 from synth.rl.episode import OVER
 from synth.rollout.limits import Limits

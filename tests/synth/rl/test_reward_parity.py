@@ -9,7 +9,7 @@ import pytest
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.settings import RowSettings
-from synth.flows.parts import open_env
+from synth.flows.environments import open_env
 from synth.ledger.ledger import Ledger
 from synth.rl.environment import RlEnvironment
 from synth.rl.trl import environment_factories

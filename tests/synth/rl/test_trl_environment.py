@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from synth.boundary import FaultError
-from synth.flows.parts import make_tasks, open_env
+from synth.flows.environments import make_tasks, open_env
 from synth.rl.trl import environment_factories
 from synth.schemas.errors import ConfigError
 

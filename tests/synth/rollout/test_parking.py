@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from synth.boundary import FaultError, crossing
+from synth.engine.live_worlds import most_live
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.ledger import Ledger
 from synth.rollout.episode import canonical_content
 from synth.rollout.parking import LiveWorlds, ParkedEnv
-from synth.run.live_worlds import most_live
 from synth.schemas.environment import AgentTurn, EnvSpec, Snapshot
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from synth.exporters.taken_in import TakenIn
 from synth.schemas.flow import Flow
-from synth.selection.taken_in import TakenIn
 
 
 def flow(*exports: dict[str, Any]) -> Flow:

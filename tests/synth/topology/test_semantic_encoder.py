@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synth.flows.stages.topology import _embed
 from synth.ledger import Ledger
 from synth.ledger.views import query
-from synth.run.topology_stage import _embed
 from synth.topology.embeddings import Kept, Vectors, kept_sentence_encoder, missing, processor_has_bf16
 from synth.topology.keys import trajectory_keys
 from synth.topology.semantic import merges

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.run.asking import UnreadableError
+from synth.engine.asking import UnreadableError
 from synth.schemas.model import Completion
 from synth.synthesizers.failures.role_injector import read_mistake
 from tests.synthesizers.failures.twins import site

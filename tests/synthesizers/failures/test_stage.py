@@ -198,7 +198,7 @@ import asyncio, os, signal, sys
 from io import StringIO
 from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
-from synth.run.progress import PlainProgress
+from synth.engine.progress import PlainProgress
 
 
 class Kills(PlainProgress):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from synth.flows.parts import open_env
+from synth.flows.environments import open_env
 from synth.ledger import rows
 from synth.ledger.ledger import Ledger
 from synth.schemas.environment import AgentTurn

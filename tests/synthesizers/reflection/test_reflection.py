@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.run.asking import UnreadableError
+from synth.engine.asking import UnreadableError
 from synth.synthesizers.reflection.reflection import KEYS, LONGEST_TEXT, Reflection, parsed_reflection
 
 GOOD: dict[str, Any] = {

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from datasets import load_dataset
 
+from synth.engine.funnel import funnel_markdown
 from synth.envs.storefront.profiles import MISCONCEPTIONS
 from synth.ledger.views import connect
-from synth.run.funnel import funnel_markdown
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn

@@ -14,7 +14,7 @@ from io import StringIO
 import asyncio
 from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
-from synth.run.progress import PlainProgress
+from synth.engine.progress import PlainProgress
 
 
 class Kills(PlainProgress):

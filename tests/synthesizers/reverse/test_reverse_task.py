@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from synth.engine.funnel import funnel
 from synth.flows.curate import curate
 from synth.ledger import Ledger
 from synth.ledger.views import connect
-from synth.run.funnel import funnel
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.task import Origin

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from synth.engine.asking import UnreadableError
 from synth.ledger import Ledger
 from synth.ledger.views import connect
-from synth.run.asking import UnreadableError
 from synth.schemas.environment import Opening
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow

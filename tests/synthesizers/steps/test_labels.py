@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from synth.run.funnel import funnel_markdown
+from synth.engine.funnel import funnel_markdown
 from synth.synthesizers.steps.labels import Findings, Recorded
 
 

@@ -1,0 +1,1 @@
+"""Stages after collection: they judge, choose and write what a run holds."""

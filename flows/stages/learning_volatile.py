@@ -1,0 +1,90 @@
+"""Some trials are done again in their worlds, and their answers compared with the recorded ones: what differs is volatile, or a fault."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from synth.boundary import FaultError, crossing
+from synth.engine.context import Run
+from synth.ledger.with_tasks import with_tasks
+from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.errors import ConfigError
+from synth.schemas.outcome import Fault
+from synth.schemas.task import Task
+from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.topology.volatile_fields import Asked, Compared, Field, tool_of, volatile_fields
+
+TIMEOUT_S = 300.0
+ASKING = 500
+"""Tasks beside those of the chosen trials that are asked what they ask for."""
+
+
+async def learned_fields(run: Run, trials: Iterable[str], count: int, *, every: bool) -> dict[str, list[Field]]:
+    """World -> what differed, from `count` of its trials, drawn by their ids; worlds that are not here teach nothing.
+
+    Unless `every` world is meant, only those that call themselves deterministic are stepped: in others, such as a server of somebody's
+    own, what is done again may have effects.
+    A trial is followed up to where its world goes another way: another state, another error, another number of answers.
+    """
+    tasks_of = run.ledger.task_ids()
+    chosen: dict[str, list[str]] = {}
+    drawn = sorted(trials, key=lambda identity: content_hash(["volatile", identity]))
+    by_id = {record["trajectory_id"]: record["task_id"] for record in run.ledger.records()}
+    for identity in drawn:
+        world = tasks_of.get(by_id.get(identity, ""), "")
+        if _may_be_stepped(run, world, every=every) and len(chosen.setdefault(world, [])) < count:
+            chosen[world].append(identity)
+    found: dict[str, list[Field]] = {}
+    for world, identities in chosen.items():
+        pairs: list[Compared] = []
+        tasks: list[Task] = []
+        for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(set(identities))):
+            if task is not None:
+                tasks.append(task)
+                pairs += await _compared(run, trajectory, task)
+        found[world] = volatile_fields(pairs, Asked.by([*tasks, *_tasks_of(run, world, tasks_of)]))
+    return found
+
+
+def _may_be_stepped(run: Run, world: str, *, every: bool) -> bool:
+    try:
+        return run.spec_of(world, {}).deterministic or every
+    except ConfigError:  # a world that is not here
+        return False
+
+
+def _tasks_of(run: Run, world: str, tasks_of: Mapping[str, str]) -> Sequence[Task]:
+    """Some tasks of a world, drawn by their ids: what they ask for, its other tasks ask for too."""
+    drawn = sorted((task for task, env in tasks_of.items() if env == world), key=lambda task: content_hash(["asked", task]))
+    return list(run.ledger.tasks(drawn[:ASKING]).values())
+
+
+async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compared]:
+    """The answers of one trial beside those that came again; a fault of the world ends it."""
+    env = run.world(task.env, task.env_config)
+    pairs: list[Compared] = []
+    try:
+        await crossing(Fault.ENVIRONMENT, "replay", lambda: _replay(env, trajectory, task, pairs), TIMEOUT_S)
+    except FaultError as error:
+        run.progress.say(f"topology: {trajectory.trajectory_id} was not replayed to its end: {error}")
+    finally:
+        await crossing(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
+    return pairs
+
+
+async def _replay(env: Env, trajectory: Trajectory, task: Task, pairs: list[Compared]) -> None:
+    opening = await env.reset(task)
+    if opening.state_key != trajectory.opening_state_key:
+        return
+    for turn in trajectory.turns:
+        if turn.sampled_by is SampledBy.CANNED:
+            continue
+        response = await env.step(AgentTurn(turn.content, turn.tool_calls, turn.thought))
+        given = [o.as_given() for o in turn.observations]
+        came = [o.as_given() for o in response.observations]
+        alike = [(o.source, o.error) for o in given] == [(o.source, o.error) for o in came]
+        if not alike or turn.state_key != response.state_key:
+            return
+        called = {call.call_id: call.name for call in turn.tool_calls}
+        pairs += [
+            Compared(tool_of(before, called), before.content, valid_text(after.content)) for before, after in zip(given, came, strict=True)
+        ]

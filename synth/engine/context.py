@@ -1,0 +1,152 @@
+"""What a stage works with: the ledger, the worlds and models that the flow names, ceilings, progress."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from synth.boundary import FaultError
+from synth.engine.breaker import Breaker
+from synth.engine.budget import Budget
+from synth.engine.live_worlds import most_live
+from synth.engine.progress import Progress
+from synth.leases.hand import Hand
+from synth.ledger.journal import Journal
+from synth.ledger.ledger import Ledger
+from synth.rollout.parking import LiveWorlds, ParkedEnv
+from synth.rollout.threads import ThreadedEnv, Threads
+from synth.rollout.user_lines import BOUNDARY
+from synth.schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
+from synth.schemas.flow import Flow
+from synth.schemas.model import ChatModel, ScoringModel
+from synth.schemas.policy import PolicySpec
+from synth.schemas.stage import Stage
+from synth.schemas.trajectory import Usage
+from synth.schemas.user import User
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the user for it, if any.
+
+    `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError` where its engine gives none.
+    """
+
+    policy: PolicySpec
+    model: ChatModel | None
+    user: User | None = None
+    open_scoring: Callable[[], ScoringModel] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesizer:
+    """What the registry of collection stages names: the settings that a flow may give, and the stage bound to them.
+
+    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's `synth.envs.world.World` as well.
+    """
+
+    config: type[BaseModel]
+    bind: Callable[..., "Stage[Run]"]
+    of_world: bool = False
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a flow on one ledger. `stopped` says why no further episode starts, `refused` what the run ends with as an error."""
+
+    ledger: Ledger
+    flow: Flow
+    roles: Mapping[str, Role]
+    open_env: OpenEnv
+    make_tasks: MakeTasks
+    spec_of: Callable[[str, Mapping[str, Any]], EnvSpec]
+    progress: Progress
+    budget: Budget = field(default_factory=Budget)
+    journals: dict[str, Journal] = field(default_factory=dict)
+    hands: dict[str, Hand] = field(default_factory=dict)
+    exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    stopped: str | None = None
+    refused: str | None = None
+    breaker: Breaker = field(default_factory=Breaker)
+    told_faults: set[str] = field(default_factory=set)
+    user_breaker: Breaker = field(default_factory=Breaker)
+    role_breakers: dict[str, Breaker] = field(default_factory=lambda: defaultdict(Breaker))
+    _threads: Threads | None = None
+    _live_worlds: dict[str, LiveWorlds] = field(default_factory=dict)
+    _scoring: dict[str, ScoringModel] = field(default_factory=dict)
+
+    def scoring(self, role: str, opening: Callable[[], ScoringModel]) -> ScoringModel:
+        """A role's model as one that gives probabilities: opened once for all that is scored, since a model in the process is large."""
+        if role not in self._scoring:
+            self._scoring[role] = opening()
+        return self._scoring[role]
+
+    def world(self, name: str, config: Mapping[str, Any]) -> Env:
+        """A fresh world; one that blocks steps on threads. Under the flow's ceilings for worlds it is opened once there is room for it."""
+        spec = self.spec_of(name, config)
+        most = most_live(self.flow, spec)
+        if most is None:
+            return self._opened(name, config)
+        worlds = self._live_worlds.setdefault(name, LiveWorlds(most))
+        return ParkedEnv(spec, lambda: self._opened(name, config), worlds)
+
+    def _opened(self, name: str, config: Mapping[str, Any]) -> Env:
+        env = self.open_env(name, config)
+        if not env.spec.blocking:
+            return env
+        self._threads = self._threads or Threads()
+        return ThreadedEnv(env, self._threads)
+
+    def may_start(self) -> bool:
+        """Whether a new episode may begin: no ceiling is reached, and the model's server does not only refuse."""
+        breakers = (self.breaker, self.user_breaker, *self.role_breakers.values())
+        self.refused = self.refused or next(filter(None, (breaker.tripped() for breaker in breakers)), None)
+        self.stopped = self.stopped or self.refused or self.budget.exhausted()
+        return self.stopped is None
+
+    def turned(self, usage: Usage | None) -> None:
+        """Counts a turn that an agent has decided."""
+        self.breaker.answered()
+        if usage is not None:
+            self.budget.add(usage)
+        self.progress.turned(usage)
+
+    def spoke(self, usage: Usage) -> None:
+        """Counts a reply of the model that plays the user."""
+        self.user_breaker.answered()
+        self.budget.add(usage)
+        self.progress.spoke(usage)
+
+    def asked(self, usage: Usage, role: str) -> None:
+        """Counts a reply of a role that plays no episode."""
+        self.role_breakers[role].answered()
+        self.budget.add(usage)
+        self.progress.spoke(usage)
+
+    def say_once(self, line: str) -> None:
+        """Says a line that many pieces of work would say alike."""
+        if line not in self.told_faults:
+            self.told_faults.add(line)
+            self.progress.say(line)
+
+    def faulted(self, error: FaultError, role: str | None = None) -> None:
+        """Counts an attempt that a fault ended, for the model at whose boundary it did, or a question that a `role` did not answer.
+
+        The first of each kind, and of each role, is told at once.
+        """
+        played = self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker
+        (played if role is None else self.role_breakers[role]).failed(error)
+        kind = error.fault if role is None else f"{error.fault} {role}"
+        if kind not in self.told_faults:
+            self.told_faults.add(kind)
+            self.progress.say(f"first fault of kind {error.fault}: {error.detail}")
+
+    async def close(self) -> None:
+        """Closes the models' connections."""
+        for scoring in self._scoring.values():
+            await scoring.close()
+        for role in self.roles.values():
+            if role.model is not None:
+                await role.model.close()

@@ -1,0 +1,131 @@
+"""What the stage under way has come to so far: outcomes, turns, tokens, money."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from synth.engine.numbers import counted_noun, short_count
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory, Usage
+
+LEAST_CACHED = 0.01
+"""Share from which on it is told."""
+
+
+def tokens_of(usage: Usage) -> int:
+    """Prompt and completion tokens: what ceilings count."""
+    return usage.prompt_tokens + usage.completion_tokens
+
+
+def played(attempts: Sequence[Trajectory]) -> bool:
+    """Whether a slot has a valid attempt; the last one made at it tells."""
+    return attempts[-1].fault is None
+
+
+def ended_in_faults(count: int) -> str:
+    """For instance: 15 attempts ended in faults; an episode may have had several."""
+    return f"{counted_noun(count, 'attempt')} ended in {'a fault' if count == 1 else 'faults'}"
+
+
+class Spread:
+    """Mean and standard error of numbers that come one by one (Welford)."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean = 0.0
+        self._squares = 0.0
+
+    def add(self, value: float) -> None:
+        """Takes in one more."""
+        self.count += 1
+        away = value - self.mean
+        self.mean += away / self.count
+        self._squares += away * (value - self.mean)
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; unbounded below two values."""
+        return math.sqrt(self._squares / (self.count - 1) / self.count) if self.count > 1 else math.inf
+
+
+class Tally:
+    """Episodes, successes, faults, turns, tokens and money of the stage under way; turns count when they are taken.
+
+    `tokens` and `usd` spread over the slots that are done, each with all attempts made at it; `unpriced` counts who called a model whose
+    price is not known; `replayed_tokens` came out of the journal, and took no time; `unplayed` slots were tried, and have no valid attempt.
+    """
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.usage = Usage()
+        self.turns = 0
+        self.user_tokens = 0
+        self.replayed_tokens = 0
+        self.unplayed = 0
+        self.tokens = Spread()
+        self.usd = Spread()
+        self.unpriced = 0
+        self._of_finished = Usage()
+        self._of_turns = Usage()
+
+    def turn(self, usage: Usage | None) -> None:
+        """Counts a turn of an episode under way."""
+        self.turns += 1
+        if usage is not None:
+            self._of_turns = self._of_turns + usage
+            self._settle()
+
+    def spoke(self, usage: Usage) -> None:
+        """Counts a reply of the model that plays the user."""
+        self.user_tokens += tokens_of(usage)
+        self._of_turns = self._of_turns + usage
+        self._settle()
+
+    def add(self, attempts: Sequence[Trajectory]) -> None:
+        """Counts all attempts at one slot."""
+        slot = Usage()
+        self.unplayed += not played(attempts)
+        for trajectory in attempts:
+            self.outcomes[trajectory.outcome] += 1
+            for used in (trajectory.totals, trajectory.user_totals or Usage()):
+                slot = slot + used
+                self.unpriced += used.unpriced > 0
+        self.tokens.add(tokens_of(slot))
+        self.usd.add(slot.cost_usd or 0.0)
+        self._of_finished = self._of_finished + slot
+        self._settle()
+
+    def _settle(self) -> None:
+        """Finished episodes are among those whose turns were counted, where anybody counted them."""
+        self.usage = max(self._of_turns, self._of_finished, key=tokens_of)
+
+    def line(self, *, live: bool = False) -> str:
+        """For instance: 61 % success, 2 attempts ended in faults, 1.2k turns, 9.2M tokens (40 % cached), $0.02 (turns while it runs)."""
+        invalid = self.outcomes[Outcome.INVALID]
+        valid = sum(self.outcomes.values()) - invalid
+        parts = []
+        if valid:
+            parts.append(f"{100 * self.outcomes[Outcome.SUCCESS] / valid:.0f} % success")
+        if invalid:
+            parts.append(ended_in_faults(invalid))
+        if live and self.turns:
+            parts.append(f"{short_count(self.turns)} {'turn' if self.turns == 1 else 'turns'}")
+        tokens = tokens_of(self.usage)
+        if tokens:
+            of = [*_cached(self.usage), *([f"{short_count(self.user_tokens)} by the user"] if self.user_tokens else [])]
+            parts.append(f"{short_count(tokens)} tokens" + (f" ({', '.join(of)})" if of else ""))
+        if self.usage.cost_usd is not None:
+            parts.append(f"${self.usage.cost_usd:.2f}")
+        return ", ".join(parts)
+
+    def ending(self, *, live: bool = False) -> str:
+        """The same as the end of a line."""
+        line = self.line(live=live)
+        return f", {line}" if line else ""
+
+
+def _cached(usage: Usage) -> Iterator[str]:
+    """How much of the prompts the server had in its cache, as far as it tells."""
+    share = usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
+    if share >= LEAST_CACHED:
+        yield f"{100 * share:.0f} % of prompts cached"
