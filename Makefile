@@ -8,9 +8,8 @@ CPU_TORCH = sed -n '/^torch==/,/[^\\]$$/p' supply/locks/score.txt > $(1)/torch.t
 	{ $(1)/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps --require-hashes -r $(1)/torch.txt 2> /dev/null || true; }
 CHECKOUT = -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e .
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
-SCORE = $(CACHE)/score-$(firstword $(shell cat supply/locks/*.txt | cksum))
 MCP = $(CACHE)/mcp-$(firstword $(shell cat tests/envs/mcp/servers/package.json tests/envs/mcp/servers/requirements.txt | cksum))
-TRAIN = $(CACHE)/train-$(firstword $(shell cat supply/locks/*.txt tests/trainers/no-deps.txt | cksum))
+TORCH = $(CACHE)/torch-$(firstword $(shell cat supply/locks/*.txt tests/trainers/no-deps.txt | cksum))
 LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
 RAY = $(CACHE)/ray-$(firstword $(shell cat supply/locks/*.txt | cksum))
 TYPES = $(CACHE)/types-$(firstword $(shell cksum supply/locks/types.txt))
@@ -39,23 +38,14 @@ test: .venv/.ready  ## unit tests, two to four minutes on two cores
 attack: .venv/.ready  ## hostile data, models, servers and environments, under three minutes
 	$(BIN)/python -m pytest -n auto -m attack tests/attack
 
-$(SCORE)/.ready:
-	rm -rf $(SCORE)
-	$(PYTHON) -m venv $(SCORE)
-	$(SCORE)/bin/python $(call LOCKED,build)
-	$(call CPU_TORCH,$(SCORE))
-	$(SCORE)/bin/python $(call LOCKED,core score embed test) || \
-		$(SCORE)/bin/python $(call LOCKED,core score embed test cuda)  # where the registry serves torch's CUDA build, which needs more
-	@touch $@
-
-$(TRAIN)/.ready:
-	rm -rf $(TRAIN)
-	$(PYTHON) -m venv $(TRAIN)
-	$(TRAIN)/bin/python $(call LOCKED,build)
-	$(call CPU_TORCH,$(TRAIN))
-	$(TRAIN)/bin/python $(call LOCKED,core train test) || \
-		$(TRAIN)/bin/python $(call LOCKED,core train test cuda)  # where the registry serves torch's CUDA build, which needs more
-	$(TRAIN)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/no-deps.txt
+$(TORCH)/.ready:
+	rm -rf $(TORCH)
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python $(call LOCKED,build)
+	$(call CPU_TORCH,$(TORCH))
+	$(TORCH)/bin/python $(call LOCKED,core score embed train test) || \
+		$(TORCH)/bin/python $(call LOCKED,core score embed train test cuda)  # where the registry serves torch's CUDA build, which needs more
+	$(TORCH)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/no-deps.txt
 	@touch $@
 
 $(LOADERS)/.ready:  # LLaMA-Factory and verl without what they need of a GPU; torchaudio without its compiled part, which is built for CUDA only
@@ -81,14 +71,14 @@ $(VERIFIERS)/.ready:
 	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/verifiers/requirements.txt
 	@touch $@
 
-test-train: .venv/.ready $(TRAIN)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; an environment of its own
-	$(call THIS_IN,$(TRAIN))
-	$(TRAIN)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
-	$(TRAIN)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
+test-train: .venv/.ready $(TORCH)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; in the environment with torch
+	$(call THIS_IN,$(TORCH))
+	$(TORCH)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+	$(TORCH)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
 
-test-loaders: .venv/.ready $(TRAIN)/.ready $(LOADERS)/.ready  ## LLaMA-Factory and verl read what is exported, in an environment of theirs
-	$(call THIS_IN,$(TRAIN))
-	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TRAIN)/bin/python -m pytest -m slow tests/trainers/test_llamafactory.py tests/trainers/test_verl.py
+test-loaders: .venv/.ready $(TORCH)/.ready $(LOADERS)/.ready  ## LLaMA-Factory and verl read what is exported, in an environment of theirs
+	$(call THIS_IN,$(TORCH))
+	SYNTH_LOADERS_PYTHON=$(LOADERS)/bin/python $(TORCH)/bin/python -m pytest -m slow tests/trainers/test_llamafactory.py tests/trainers/test_verl.py
 
 test-verifiers: .venv/.ready $(VERIFIERS)/.ready  ## environments as verifiers loads them, in an environment of its own
 	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers
@@ -102,9 +92,10 @@ $(TYPES)/.ready:
 test-types: .venv/.ready $(TYPES)/.ready  ## the installed package from outside, in mypy and pyright: from the checkout, a wheel, an archive
 	SYNTH_PYRIGHT=$(TYPES)/bin/pyright $(BIN)/python -m pytest -m slow tests/installed
 
-test-slow: .venv/.ready $(SCORE)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings with torch in an environment of its own
+test-slow: .venv/.ready $(TORCH)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings in an environment with torch
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 2 --dist loadscope
-	$(SCORE)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
+	$(call THIS_IN,$(TORCH))
+	$(TORCH)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
 chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
 	$(BIN)/python -m pytest -m chaos tests/chaos
