@@ -19,13 +19,13 @@ class RowPredicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """At the end the fact `key` of a `ToolEnv` is `value`; a key within a key follows a dot: `orders.O-1.status`."""
+    """At the end the fact `key` of a `ToolEnv` is `value`; `doors.red` is `red` within `doors`."""
 
     key: str
     value: Scalar
 
     def predicate(self) -> RowPredicate:
-        """The same as a predicate: those facts are columns of the one row `now` of the table `state`."""
+        """As a predicate: such facts are columns of the row `now` of the table `state`."""
         return RowPredicate("state", {self.key: self.value})
 
 

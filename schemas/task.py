@@ -65,9 +65,9 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         gold: Sequence[tuple[str, Mapping[str, Any]]] | None = None,
         script: Mapping[str, Any] | None = None,
     ) -> "Task":
-        """A task of a `ToolEnv`: the facts `required` hold at the end, and no other has changed but those named in `free`.
+        """A task of a `ToolEnv`: at the end the facts `required` hold, and only `free` others changed.
 
-        `gold`: the calls that solve it, each as (tool, arguments). `script` is for `start`, and no agent is shown it.
+        `gold`: the calls that solve it, each as (tool, arguments). `script` is for `start`.
         """
         calls = [
             ToolCall.received(f"gold_{place}", name, canonical_json(arguments).decode())
@@ -78,7 +78,10 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
             env_config=env.settings(),
             goal=goal,
             seed=seed % 2**63,
-            check=Check(tuple(one.predicate() for one in required), tuple(f"state/now/{key}" for key in free)),
+            check=Check(
+                required=tuple(one.predicate() for one in required),
+                free=tuple(f"state/now/{key}" for key in free),
+            ),
             gold=tuple(calls) or None,
             script=script or {},
         )

@@ -1,4 +1,4 @@
-"""Environments as classes: settings are fields, tools are methods under `@tool`, tasks are made with `Task.new`."""
+"""Environments as classes: fields are settings, methods under `@tool` are the agent's tools."""
 
 from synth.envs.tool_env.entry import world_of
 from synth.envs.tool_env.kit import Call, ToolEnv, tool

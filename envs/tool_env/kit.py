@@ -26,12 +26,16 @@ def tool(method: Method, /) -> Method: ...
 @overload
 def tool(*, read_only: bool = False, ends: bool = False) -> Callable[[Method], Method]: ...
 def tool(
-    method: Callable[..., object] | None = None, /, *, read_only: bool = False, ends: bool = False
+    method: Callable[..., object] | None = None,
+    /,
+    *,
+    read_only: bool = False,
+    ends: bool = False,
 ) -> Callable[..., object]:
     """Offers a method of a `ToolEnv` to the agent; the method itself stays as it is.
 
-    Annotations become the tool's schema, the docstring its description. `read_only`: it changes nothing, which is held to.
-    `ends`: once it has answered, the episode is over.
+    Annotations become the tool's schema, the docstring its description. A tool that is
+    `read_only` and changes something is at fault. After one that `ends` the episode is over.
     """
 
     def marked(chosen: Callable[..., object]) -> Callable[..., object]:
@@ -43,10 +47,11 @@ def tool(
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 class ToolEnv(ABC):
-    """An environment whose methods under `@tool` are what the agent can do (docs/your-environment.md).
+    """An environment whose methods under `@tool` are what the agent can do.
 
-    The docstring of the class is the agent's system prompt. Annotated fields are its settings, each with a default. Whatever else the
-    instance holds is the state: plain JSON values, set in `start`, changed by tools, and taken along by snapshots.
+    The docstring of the class is the agent's system prompt. Annotated fields are settings, each
+    with a default. Whatever else the instance holds is the state: plain JSON values, set in
+    `start`, changed by tools, and taken along by snapshots.
     """
 
     version: str = ""
@@ -55,7 +60,7 @@ class ToolEnv(ABC):
     blocking: bool = False
     """True where tools compute for long: they then run on threads."""
     name: str = ""
-    """Where a flow names the environment, that; else `module:Class`, unless the class says another."""
+    """As the flow names it; elsewhere `module:Class`, unless the class says another."""
 
     tools: ClassVar[Mapping[str, Tool]] = {}
     config: ClassVar[type[BaseModel]] = BaseModel
@@ -64,34 +69,37 @@ class ToolEnv(ABC):
 
     @abstractmethod
     def start(self, task: Task | None) -> str:
-        """Sets the state in which an episode begins, and gives what the user says first; without a task, anything may be tried."""
+        """Sets the state in which an episode begins, and gives what the user says first.
+
+        Without a task there is nothing to achieve: an exploration begins.
+        """
 
     @abstractmethod
     def tasks(self, seed: int, count: int) -> Sequence[Task]:
-        """That many tasks, made with `Task.new`; the same ones for the same seed, others for another."""
+        """That many tasks by `Task.new`; the same seed makes the same ones, another others."""
 
     def facts(self) -> Mapping[str, object]:
-        """What checks look at: all of the state, but for attributes with a leading underscore. Changes nothing."""
+        """What checks look at: the state, but for names that begin with an underscore."""
         return {name: value for name, value in self._state().items() if not name.startswith("_")}
 
     def hear(self, words: str) -> str | None:
-        """What the user answers to words of the agent without a call; None, as here, ends the episode."""
+        """What the user answers to words without a call; None, as here, ends the episode."""
         return None
 
     def affordances(self) -> Sequence[Call]:
-        """Calls that could be made now, for policies that choose at random. Changes nothing."""
+        """Calls that could be made now, for policies that choose at random."""
         return ()
 
     @property
     def rng(self) -> Random:
-        """Randomness of the episode, seeded by its task (in `tasks`, by the seed given); part of snapshots."""
+        """Randomness, seeded by the task (in `tasks`, by the seed); part of snapshots."""
         if self._rng is None:
             self._rng = Random(self._seed)
         return self._rng
 
     def begun(self, seed: int) -> Self:
-        """Another instance, as `start(None)` leaves it under a seed: what a task with this seed begins from."""
-        other = dataclasses.replace(self)  # type: ignore[type-var]
+        """Another instance as `start(None)` leaves it: what a task with this seed begins from."""
+        other = type(self)(**{name: getattr(self, name) for name in self.config.model_fields})
         other.name, other._seed = self.name, seed % 2**63
         other.start(None)
         return other
@@ -108,13 +116,13 @@ class ToolEnv(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raises `ConfigError`, in one line, for what cannot be an environment."""
         super().__init_subclass__(**kwargs)
-        own = vars(cls)
+        own, shown = vars(cls), cls.__qualname__
         if cls.__doc__ is None and cls.__base__ is not ToolEnv:
             cls.__doc__ = getattr(cls.__base__, "__doc__", None)
         if not (cls.__doc__ or "").strip():
-            raise ConfigError(f"{cls.__qualname__}: an environment needs a docstring; the agent reads it as its system prompt")
+            raise ConfigError(f"{shown}: no docstring; the agent reads it as its system prompt")
         if "__init__" in own:
-            raise ConfigError(f"{cls.__qualname__}: no __init__: write settings as annotated fields with defaults, and state in start")
+            raise ConfigError(f"{shown}.__init__: write settings as fields, and set state in start")
         if not own.get("name"):
             cls.name = f"{cls.__module__}:{cls.__qualname__}"
         cls.config = _config_of(cls)
@@ -123,35 +131,35 @@ class ToolEnv(ABC):
 
 
 def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
-    """The settings as a model: the annotated fields of the class and of the environments that it is made from."""
+    """The settings as a model: annotated fields of the class and of those it is made from."""
     fields: dict[str, Any] = {}
-    kinds = [kind for kind in reversed(cls.__mro__) if issubclass(kind, ToolEnv) and kind is not ToolEnv]
+    kinds = cls.__mro__[: cls.__mro__.index(ToolEnv)]
     try:
         hints = get_type_hints(cls, include_extras=True)
     except NameError as error:
-        raise ConfigError(f"{cls.__qualname__}: {error}; annotations must name what the module defines") from error
-    for name in [name for kind in kinds for name in inspect.get_annotations(kind)]:
+        raise ConfigError(f"{cls.__qualname__}: {error}, which an annotation names") from error
+    for name in [name for kind in reversed(kinds) for name in inspect.get_annotations(kind)]:
+        where = f"{cls.__qualname__}.{name}"
         if getattr(hints[name], "__origin__", None) is ClassVar or hints[name] is ClassVar:
             continue
         if hasattr(ToolEnv, name) or name.startswith("_"):
-            raise ConfigError(f"{cls.__qualname__}.{name}: no setting may be called so; without the annotation it is none")
+            raise ConfigError(f"{where}: no setting may be called so; leave the annotation out")
         if not hasattr(cls, name):
-            raise ConfigError(
-                f"{cls.__qualname__}.{name}: a setting needs a default; what an episode changes is no setting, and is set in start"
-            )
+            raise ConfigError(f"{where}: a setting needs a default (state is set in start alone)")
         default = getattr(cls, name)
         if isinstance(default, dataclasses.Field | FieldInfo):
-            raise ConfigError(f"{cls.__qualname__}.{name}: give the default itself; bounds: Annotated[int, Field(ge=1)] = 4")
+            raise ConfigError(f"{where}: give a plain default: Annotated[int, Field(ge=1)] = 4")
         fields[name] = (hints[name], default)
-    return create_model(f"{cls.__name__}Settings", __config__=ConfigDict(frozen=True, extra="forbid"), **fields)
+    settled = ConfigDict(frozen=True, extra="forbid")
+    return create_model(f"{cls.__name__}Settings", __config__=settled, **fields)
 
 
 def _tools_of(cls: type[ToolEnv]) -> dict[str, Tool]:
-    """In the order in which they are written, those of environments that it is made from first."""
+    """In the order in which they are written, inherited ones first."""
     names = dict.fromkeys(name for kind in reversed(cls.__mro__) for name in vars(kind))
     members: dict[str, Any] = {name: getattr(cls, name, None) for name in names}
     marked = {name: method for name, method in members.items() if hasattr(method, _MARK)}
     for name in marked:
         if name in _NOT_TOOLS or name.startswith("_"):
             raise ConfigError(f"{cls.__qualname__}.{name}: no tool may be called so")
-    return {name: tool_of(name, method, **getattr(method, _MARK)) for name, method in marked.items()}
+    return {name: tool_of(name, one, **getattr(one, _MARK)) for name, one in marked.items()}

@@ -1,4 +1,4 @@
-"""A `ToolEnv` as the engine takes it: the protocol `synth.schemas.environment.Env` around one session."""
+"""A `ToolEnv` as the engine takes it: `synth.schemas.environment.Env` around a session."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -49,8 +49,8 @@ class LiveToolEnv:
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """Calls that could be made now, one a turn."""
-        session = self._session
-        return tuple(calling(f"call_{session.turns}", name, arguments) for name, arguments in session.affordances())
+        call_id, acts = f"call_{self._session.turns}", self._session.affordances()
+        return tuple(calling(call_id, name, arguments) for name, arguments in acts)
 
     async def facts(self) -> Facts:
         """`state/now/<key>`."""
@@ -58,10 +58,11 @@ class LiveToolEnv:
 
     async def snapshot(self) -> Snapshot:
         """The episode as JSON."""
-        return Snapshot(self._spec.name, self._spec.version, msgspec.json.encode(self._session.saved()))
+        blob = msgspec.json.encode(self._session.saved())
+        return Snapshot(self._spec.name, self._spec.version, blob)
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """The episode as it was put aside. Raises `ValueError` for another environment's snapshot."""
+        """The episode as it was put aside. Raises `ValueError` for another's snapshot."""
         if (snapshot.env, snapshot.version) != (self._spec.name, self._spec.version):
             ours = f"{self._spec.name} {self._spec.version}"
             raise ValueError(f"a snapshot of {snapshot.env} {snapshot.version} does not fit {ours}")
@@ -69,16 +70,16 @@ class LiveToolEnv:
         self._session.restore(msgspec.json.decode(snapshot.blob, type=Saved))
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        """The first of the task's gold calls that was not made yet; when all are, that it is done."""
-        session, (name, _) = self._session, spared(profile)
+        """The first of the task's gold calls that was not made yet; after all, that it is done."""
+        session, (name, _), world = self._session, spared(profile), self._spec.name
         if name not in ("correct", "mixed"):
-            raise ValueError(f"{self._spec.name} has no expert profile {name!r}; it has correct and mixed")
+            raise ValueError(f"{world} has no expert profile {name!r}; it has correct and mixed")
         if session.task is None or not session.task.gold:
-            raise ValueError(f"{self._spec.name}: no expert knows this task: it has no gold calls")
+            raise ValueError(f"{world}: no expert knows this task: it has no gold calls")
         if session.golden == len(session.task.gold):
             return AgentTurn(DONE)
-        call = session.task.gold[session.golden]
-        return AgentTurn(tool_calls=(msgspec.structs.replace(call, call_id=f"call_{session.turns}"),))
+        call, call_id = session.task.gold[session.golden], f"call_{session.turns}"
+        return AgentTurn(tool_calls=(msgspec.structs.replace(call, call_id=call_id),))
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The task's present check, over the recorded turns done again."""
@@ -91,4 +92,5 @@ class LiveToolEnv:
 
 def calling(call_id: str, name: str, arguments: Mapping[str, Any]) -> AgentTurn:
     """A turn of one call."""
-    return AgentTurn(tool_calls=(ToolCall.received(call_id, name, canonical_json(arguments).decode()),))
+    text = canonical_json(arguments).decode()
+    return AgentTurn(tool_calls=(ToolCall.received(call_id, name, text),))

@@ -10,7 +10,7 @@ import msgspec
 
 from synth.envs.echo_check import state_verdicts
 from synth.envs.tool_env.kit import Call, ToolEnv
-from synth.envs.tool_env.signature import Tool, ToolError, readable
+from synth.envs.tool_env.signature import ToolError, readable
 from synth.envs.tool_env.state import flat_facts, key_of, packed, unpacked
 from synth.schemas.canonical import valid_text
 from synth.schemas.check import CheckResult, Scalar
@@ -24,7 +24,7 @@ EMPTY = "An empty turn does nothing: call a tool, or say something."
 
 
 def opened(kind: type[ToolEnv], name: str, config: Mapping[str, Any]) -> ToolEnv:
-    """An instance with these settings. Raises pydantic's `ValidationError` for settings that it does not take."""
+    """An instance with these settings. Raises pydantic's `ValidationError` for wrong ones."""
     model = kind.config.model_validate(dict(config))
     env = kind(**{setting: getattr(model, setting) for setting in kind.config.model_fields})
     env.name = name
@@ -32,7 +32,10 @@ def opened(kind: type[ToolEnv], name: str, config: Mapping[str, Any]) -> ToolEnv
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """An episode put aside: all that the rest of it depends on. `golden` counts the task's gold calls that were made in order."""
+    """An episode put aside: all that the rest of it depends on.
+
+    `golden` counts those of the task's gold calls that were made, in their order.
+    """
 
     task: Task | None
     state: msgspec.Raw
@@ -47,7 +50,7 @@ class Session:
 
     def __init__(self, kind: type[ToolEnv], name: str, config: Mapping[str, Any]) -> None:
         self._open = partial(opened, kind, name, config)
-        self._kind = kind
+        self._kind, self._who = kind, kind.__name__
         self._env = self._open()
         self._settings = copy.deepcopy(self._chosen())
         self._blob = packed({}, None, kind.__name__)
@@ -59,14 +62,15 @@ class Session:
 
     def begin(self, task: Task | None) -> Opening:
         """A new episode."""
-        if task is not None and task.check is not None and (task.check.told or task.check.refusals or task.check.process):
-            raise ValueError(f"task {task.task_id}: a ToolEnv checks facts, and this check asks for what was said or refused")
+        check = task.check if task is not None else None
+        if check is not None and (check.told or check.refusals or check.process):
+            raise ValueError("a ToolEnv checks facts; this task's check asks for more than those")
         self.task, self.done, self.turns, self.golden = task, False, 0, 0
         self._env = env = self._open()
         env._seed = task.seed if task is not None else 0
         said = env.start(task)
         if type(said) is not str or not said.strip():
-            raise TypeError(f"{self._kind.__name__}.start gives what the user says first, and gave {said!r}")
+            raise TypeError(f"{self._who}.start gives what the user says first, and gave {said!r}")
         self._settle()
         self._start = self.facts()
         tools = tuple(tool.schema() for tool in self._kind.tools.values())
@@ -91,7 +95,7 @@ class Session:
 
     def facts(self) -> dict[str, Scalar]:
         """What checks look at, as path -> value."""
-        return flat_facts(self._asked("facts", self._env.facts), self._kind.__name__)
+        return flat_facts(self._asked("facts", self._env.facts), self._who)
 
     def affordances(self) -> list[Call]:
         """Calls that could be made now."""
@@ -101,15 +105,18 @@ class Session:
         """The task's predicates over the facts; without a task nothing passes."""
         facts, version = self.facts(), self._kind.version
         gone = dict.fromkeys(self._start.keys() - facts.keys())
-        changed = {path: value for path, value in facts.items() if path not in self._start or self._start[path] != value}
+        absent = object()
+        new = {path for path in facts if self._start.get(path, absent) != facts[path]}
+        changed = {path: facts[path] for path in facts if path in new} | gone
         if self.task is None or self.task.check is None:
-            return CheckResult(False, facts=changed | gone, version=version)
+            return CheckResult(False, facts=changed, version=version)
         parts = state_verdicts(self.task.check, self._start, facts)
-        return CheckResult(all(part.passed for part in parts), parts, changed | gone, version)
+        return CheckResult(all(part.passed for part in parts), parts, changed, version)
 
     def saved(self) -> Saved:
         """The episode as it stands."""
-        return Saved(self.task, msgspec.Raw(self._blob), self._start, self.done, self.turns, self.golden)
+        state = msgspec.Raw(self._blob)
+        return Saved(self.task, state, self._start, self.done, self.turns, self.golden)
 
     def restore(self, saved: Saved) -> None:
         """The episode as it was put aside."""
@@ -120,33 +127,34 @@ class Session:
         self._put(bytes(saved.state))
 
     def _called(self, call: ToolCall) -> Observation:
-        """One call's answer. What the tool raises other than `ToolError` is the environment's own fault, and goes on."""
-
-        def answer(content: str, *, error: bool = False) -> Observation:
-            return Observation(valid_text(content), Source.TOOL, call.call_id, valid_text(call.name), error)
-
-        tool = self._kind.tools.get(call.name)
-        if self.done:
-            return answer(OVER, error=True)
-        if tool is None:
-            return answer(f"There is no tool {readable(call.name, 80)!r}; there are {', '.join(self._kind.tools)}.", error=True)
+        """One call's answer; whatever else than `ToolError` a tool raises is a fault of its own."""
+        name = valid_text(call.name)
         try:
-            said = self._done(tool, tool.parsed(call))
+            said = valid_text(self._done_by(call))
         except ToolError as error:
             self._put(self._blob)
-            return answer(readable(str(error)).strip() or f"{tool.name} could not be done.", error=True)
-        self.golden += self._is_golden(call)
-        self.done = tool.ends
-        return answer(said)
+            why = readable(str(error)).strip() or "This cannot be done."
+            return Observation(why, Source.TOOL, call.call_id, name, error=True)
+        return Observation(said, Source.TOOL, call.call_id, name)
 
-    def _done(self, tool: Tool, arguments: Mapping[str, Any]) -> str:
-        before, method = self._blob, getattr(self._env, tool.name)
-        given = method(**arguments)
-        said = given if isinstance(given, str) else "Done." if given is None else msgspec.json.encode(given).decode()
+    def _done_by(self, call: ToolCall) -> str:
+        """What a tool says once it has done what is called. Raises `ToolError`."""
+        tools, before = self._kind.tools, self._blob
+        if self.done:
+            raise ToolError(OVER)
+        if call.name not in tools:
+            known = ", ".join(tools)
+            raise ToolError(f"There is no tool {readable(call.name, 80)!r}; there are {known}.")
+        tool = tools[call.name]
+        given = getattr(self._env, tool.name)(**tool.parsed(call))
         self._settle()
         if tool.read_only and self._blob != before:
-            raise RuntimeError(f"{self._kind.__name__}.{tool.name} is read_only, and it changed the state")
-        return said
+            raise RuntimeError(f"{self._who}.{tool.name} is read_only, and it changed the state")
+        self.golden += self._is_golden(call)
+        self.done = tool.ends
+        if isinstance(given, str):
+            return given
+        return "Done." if given is None else msgspec.json.encode(given).decode()
 
     def _is_golden(self, call: ToolCall) -> bool:
         gold = self.task.gold if self.task is not None else None
@@ -157,15 +165,21 @@ class Session:
     def _asked(self, name: str, question: Callable[[], T]) -> T:
         """The answer to a question that may change nothing."""
         found = question()
-        if packed(self._env._state(), self._env._rng, self._kind.__name__) != self._blob:
-            raise RuntimeError(f"{self._kind.__name__}.{name} is asked at any time, and it changed the state")
+        if self._packed() != self._blob:
+            raise RuntimeError(f"{self._who}.{name} is asked at any time, and it changed the state")
         return found
 
     def _settle(self) -> None:
-        """The state as a snapshot would give it back: so going on from one is going on, and nothing is shared with other episodes."""
+        """Makes the state what a snapshot would give back.
+
+        So going on from a snapshot is going on, and no value is shared with another episode.
+        """
         if self._chosen() != self._settings:
-            raise RuntimeError(f"{self._kind.__name__} changed one of its settings; what an episode changes is set in start")
-        self._put(packed(self._env._state(), self._env._rng, self._kind.__name__))
+            raise RuntimeError(f"{self._who} changed a setting; what an episode changes is state")
+        self._put(self._packed())
+
+    def _packed(self) -> bytes:
+        return packed(self._env._state(), self._env._rng, self._who)
 
     def _put(self, blob: bytes) -> None:
         env, (state, rng) = self._env, unpacked(blob)

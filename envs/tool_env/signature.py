@@ -1,4 +1,4 @@
-"""A tool as its method declares it: the schema from annotations and docstring, and calls held to it before the method runs."""
+"""A tool as its method declares it: a schema, and calls held to it before the method runs."""
 
 import inspect
 import re
@@ -88,19 +88,19 @@ def tool_of(name: str, method: Callable[..., object], *, read_only: bool, ends: 
     """The tool that a method declares. Raises `ConfigError` for one that no schema can express."""
     where = method.__qualname__
     if not (method.__doc__ or "").strip():
-        raise ConfigError(f"{where}: a tool needs a docstring; the agent reads it as the tool's description")
+        raise ConfigError(f"{where}: no docstring; the agent reads it as the tool's description")
     if inspect.iscoroutinefunction(method) or inspect.isgeneratorfunction(method):
         raise ConfigError(f"{where}: a tool is a plain method, without async and yield")
     try:
         hints = get_type_hints(method, include_extras=True)
     except NameError as error:
-        raise ConfigError(f"{where}: {error}; annotations must name what the module defines") from error
+        raise ConfigError(f"{where}: {error}, which an annotation names") from error
     arguments = {}
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ConfigError(f"{where}: {parameter}: a tool's arguments have names, so no * and no /")
+            raise ConfigError(f"{where}: {parameter}: arguments have names, so no * and no /")
         if parameter.name not in hints:
-            raise ConfigError(f"{where}: {parameter.name} has no annotation; write for instance {parameter.name}: str")
+            raise ConfigError(f"{where}: {parameter.name} has no annotation, such as str or int")
         schema, checked = expressed(hints[parameter.name], f"{where}: {parameter.name}")
         required = parameter.default is parameter.empty
         arguments[parameter.name] = Argument(schema, TypeAdapter(checked), required)
@@ -108,7 +108,7 @@ def tool_of(name: str, method: Callable[..., object], *, read_only: bool, ends: 
 
 
 def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
-    """(JSON schema, type that pydantic checks) of an annotation. Raises `ConfigError` for one that has none here."""
+    """(JSON schema, type that pydantic checks) of an annotation. Raises `ConfigError`."""
     if annotation in (str, int, float, bool):
         return _PLAIN[annotation]
     parts, origin = get_args(annotation), get_origin(annotation)
@@ -126,8 +126,9 @@ def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
         values = [member.value for member in annotation]
         if values and all(type(value) is str for value in values):
             return {"type": "string", "enum": values}, annotation
+    shown = inspect.formatannotation(annotation)
     allowed = "str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
-    raise ConfigError(f"{where}: {inspect.formatannotation(annotation)} is no type of a tool's argument; take {allowed}")
+    raise ConfigError(f"{where}: {shown} is no type of a tool's argument; take {allowed}")
 
 
 def readable(text: str, most: int = LONGEST_ERROR) -> str:

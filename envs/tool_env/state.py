@@ -13,12 +13,13 @@ _TAKEN = "text, numbers, true, false, None, and lists and dicts (keys: text) of 
 
 
 def packed(state: Mapping[str, Any], rng: Random | None, owner: str) -> bytes:
-    """State and randomness as JSON, in the order in which they are held. Raises `TypeError` for what JSON has not."""
+    """State and randomness as JSON, in the order in which they are held. Raises `TypeError`."""
     for name, value in state.items():
         problem = _problem(value)
         if problem is not None:
             raise TypeError(f"{owner}.{name}{problem}; the state of an environment is {_TAKEN}")
-    return json.dumps([state, rng.getstate() if rng is not None else None], separators=(",", ":")).encode()
+    drawn = rng.getstate() if rng is not None else None
+    return json.dumps([state, drawn], separators=(",", ":")).encode()
 
 
 def unpacked(blob: bytes) -> tuple[dict[str, Any], Random | None]:
@@ -33,11 +34,12 @@ def unpacked(blob: bytes) -> tuple[dict[str, Any], Random | None]:
 
 def key_of(blob: bytes, *, done: bool) -> str:
     """The same for equal states, in whatever order their dicts were filled."""
-    return digest(json.dumps([json.loads(blob), done], sort_keys=True, separators=(",", ":")).encode())
+    held = [json.loads(blob), done]
+    return digest(json.dumps(held, sort_keys=True, separators=(",", ":")).encode())
 
 
 def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
-    """Facts as predicates read them: `state/now/<key>`, keys within keys joined by dots. Raises `TypeError`."""
+    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot."""
     flat: dict[str, Scalar] = {}
     waiting: list[tuple[str, Any]] = list(found.items())
     while waiting:
@@ -47,9 +49,10 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
         elif isinstance(value, list | tuple):
             waiting += [(f"{key}.{place}", each) for place, each in enumerate(value)]
         elif "/" in str(key) or f"state/now/{key}" in flat:
-            raise TypeError(f"{owner}.facts: two facts are called {key!r}, or it has a slash in it; name it otherwise")
+            raise TypeError(f"{owner}.facts: {key!r} names two facts, or has a slash in it")
         elif value is not None and type(value) not in (str, int, float, bool):
-            raise TypeError(f"{owner}.facts: {key} is of type {type(value).__name__}; a fact is {_TAKEN}")
+            kind = type(value).__name__
+            raise TypeError(f"{owner}.facts: {key} is of type {kind}; a fact is {_TAKEN}")
         else:
             flat[f"state/now/{key}"] = value
     return flat
