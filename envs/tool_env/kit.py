@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_type_h
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.fields import FieldInfo
 
-from synth.envs.tool_env.signature import Tool, tool_of
+from synth.envs.tool_env.signature import ToolSignature, tool_of
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
 
@@ -62,7 +62,7 @@ class ToolEnv(ABC):
     name: str = ""
     """As the flow names it; elsewhere `module:Class`, unless the class says another."""
 
-    tools: ClassVar[Mapping[str, Tool]] = {}
+    tools: ClassVar[Mapping[str, ToolSignature]] = {}
     config: ClassVar[type[BaseModel]] = BaseModel
     _seed: int = 0
     _rng: Random | None = None
@@ -154,7 +154,7 @@ def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
     return create_model(f"{cls.__name__}Settings", __config__=settled, **fields)
 
 
-def _tools_of(cls: type[ToolEnv]) -> dict[str, Tool]:
+def _tools_of(cls: type[ToolEnv]) -> dict[str, ToolSignature]:
     """In the order in which they are written, inherited ones first."""
     names = dict.fromkeys(name for kind in reversed(cls.__mro__) for name in vars(kind))
     members: dict[str, Any] = {name: getattr(cls, name, None) for name in names}

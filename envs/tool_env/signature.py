@@ -9,7 +9,7 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError
@@ -34,7 +34,7 @@ class ToolError(Exception):
 
 
 @dataclass(frozen=True)
-class Argument:
+class ToolArgument:
     """One argument of a tool."""
 
     schema: ToolSchema
@@ -43,12 +43,12 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Tool:
+class ToolSignature:
     """One tool of an environment; see `synth.envs.tool_env.kit.tool` for `read_only` and `ends`."""
 
     name: str
     description: str
-    arguments: Mapping[str, Argument]
+    arguments: Mapping[str, ToolArgument]
     read_only: bool
     ends: bool
 
@@ -84,7 +84,7 @@ class Tool:
             raise ToolError(f"{self.name}: {name}{place}: {first['msg']}.") from error
 
 
-def tool_of(name: str, method: Callable[..., object], *, read_only: bool, ends: bool) -> Tool:
+def tool_of(name: str, method: Callable[..., object], *, read_only: bool, ends: bool) -> ToolSignature:
     """The tool that a method declares. Raises `ConfigError` for one that no schema can express."""
     where = method.__qualname__
     if not (method.__doc__ or "").strip():
@@ -103,8 +103,8 @@ def tool_of(name: str, method: Callable[..., object], *, read_only: bool, ends: 
             raise ConfigError(f"{where}: {parameter.name} has no annotation, such as str or int")
         schema, checked = expressed(hints[parameter.name], f"{where}: {parameter.name}")
         required = parameter.default is parameter.empty
-        arguments[parameter.name] = Argument(schema, TypeAdapter(checked), required)
-    return Tool(name, inspect.cleandoc(method.__doc__ or ""), arguments, read_only, ends)
+        arguments[parameter.name] = ToolArgument(schema, TypeAdapter(checked), required)
+    return ToolSignature(name, inspect.cleandoc(method.__doc__ or ""), arguments, read_only, ends)
 
 
 def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
@@ -114,8 +114,10 @@ def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
     parts, origin = get_args(annotation), get_origin(annotation)
     if origin is Literal and all(type(part) in (str, int, bool) for part in parts):
         kinds = {type(part) for part in parts}
-        typed = _PLAIN[kinds.pop()][0] if len(kinds) == 1 else {}
-        return {**typed, "enum": list(parts)}, annotation
+        typed = _PLAIN[next(iter(kinds))][0] if len(kinds) == 1 else {}
+        # pydantic takes true for 1; None is no part of any Literal here, so it is refused
+        exact = BeforeValidator(lambda given: given if type(given) in kinds else None)
+        return {**typed, "enum": list(parts)}, Annotated[annotation, exact]
     if origin is list and len(parts) == 1:
         schema, checked = expressed(parts[0], where)
         return {"type": "array", "items": schema}, GenericAlias(list, (checked,))
