@@ -35,7 +35,7 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> World:
         raise ConfigError(f"{shown}: an environment needs a method under @tool")
     capabilities = ALWAYS if kind.affordances is ToolEnv.affordances else ALWAYS | {"affordances"}
     tasks = called(f"{shown}: tasks", lambda: make_tasks(kind, name, {}, 0, 1))
-    with_gold = any(task.gold for task in tasks)
+    with_gold = any(isinstance(task, Task) and task.gold for task in tasks)
     spec = EnvSpec(
         name=name,
         version=kind.version,

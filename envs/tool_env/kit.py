@@ -99,18 +99,21 @@ class ToolEnv(ABC):
 
     def begun(self, seed: int) -> Self:
         """Another instance as `start(None)` leaves it: what a task with this seed begins from."""
-        other = type(self)(**{name: getattr(self, name) for name in self.config.model_fields})
+        other = type(self)(**self._chosen())
         other.name, other._seed = self.name, seed % 2**63
         other.start(None)
         return other
 
     def settings(self) -> dict[str, Any]:
         """The settings that differ from their defaults, as tasks carry them."""
-        chosen = {name: getattr(self, name) for name in self.config.model_fields}
-        return self.config.model_validate(chosen).model_dump(mode="json", exclude_defaults=True)
+        model = type(self).config.model_validate(self._chosen())
+        return model.model_dump(mode="json", exclude_defaults=True)
+
+    def _chosen(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).config.model_fields}
 
     def _state(self) -> dict[str, Any]:
-        kept = {"name", "_seed", "_rng", *self.config.model_fields}
+        kept = {"name", "_seed", "_rng", *type(self).config.model_fields}
         return {name: value for name, value in vars(self).items() if name not in kept}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -52,7 +52,7 @@ class Session:
         self._open = partial(opened, kind, name, config)
         self._kind, self._who = kind, kind.__name__
         self._env = self._open()
-        self._settings = copy.deepcopy(self._chosen())
+        self._settings = copy.deepcopy(self._env._chosen())
         self._blob = packed({}, None, kind.__name__)
         self._start: Mapping[str, Scalar] = {}
         self.task: Task | None = None
@@ -174,8 +174,11 @@ class Session:
 
         So going on from a snapshot is going on, and no value is shared with another episode.
         """
-        if self._chosen() != self._settings:
+        if self._env._chosen() != self._settings:
             raise RuntimeError(f"{self._who} changed a setting; what an episode changes is state")
+        hidden = sorted(vars(self._env).keys() & self._kind.tools.keys())
+        if hidden:
+            raise TypeError(f"{self._who}.{hidden[0]} is a tool; give what is kept another name")
         self._put(self._packed())
 
     def _packed(self) -> bytes:
@@ -187,9 +190,6 @@ class Session:
             delattr(env, name)
         vars(env).update(state)
         env._rng, self._blob = rng, blob
-
-    def _chosen(self) -> dict[str, Any]:
-        return {name: getattr(self._env, name) for name in self._kind.config.model_fields}
 
     def _key(self) -> str:
         return key_of(self._blob, done=self.done)

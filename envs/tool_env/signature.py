@@ -84,7 +84,13 @@ class ToolSignature:
             raise ToolError(f"{self.name}: {name}{place}: {first['msg']}.") from error
 
 
-def tool_of(name: str, method: Callable[..., object], *, read_only: bool, ends: bool) -> ToolSignature:
+def tool_of(
+    name: str,
+    method: Callable[..., object],
+    *,
+    read_only: bool,
+    ends: bool,
+) -> ToolSignature:
     """The tool that a method declares. Raises `ConfigError` for one that no schema can express."""
     where = method.__qualname__
     if not (method.__doc__ or "").strip():

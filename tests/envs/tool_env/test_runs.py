@@ -3,9 +3,12 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from synth.envs.audit.audit import audit
+from synth.envs.audit.questions import QUESTIONS
 from synth.envs.conformance.suite import conformance
 from synth.envs.registry import ENVS
 from synth.envs.tool_env import Require, Task, ToolEnv, tool, world_of
@@ -120,3 +123,44 @@ def test_a_dotted_name_stands_for_the_class_as_for_a_world(tmp_path: Path, monke
     assert found.make_tasks({}, 1, 1)[0].env == "alias:Boxes"
     assert "alias" in sys.modules
     assert "alias:Boxes" not in ENVS
+
+
+class Lamp(ToolEnv):
+    """A room with one lamp."""
+
+    name, version, licence = "lamp", "1", "Apache-2.0"
+
+    def start(self, task: Task | None) -> str:
+        self.lamp = "off"
+        return task.goal if task else "Look around."
+
+    @tool
+    def switch(self, to: Literal["on", "off"]) -> str:
+        """Switch the lamp on or off."""
+        self.lamp = to
+        return f"The lamp is {to}."
+
+    @tool(read_only=True)
+    def facts(self) -> dict[str, str]:
+        """Return the state of the room."""
+        return {"lamp": self.lamp}
+
+    def tasks(self, seed: int, count: int) -> list[Task]:
+        return [Task.new(self, seed + i, "Switch the lamp on.", Require("lamp", "on")) for i in range(count)]
+
+
+def test_an_environment_without_gold_fails_no_check_of_the_suite_and_lacks_only_an_expert_and_affordances():
+    found = world_of(Lamp)
+    assert found.spec.name == "lamp"
+    findings = asyncio.run(conformance(found, {}, seed=7, tasks=3))
+    assert [finding for finding in findings if finding.passed is False] == []
+    unasked = {finding.name for finding in findings if finding.passed is None}
+    assert unasked == {"expert_solves", "expert_profiles", "expert_plans_from_state", "random_affordance_fails", "steps_after_the_end"}
+
+
+def test_with_gold_every_question_of_the_audit_passes_and_mutants_of_the_kit_are_asked_too():
+    report = asyncio.run(audit(world_of(Shelf), {}, seed=7, tasks=4))
+    assert {answer.name: answer.passed for answer in report.answers} == {question.name: True for question in QUESTIONS}
+    (mutants,) = (table for answer in report.answers for table in answer.tables if table.title == "Mutants by kind")
+    # of each of four tasks: the put left out, with another box, with another list
+    assert next(row for row in mutants.rows if row[0] == "own") == ("own", "12", "0", "12", "12", "100 %")
