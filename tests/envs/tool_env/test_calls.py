@@ -64,6 +64,7 @@ def test_schemas_come_from_annotations_and_docstrings():
         ("paint", '{"colour": "red"}', "paint: colour: Input should be 'green' or 'grey'."),
         ("paint", '{"colour": "grey", "dry": 1}', "paint: dry: Input should be a valid boolean."),
         ("paint", '{"colour": "grey", "coats": 3}', "paint: coats: Input should be 1 or 2."),
+        ("paint", '{"colour": "grey", "share": 1' + "0" * 400 + "}", "paint: share: Input should be a finite number."),
         ("push", "{}", "There is no tool 'push'; there are look, put, paint, roll, leave."),
         ("start", "{}", "There is no tool 'start'; there are look, put, paint, roll, leave."),
         ("look", "[]", "arguments are not a JSON object: Expected `object`, got `array`"),

@@ -1,6 +1,7 @@
 """State, snapshots, keys, faults, ends and checks of an environment by the kit."""
 
 import asyncio
+import math
 from random import Random
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 from synth.envs.tool_env import Call, Require, Task, ToolEnv, tool, world_of
+from synth.envs.tool_env.state import key_of
 from synth.schemas.check import Check, ToldFact
 from synth.schemas.environment import AgentTurn, Response
 from synth.schemas.trajectory import Source, ToolCall
@@ -39,6 +41,12 @@ class Broken(Shelf):
         return "hidden"
 
     @tool
+    def spoil(self) -> str:
+        """Keep what is no number."""
+        self.seen = {"share": math.nan}
+        return "kept"
+
+    @tool
     def share(self) -> str:
         """Keep a box under a second name."""
         self.seen = self.boxes["red"]
@@ -62,6 +70,7 @@ class Broken(Shelf):
     [
         ("crash", ZeroDivisionError, "by zero"),
         ("gather", TypeError, r"Broken.seen\[0\]\['x'\] is of type set; the state of an environment is text, numbers, "),
+        ("spoil", TypeError, r"Broken.seen\['share'\] is nan; the state"),
         ("hide", TypeError, "Broken.look is a tool; give what is kept another name"),
         ("resize", RuntimeError, "Broken changed a setting; what an episode changes is state"),
         ("peek", RuntimeError, "Broken.peek is read_only, and it changed the state"),
@@ -140,6 +149,11 @@ def test_chance_is_that_of_the_task_and_the_same_for_who_makes_it():
     assert world_of(Safe).make_tasks({}, 5, 1)[0].seed == Random(5).randrange(2**70) % 2**63
 
 
+def test_states_that_differ_in_what_chance_brings_next_have_two_keys():
+    first, second = asyncio.run(played(opened(Safe), call("roll"), call("roll")))
+    assert first.state_key != second.state_key
+
+
 def test_a_snapshot_of_another_environment_is_refused():
     snapshot = asyncio.run(_snapshot(Shelf))
     with pytest.raises(ValueError, match=r"a snapshot of tests.envs.tool_env.shelf:Shelf 1 does not fit .*:Broken 1"):
@@ -158,6 +172,7 @@ def test_equal_states_have_one_key_however_they_came_about():
 
     one, other = (call("put", f'{{"box": "{box}", "numbers": [1]}}') for box in ("red", "blue"))
     assert key(one, other) == key(other, one) == key(other, call("look"), one)
+    assert key_of(b'[{"a":1,"b":[2,3]},null]', done=False) == key_of(b'[{"b":[2,3],"a":1},null]', done=False)
     assert len({key(one), key(other), key(one, other), key(call("roll")), key(AgentTurn("Done."))}) == 5
 
 
