@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from synth.boundary import imported
 from synth.envs.registry import ENVS
+from synth.envs.tool_env.entry import world_of
+from synth.envs.tool_env.kit import ToolEnv
 from synth.envs.world import World
 from synth.flows.data_folder import data_around
 from synth.schemas.environment import EnvSpec
@@ -72,8 +74,10 @@ def _not_found(given: Sequence[str], places: Sequence[str]) -> str:
 def world(name: str, within: Sequence[str] = ()) -> World:
     """A world by the name that the user's own flow or command line gives it. Raises `ConfigError`."""
     found = part("world", name, ENVS, within)
+    if isinstance(found, type) and issubclass(found, ToolEnv):
+        found = world_of(found, name)
     if not isinstance(found, World):
-        raise ConfigError(f"world {name!r} is of type {type(found).__name__}, not a synth.envs.world.World")
+        raise ConfigError(f"world {name!r} is of type {type(found).__name__}, not a ToolEnv or a synth.envs.world.World")
     if not (isinstance(found.config, type) and issubclass(found.config, BaseModel) and isinstance(found.spec, EnvSpec)):
         raise ConfigError(f"world {name!r}: World takes spec (an EnvSpec), open, make_tasks and config (a pydantic model class)")
     return found

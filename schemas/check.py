@@ -18,6 +18,17 @@ class RowPredicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     count: int = 1
 
 
+class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """At the end the fact `key` of a `ToolEnv` is `value`; `doors.red` is `red` within `doors`."""
+
+    key: str
+    value: Scalar
+
+    def predicate(self) -> RowPredicate:
+        """As a predicate: such facts are columns of the row `now` of the table `state`."""
+        return RowPredicate("state", {self.key: self.value})
+
+
 class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A value that the agent must tell the user after having observed it; `type` is money, date, id, status, number or enum."""
 

@@ -1,13 +1,13 @@
 """What an agent is asked to do, where, and how it is known whether it did."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.check import Check
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import Check, Require
 from synth.schemas.trajectory import ToolCall
 
 
@@ -17,6 +17,14 @@ class Origin(StrEnum):
     TEMPLATE = "template"
     REVERSE = "reverse"
     IMPORT = "import"
+
+
+class Environment(Protocol):
+    """What a task must know of the environment that it is for; a `ToolEnv` is one."""
+
+    name: str
+
+    def settings(self) -> dict[str, Any]: ...
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -45,3 +53,35 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         """A task whose `task_id` is the content hash of all its other fields."""
         nameless = cls(task_id="", **fields)
         return msgspec.structs.replace(nameless, task_id=content_hash(nameless))
+
+    @classmethod
+    def new(
+        cls,
+        env: Environment,
+        seed: int,
+        goal: str,
+        *required: Require,
+        free: Sequence[str] = (),
+        gold: Sequence[tuple[str, Mapping[str, Any]]] | None = None,
+        script: Mapping[str, Any] | None = None,
+    ) -> "Task":
+        """A task of a `ToolEnv`: at the end the facts `required` hold, and only `free` others changed.
+
+        `gold`: the calls that solve it, each as (tool, arguments). `script` is for `start`.
+        """
+        calls = [
+            ToolCall.received(f"gold_{place}", name, canonical_json(arguments).decode())
+            for place, (name, arguments) in enumerate(gold or ())
+        ]
+        return cls.identified(
+            env=env.name,
+            env_config=env.settings(),
+            goal=goal,
+            seed=seed % 2**63,
+            check=Check(
+                required=tuple(one.predicate() for one in required),
+                free=tuple(f"state/now/{key}" for key in free),
+            ),
+            gold=tuple(calls) or None,
+            script=script or {},
+        )

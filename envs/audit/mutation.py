@@ -3,7 +3,7 @@
 from collections import Counter
 from random import Random
 
-from synth.envs.audit.mutants import KINDS, mutants
+from synth.envs.audit.mutants import KINDS, Mutant, mutants
 from synth.envs.audit.report import Limits, Table
 from synth.envs.audit.solutions import Deadline, knows_solutions, solution, variant
 from synth.envs.audit.state import differences
@@ -11,6 +11,8 @@ from synth.envs.conformance.finding import Bench, Finding
 
 MUTANTS_PER_TASK = 60
 SHOWN = 12
+OWN = "own"
+"""Mutants by the world's own rules."""
 
 
 async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
@@ -28,7 +30,9 @@ async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) 
             continue
         solved += 1
         every = list(mutants(known))
-        chosen = every if len(every) <= MUTANTS_PER_TASK else Random(task.task_id).sample(every, MUTANTS_PER_TASK)
+        own = bench.world.mutants(task, known.transcript) if bench.world.mutants is not None else ()
+        draw = Random(task.task_id)
+        chosen = _of(draw, every) + _of(draw, [Mutant(OWN, kind, tuple(actions)) for kind, actions in own])
         for mutant in chosen:
             if deadline.over:
                 break
@@ -44,7 +48,7 @@ async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) 
             else:
                 survivors.append((task.task_id[:12], mutant.kind, mutant.what, ", ".join(what[:4])))
     counted = made.total() - equal.total()
-    rows = [(k, made[k], equal[k], made[k] - equal[k], killed[k], _share(killed[k], made[k] - equal[k])) for k in KINDS if made[k]]
+    rows = [(k, made[k], equal[k], made[k] - equal[k], killed[k], _share(killed[k], made[k] - equal[k])) for k in (*KINDS, OWN) if made[k]]
     rows.append(("all", made.total(), equal.total(), counted, killed.total(), _share(killed.total(), counted)))
     columns = ("mutant", "made", "same state, left out", "counted", "killed", "share")
     tables.append(Table("Mutants by kind", columns, tuple(tuple(map(str, row)) for row in rows)))
@@ -58,6 +62,10 @@ async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) 
     )
     first = f"; survives: task {survivors[0][0]}, {survivors[0][2]} (differs in {survivors[0][3]})" if survivors else ""
     return Finding(name, killed.total() >= limits.killed * counted, detail + first)
+
+
+def _of(draw: Random, every: list[Mutant]) -> list[Mutant]:
+    return every if len(every) <= MUTANTS_PER_TASK else draw.sample(every, MUTANTS_PER_TASK)
 
 
 def _share(part: int, whole: int) -> str:

@@ -43,7 +43,7 @@ def said(name: str) -> Bindings:
             {"env": {"name": "nowhere"}},
             "env.name: unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your own as package.module:attribute",
         ),
-        ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not a synth.envs.world.World"),
+        ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not a ToolEnv or a synth.envs.world.World"),
         (
             {"env": {"name": "echo", "task": 3}},
             "env.task is not a setting; allowed: blocking_ms, difficulty, drift_at_turn, fail_at_turn, hang_at_turn, name, payload_bytes, "

@@ -1,0 +1,78 @@
+"""The state of an environment: what its instance holds beside its settings, as JSON and back."""
+
+import json
+import math
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from synth.schemas.canonical import digest
+from synth.schemas.check import Scalar
+
+_TAKEN = "text, numbers, true, false, None, and lists and dicts (keys: text) of them"
+
+
+def packed(state: Mapping[str, Any], rng: Random | None, owner: str) -> bytes:
+    """State and randomness as JSON, in the order in which they are held. Raises `TypeError`."""
+    for name, value in state.items():
+        problem = _problem(value)
+        if problem is not None:
+            raise TypeError(f"{owner}.{name}{problem}; the state of an environment is {_TAKEN}")
+    drawn = rng.getstate() if rng is not None else None
+    return json.dumps([state, drawn], separators=(",", ":")).encode()
+
+
+def unpacked(blob: bytes) -> tuple[dict[str, Any], Random | None]:
+    """What `packed` was given."""
+    state, drawn = json.loads(blob)
+    if drawn is None:
+        return state, None
+    rng = Random()
+    rng.setstate((drawn[0], tuple(drawn[1]), drawn[2]))
+    return state, rng
+
+
+def key_of(blob: bytes, *, done: bool) -> str:
+    """The same for equal states, in whatever order their dicts were filled."""
+    held = [json.loads(blob), done]
+    return digest(json.dumps(held, sort_keys=True, separators=(",", ":")).encode())
+
+
+def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
+    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot."""
+    flat: dict[str, Scalar] = {}
+    waiting: list[tuple[str, Any]] = list(found.items())
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [(f"{key}.{inner}", each) for inner, each in value.items()]
+        elif isinstance(value, list | tuple):
+            waiting += [(f"{key}.{place}", each) for place, each in enumerate(value)]
+        elif "/" in str(key) or f"state/now/{key}" in flat:
+            raise TypeError(f"{owner}.facts: {key!r} names two facts, or has a slash in it")
+        elif value is not None and type(value) not in (str, int, float, bool):
+            kind = type(value).__name__
+            raise TypeError(f"{owner}.facts: {key} is of type {kind}; a fact is {_TAKEN}")
+        else:
+            flat[f"state/now/{key}"] = value
+    return flat
+
+
+def _problem(value: Any) -> str | None:
+    """Where within a value something is that JSON would give back otherwise, and what it is."""
+    kind = type(value)
+    if value is None or kind in (str, int, bool):
+        return None
+    if kind is float:
+        return None if math.isfinite(value) else f" is {value}"
+    if kind is list:
+        inside: Any = ((f"[{place}]", each) for place, each in enumerate(value))
+    elif kind is dict:
+        odd = next((key for key in value if type(key) is not str), None)
+        if odd is not None:
+            return f" has the key {odd!r} of type {type(odd).__name__}"
+        inside = ((f"[{key!r}]", each) for key, each in value.items())
+    else:
+        return f" is of type {kind.__name__}"
+    found = ((place, _problem(each)) for place, each in inside)
+    return next((f"{place}{problem}" for place, problem in found if problem is not None), None)
