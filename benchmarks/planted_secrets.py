@@ -7,21 +7,21 @@ import base64
 import json
 import string
 import sys
-import sysconfig
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from itertools import chain
 from random import Random
 from urllib.parse import quote
 
+from benchmarks.false_alarms import Alarms
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_contexts import families, planted_in_context
-from benchmarks.real_trajectories import DATA, folders, real
+from benchmarks.real_trajectories import DATA
+from benchmarks.unplanted import Unplanted, package_metadata, package_sources, real_texts, real_trajectories, standard_library
 from synth.binomial import clopper_pearson
-from synth.scan.finder import Finder
-from synth.scan.places import texts
+from synth.scan.finder import Finder, Span
 from synth.scan.unescaped import layers
+from synth.schemas.trajectory import Trajectory
 
 _WORD = string.ascii_letters + string.digits
 _LOWER = string.ascii_lowercase + string.digits
@@ -175,21 +175,16 @@ def harmless(seed: int, count: int = 400) -> Iterator[tuple[str, str]]:
         )
 
 
-def false_alarms(finder: Finder) -> Iterator[tuple[str, int, Counter[str]]]:
-    """(source, texts, findings of secrets by kind): what was drawn, real trajectories, the standard library, this repository."""
-    found: dict[str, Counter[str]] = {}
-    counts: Counter[str] = Counter()
-    library = Path(sysconfig.get_paths()["stdlib"])
-    files = [
-        ("standard library", path) for path in sorted(library.rglob("*.py")) if not {"site-packages", "test", "tests"} & set(path.parts)
-    ]
-    sources = [*harmless(3), *((source, path.read_text(encoding="utf-8", errors="replace")) for source, path in files)]
-    if DATA.is_dir():
-        sources += [("real trajectories, texts", text) for one in real(folders()) for _, text in texts(one)]
-    for source, text in sources:
-        counts[source] += 1
-        found.setdefault(source, Counter()).update(span.kind for span in finder.found(text))
-    yield from ((source, counts[source], kinds) for source, kinds in found.items())
+def false_alarms(finder: Finder, trajectories: list[Trajectory]) -> Iterator[Alarms]:
+    """What is found in what was drawn, in real trajectories, the standard library and packages."""
+    drawn = [Unplanted(source, str(at), "", text) for at, (source, text) in enumerate(harmless(3))]
+    found = {one.source: Alarms(one.source, drawn=True) for one in drawn}
+    read: dict[str, list[Span]] = {}
+    for one in chain(drawn, real_texts(trajectories), standard_library(), package_sources(), package_metadata()):
+        if one.text not in read:
+            read[one.text] = finder.found(one.text)
+        found.setdefault(one.source, Alarms(one.source, drawn=False)).add(one, read[one.text])
+    yield from found.values()
 
 
 def measure(seed: int = 4, each: int = 10) -> Report:
@@ -209,12 +204,10 @@ def measure(seed: int = 4, each: int = 10) -> Report:
         Figure("found, 95 % interval from", 100 * low, "%"),
         Figure("found, 95 % interval to", 100 * high, "%"),
     ]
-    for source, count, kinds in false_alarms(finder):
-        print(f"findings in {source} ({count:,} texts): {dict(kinds.most_common()) or 'none'}")
-        drawn = source not in ("standard library", "real trajectories, texts")
-        figures.append(
-            Figure(f"findings in {source}, per 1,000", 1000 * kinds.total() / count, "", Target("at most", 1) if drawn else None)
-        )
+    trajectories = real_trajectories() if DATA.is_dir() else []
+    for alarms in false_alarms(finder, trajectories):
+        print(*alarms.report(sum(len(one.turns) for one in trajectories)), sep="\n")
+        figures += alarms.figures()
     return Report("Planted secrets", tuple(figures), f"{each} of each family, each in the next of 8 or 10 contexts, seed {seed}.")
 
 
