@@ -66,7 +66,7 @@ def _field(where: str, parameter: inspect.Parameter) -> Any:
         raise ConfigError(f"{where}: parameter `{parameter}` is no keyword; write the settings after `*`, each by name")
     if parameter.annotation is inspect.Parameter.empty:
         raise ConfigError(f"{where}: parameter `{parameter.name}` has no annotation; write for instance {parameter.name}: int")
-    if hasattr(BaseModel, parameter.name):
+    if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
         raise ConfigError(f"{where}: parameter `{parameter.name}` has a name that settings cannot have; choose another")
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
     return (parameter.annotation, default)
