@@ -7,11 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from synth.api.comparisons import diff as diff
+    from synth.api.comparisons import graph as graph
     from synth.api.opened import Ledger as Ledger
     from synth.api.opened import open_ledger as open_ledger
+    from synth.api.pages import write_report as write_report
+    from synth.api.replays import recheck as recheck
+    from synth.api.replays import replay as replay
     from synth.api.runs import RunResult as RunResult
     from synth.api.runs import curate as curate
     from synth.api.runs import run as run
+    from synth.divergence import Divergence as Divergence
+    from synth.engine.replaying import RecheckTally as RecheckTally
+    from synth.engine.replaying import ReplayTally as ReplayTally
     from synth.schemas.environment import Env as Env
     from synth.schemas.environment import EnvSpec as EnvSpec
     from synth.schemas.errors import ConfigError as ConfigError
@@ -31,6 +39,20 @@ if TYPE_CHECKING:
     from synth.schemas.verdict import Verdict as Verdict
 
 _WHERE = {
+    "synth.engine.replaying": (
+        "RecheckTally",
+        "ReplayTally",
+    ),
+    "synth.divergence": ("Divergence",),
+    "synth.api.pages": ("write_report",),
+    "synth.api.comparisons": (
+        "diff",
+        "graph",
+    ),
+    "synth.api.replays": (
+        "recheck",
+        "replay",
+    ),
     "synth.api.opened": ("Ledger", "open_ledger"),
     "synth.api.runs": ("RunResult", "curate", "run"),
     "synth.schemas.environment": ("Env", "EnvSpec"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """What a run holds, as it stood when it was opened. Nothing here writes."""
+    """What a run holds, as it stood when it was opened, or last given to a function that writes. Nothing here writes."""
 
     def __init__(self, stored: StoredLedger) -> None:
         self._stored = stored
@@ -93,5 +93,8 @@ def open_ledger(run_dir: Path | str) -> Ledger:
 
 
 def stored(run: Ledger | Path | str) -> StoredLedger:
-    """The ledger itself, read anew: for what also writes. Raises as `open_ledger` does."""
-    return StoredLedger(run.run_dir if isinstance(run, Ledger) else str(run))
+    """The ledger itself, read up to now: for what also writes. Raises as `open_ledger` does."""
+    if not isinstance(run, Ledger):
+        return StoredLedger(str(run))
+    run._stored.refresh()
+    return run._stored

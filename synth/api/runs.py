@@ -11,7 +11,7 @@ from synth.api.waiting import waited
 from synth.engine.context import Run
 from synth.engine.progress import progress_for
 from synth.flows.curate import curate as curating
-from synth.flows.environments import said_by_options
+from synth.flows.environments import said_by_files
 from synth.flows.finished import refuse_failed
 from synth.flows.flow_file import given_flow, in_file
 from synth.flows.synthesize import synthesize
@@ -54,7 +54,7 @@ def run(
     it; what was committed stays.
     """
     chosen, where = given_flow(flow, set)
-    said = _said(environments)
+    said = said_by_files(environments)
     url = f"runs/{chosen.name}" if run_dir is None else str(run_dir)
     with in_file(where):
         done, reports = waited(synthesize(chosen, url, progress_for(quiet=quiet), said=said))
@@ -71,14 +71,10 @@ def curate(
 ) -> RunResult:
     """Runs the stages of a flow after collection on the trajectories that a run or an import holds; see `run`."""
     chosen, where = given_flow(flow, set)
-    said = _said(environments)
+    said = said_by_files(environments)
     with in_file(where):
         done, reports = waited(curating(chosen, str(run_dir), progress_for(quiet=quiet), said=said))
     return _result(done, reports)
-
-
-def _said(environments: Mapping[str, Path | str]) -> Any:
-    return said_by_options([f"{name}={file}" for name, file in environments.items()])
 
 
 def _result(done: Run, reports: Mapping[str, Mapping[str, Any]]) -> RunResult:
