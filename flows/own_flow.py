@@ -8,7 +8,7 @@ from synth.envs.registry import ENVS
 from synth.flows.bindings import private
 from synth.flows.data_folder import data_around
 from synth.flows.parts import DOTTED, look_also_in, world
-from synth.flows.plugins import GROUPS, plugin_names
+from synth.flows.plugins import PARTS, plugin_names
 from synth.flows.run_record import made_here
 from synth.flows.yaml_file import flow_of, read_content
 from synth.schemas.canonical import canonical_json, content_hash
@@ -43,7 +43,7 @@ def what_runs(content: Mapping[str, Any]) -> list[str]:
     """What a flow, or an `env` block, says of modules, processes and servers, each in one line that equals only the same words."""
     env = content.get("env", content if "stages" not in content else None)
     rest = {**content, "env": None} if "env" in content or "stages" in content else {}
-    plugged = frozenset[str]().union(*map(plugin_names, GROUPS))
+    plugged = frozenset[str]().union(*map(plugin_names, PARTS))
     found = [*_starts(env), *_texts(rest, lambda text: text in plugged or DOTTED.fullmatch(text) is not None)]
     models = content.get("models")
     for role, settings in models.items() if isinstance(models, dict) else ():

@@ -9,6 +9,7 @@ from pathlib import Path
 from synth.envs.registry import ENVS
 from synth.filters.registry import FILTERS
 from synth.flows.data_folder import data_around
+from synth.importers.registry import IMPORTERS
 from synth.policies.registry import POLICIES
 from synth.schemas.errors import ConfigError
 from synth.synthesizers.registry import SYNTHESIZERS
@@ -18,8 +19,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "filter": ("synth.filters", FILTERS),
     "stage": ("synth.synthesizers", SYNTHESIZERS),
     "policy": ("synth.policies", POLICIES),
+    "format": ("synth.importers", IMPORTERS),
 }
 """The group of entry points and the registry of a kind of part; a name of the registry wins."""
+PARTS = ("world", "filter", "stage", "policy")
+"""The kinds that a flow names."""
 
 
 def plugin(kind: str, name: str) -> str | None:
