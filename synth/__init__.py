@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from synth.api.opened import Ledger as Ledger
     from synth.api.opened import open_ledger as open_ledger
     from synth.api.pages import write_report as write_report
+    from synth.api.publications import PublicationReport as PublicationReport
+    from synth.api.publications import publish as publish
     from synth.api.replays import recheck as recheck
     from synth.api.replays import replay as replay
     from synth.api.runs import RunResult as RunResult
@@ -74,6 +76,10 @@ _WHERE = {
         "open_ledger",
     ),
     "synth.api.pages": ("write_report",),
+    "synth.api.publications": (
+        "PublicationReport",
+        "publish",
+    ),
     "synth.api.replays": (
         "recheck",
         "replay",

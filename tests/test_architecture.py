@@ -154,7 +154,7 @@ TO_FILES_AND_MODELS = {
     "synth/keys/looks.py", "synth/models/settings.py", "synth/models/transformers_chat.py", "synth/models/tool_call_recovery.py",
     "synth/models/xml_tool_calls.py", "synth/models/reply.py", "synth/provenance/forms.py", "synth/scan/unescaped.py",
     "synth/scan/credentials.py",
-    "filters/rank_surprisal/decisions.py", "synth/cli/publish.py",
+    "filters/rank_surprisal/decisions.py", "synth/hub/sending.py",
 }  # fmt: skip
 """JSON for files and prompts, and questions about keys and addresses: no person is shown any of it."""
 
