@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from synth.api.audits import audit as audit
     from synth.api.comparisons import diff as diff
     from synth.api.comparisons import graph as graph
     from synth.api.datasets import check_export as check_export
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from synth.schemas.verdict import Verdict as Verdict
 
 _WHERE = {
+    "synth.api.audits": ("audit",),
     "synth.api.comparisons": (
         "diff",
         "graph",
