@@ -1,6 +1,6 @@
 """The world that `synth audit` asks, as the command line names it, with the settings that it is asked about."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -8,20 +8,19 @@ from pydantic import ValidationError
 from synth.envs.world import World
 from synth.flows.bindings import Bindings, private, started
 from synth.flows.parts import world
-from synth.flows.yaml_file import read_settings
 from synth.schemas.errors import ConfigError
 from synth.schemas.settings_error import explain
 from synth.schemas.strict_settings import strictly
 
 
-def audited(name: str, overrides: Sequence[str], known: Mapping[str, Any], bindings: Bindings) -> tuple[World, dict[str, Any]]:
-    """The world, ready to be opened, and its settings: `key=value` pairs of the command line over those of a task (`known`).
+def audited(env: str | World, given: Mapping[str, Any], known: Mapping[str, Any], bindings: Bindings) -> tuple[World, dict[str, Any]]:
+    """The world, ready to be opened, and its settings: those `given` over those of a task (`known`).
 
-    How it is started is said by the command line, and by `bindings`; what a task says of that is not looked at. Raises `ConfigError`.
+    How it is started is said by what is given, and by `bindings`; what a task says of that is not looked at. Raises `ConfigError`.
     """
-    said = bindings.said_of(name)
-    found = world(name) if said is None else world(said.world, said.folders)
-    given = read_settings(overrides)
+    name = env if isinstance(env, str) else env.spec.name
+    said = bindings.said_of(name) if isinstance(env, str) else None
+    found = env if isinstance(env, World) else world(name) if said is None else world(said.world, said.folders)
     keys = private(found)
     settings = {key: value for key, value in {**known, **given}.items() if key not in keys}
     try:

@@ -14,6 +14,7 @@ from synth.flows.bindings import Bindings, Said
 from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.own_flow import what_runs
 from synth.flows.parts import DOTTED
+from synth.flows.plugins import plugin_names
 from synth.flows.resolve import OWN_STAGES, resolve_later
 from synth.flows.run_folder import refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record, record_of, said_of_run
@@ -97,12 +98,12 @@ def _not_bound(flow: Flow, ledger: Ledger, bindings: Bindings) -> list[str]:
     """A line for each environment that a filter would open again and that nobody bound: its trajectories stay undefined."""
     if not any("reexecuted" in str(choice.settings) for choice in flow.stages if choice.name == "filter"):
         return []
-    lines = []
+    lines, plugged = [], plugin_names("world")
     for name in sorted(set(ledger.task_ids().values())):
         try:
             bindings.world(name)
         except UnboundError as error:
-            lines += [f"reexecuted: {error}"] if name in ENVS or DOTTED.fullmatch(name) else []
+            lines += [f"reexecuted: {error}"] if name in ENVS or name in plugged or DOTTED.fullmatch(name) else []
     return lines
 
 

@@ -60,15 +60,25 @@ def without_start(env: EnvChoice) -> EnvChoice:
 
 def said_by_options(written: Sequence[str]) -> dict[str, Said]:
     """What `--env NAME=FILE` options bind. Raises `ConfigError`."""
-    said: dict[str, Said] = {}
+    return said_by_files(files_by_name(written))
+
+
+def files_by_name(written: Sequence[str]) -> dict[str, str]:
+    """The files of `--env NAME=FILE` options. Raises `ConfigError`."""
+    files: dict[str, str] = {}
     for one in written:
         name, equals, file = one.partition("=")
         if not (name and equals and file):
             raise ConfigError(f"{OPTION} {one}: write NAME=FILE: the name that the data uses, and a file with an `env` block of your own")
-        if name in said:
+        if name in files:
             raise ConfigError(f"{OPTION} {name}: given twice; one file says how an environment is started")
-        said[name] = said_in_file(Path(file), name)[1]
-    return said
+        files[name] = file
+    return files
+
+
+def said_by_files(files: Mapping[str, Path | str]) -> dict[str, Said]:
+    """What files of the user's own bind, by the names that data uses. Raises `ConfigError`."""
+    return {name: said_in_file(Path(file), name)[1] for name, file in files.items()}
 
 
 def said_in_file(path: Path, name: str | None = None) -> tuple[str, Said]:

@@ -18,15 +18,22 @@ def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, st
         raise ConfigError(f"{shown}: write it as a.b=value, for instance {example}")
     if not _is_text(written):
         raise ConfigError(f"{shown!a}: not UTF-8 text".replace("'", ""))
-    parsed = read_yaml(value, shown)
+    put(content, path, read_yaml(value, shown), shown)
+
+
+def put(content: dict[str, Any], path: str, value: Any, shown: str) -> None:
+    """Puts a value where `a.b` leads, in place; `shown` names the setting in messages. Raises `ConfigError`."""
+    *parents, last = path.split(".")
+    if not last or not all(parents):
+        raise ConfigError(f"{shown}: name a setting as a.b, for instance env.tasks")
     place: Any = content
     for part in parents:
         place = _inside(place, part, shown)
     if isinstance(place, list):
         index = _index(place, last, shown)
-        place[index] = parsed if _is_number(last) else {last: parsed}
+        place[index] = value if _is_number(last) else {last: value}
     elif isinstance(place, dict):
-        place[last] = parsed
+        place[last] = value
     else:
         raise ConfigError(f"{shown}: {last!r} is inside {kind(place)}, not inside a mapping")
 

@@ -1,6 +1,6 @@
 """A flow file in a run or a dataset is data, as all that lies there: what it says of what runs counts only in a run made here so."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from synth.envs.registry import ENVS
 from synth.flows.bindings import private
 from synth.flows.data_folder import data_around
 from synth.flows.parts import DOTTED, look_also_in, world
+from synth.flows.plugins import PARTS, plugin_names
 from synth.flows.run_record import made_here
 from synth.flows.yaml_file import flow_of, read_content
 from synth.schemas.canonical import canonical_json, content_hash
@@ -41,7 +42,9 @@ def refuse_what_a_run_says(path: Path) -> None:
 def what_runs(content: Mapping[str, Any]) -> list[str]:
     """What a flow, or an `env` block, says of modules, processes and servers, each in one line that equals only the same words."""
     env = content.get("env", content if "stages" not in content else None)
-    found = [*_starts(env), *_dotted({**content, "env": None} if "env" in content or "stages" in content else {})]
+    rest = {**content, "env": None} if "env" in content or "stages" in content else {}
+    plugged = frozenset[str]().union(*map(plugin_names, PARTS))
+    found = [*_starts(env), *_texts(rest, lambda text: text in plugged or DOTTED.fullmatch(text) is not None)]
     models = content.get("models")
     for role, settings in models.items() if isinstance(models, dict) else ():
         reach = {key: settings[key] for key in REACH if key in settings} if isinstance(settings, dict) else {}
@@ -58,21 +61,23 @@ def _starts(env: Any) -> Iterator[str]:
         yield f"env.name: {name}"
         return
     known = world(name) if isinstance(name, str) and name in ENVS else None
+    if known is None and isinstance(name, str) and name in plugin_names("world"):
+        yield f"env.name: {name}"
     starting = {key for key in env if known is None or key in private(known)} - {*EnvChoice.model_fields}
     for key in sorted(starting, key=str):
         yield f"env.{key}: {_text(env[key])}"
 
 
-def _dotted(value: Any) -> Iterator[str]:
-    """Every `package.module:attribute` in it, keys among them."""
+def _texts(value: Any, wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Every text in it that is `wanted`, keys among them."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _dotted(key)
-            yield from _dotted(inner)
+            yield from _texts(key, wanted)
+            yield from _texts(inner, wanted)
     elif isinstance(value, list):
         for inner in value:
-            yield from _dotted(inner)
-    elif isinstance(value, str) and DOTTED.fullmatch(value):
+            yield from _texts(inner, wanted)
+    elif isinstance(value, str) and wanted(value):
         yield value
 
 

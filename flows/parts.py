@@ -1,4 +1,4 @@
-"""What the names in a flow stand for: registry entries, or a user's own `package.module:attribute`."""
+"""What the names in a flow stand for: registry entries, parts of installed packages, or a user's own `package.module:attribute`."""
 
 import re
 import sys
@@ -14,6 +14,7 @@ from synth.envs.tool_env.entry import world_of
 from synth.envs.tool_env.kit import ToolEnv
 from synth.envs.world import World
 from synth.flows.data_folder import data_around
+from synth.flows.plugins import plugin, plugin_names
 from synth.schemas.environment import EnvSpec
 from synth.schemas.errors import ConfigError
 
@@ -47,7 +48,7 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
     if name in registry:
         return imported(f"{kind} {name!r}", registry[name])
     if not DOTTED.fullmatch(name):
-        raise ConfigError(f"unknown {kind} {name!r}; known: {', '.join(sorted(registry))}, or your own as package.module:attribute")
+        return _of_a_package(kind, name, registry)
     if not within:
         look_also_in(Path.cwd())
     given = tuple(within) or folders()
@@ -63,6 +64,16 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
         if isinstance(error.__cause__, AttributeError):
             raise ConfigError(f"{error} (it is {getattr(sys.modules[module], '__file__', None) or 'built in'})") from error
         raise
+
+
+def _of_a_package(kind: str, name: str, registry: Mapping[str, str]) -> Any:
+    target = plugin(kind, name)
+    if target is None:
+        known = ", ".join(sorted({*registry, *plugin_names(kind)}))
+        raise ConfigError(f"unknown {kind} {name!r}; known: {known}, or your own as package.module:attribute")
+    if not DOTTED.fullmatch(target):
+        raise ConfigError(f"{kind} {name!r}: its package's entry point is {target!r}, not module:attribute")
+    return imported(f"{kind} {name!r}", target)
 
 
 def _not_found(given: Sequence[str], places: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from synth.filters.registry import FILTERS
 from synth.flows.bindings import Bindings, private
 from synth.flows.environments import bindings_of, said_by_flow, without_start
 from synth.flows.parts import part, world
+from synth.flows.plugins import plugin, plugin_names
 from synth.flows.stage_order import refuse_order
 from synth.flows.stages.export import ExportSettings, ExportStage
 from synth.flows.stages.filter import FilterStage
@@ -123,8 +124,8 @@ def _stages(flow: Flow, roles: Mapping[str, Role], of_env: World | None = None, 
     for index, choice in enumerate(flow.stages):
         names[choice.name] += 1
         name = choice.name if names[choice.name] == 1 else f"{choice.name}_{names[choice.name]}"
-        if choice.name not in SYNTHESIZERS and choice.name not in OWN_STAGES and ":" not in choice.name:
-            known = ", ".join(sorted([*SYNTHESIZERS, *OWN_STAGES]))
+        if not (choice.name in SYNTHESIZERS or choice.name in OWN_STAGES or ":" in choice.name or plugin("stage", choice.name)):
+            known = ", ".join(sorted({*SYNTHESIZERS, *OWN_STAGES, *plugin_names("stage")}))
             raise ConfigError(f"stages[{index}]: unknown stage {choice.name!r}; known: {known}")
         if collect or choice.name in OWN_STAGES:
             stages.append(_stage(name, index, choice, flow, roles, of_env))

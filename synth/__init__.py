@@ -1,1 +1,164 @@
-"""The engine room: ledger, rollout, branching, models, policies, importers, exporters, command line."""
+"""The public API: `from synth import ...`. Every other name is private and may change.
+
+A name is imported when it is first asked for: `import synth` loads no package but this one.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from synth.api.audits import audit as audit
+    from synth.api.comparisons import diff as diff
+    from synth.api.comparisons import graph as graph
+    from synth.api.datasets import check_export as check_export
+    from synth.api.datasets import export as export
+    from synth.api.imports import import_trajectories as import_trajectories
+    from synth.api.opened import Ledger as Ledger
+    from synth.api.opened import open_ledger as open_ledger
+    from synth.api.pages import write_report as write_report
+    from synth.api.publications import PublicationReport as PublicationReport
+    from synth.api.publications import publish as publish
+    from synth.api.replays import recheck as recheck
+    from synth.api.replays import replay as replay
+    from synth.api.runs import RunResult as RunResult
+    from synth.api.runs import curate as curate
+    from synth.api.runs import run as run
+    from synth.divergence import Divergence as Divergence
+    from synth.engine.context import Synthesizer as Synthesizer
+    from synth.engine.replaying import RecheckTally as RecheckTally
+    from synth.engine.replaying import ReplayTally as ReplayTally
+    from synth.envs.world import World as World
+    from synth.exporters.export import ExportReport as ExportReport
+    from synth.exporters.proof.check import Proof as Proof
+    from synth.exporters.settings import RowSettings as RowSettings
+    from synth.importers.tally import ImportTally as ImportTally
+    from synth.schemas.check import Check as Check
+    from synth.schemas.check import CheckResult as CheckResult
+    from synth.schemas.environment import Env as Env
+    from synth.schemas.environment import EnvSpec as EnvSpec
+    from synth.schemas.environment import Opening as Opening
+    from synth.schemas.environment import Response as Response
+    from synth.schemas.environment import Snapshot as Snapshot
+    from synth.schemas.errors import ConfigError as ConfigError
+    from synth.schemas.errors import SynthError as SynthError
+    from synth.schemas.filter import Case as Case
+    from synth.schemas.filter import Cases as Cases
+    from synth.schemas.filter import Filter as Filter
+    from synth.schemas.filter import Findings as Findings
+    from synth.schemas.filter import Measure as Measure
+    from synth.schemas.filter_function import filter as filter
+    from synth.schemas.flow import Flow as Flow
+    from synth.schemas.model import ChatModel as ChatModel
+    from synth.schemas.model import Completion as Completion
+    from synth.schemas.model import ScoringModel as ScoringModel
+    from synth.schemas.outcome import Fault as Fault
+    from synth.schemas.outcome import Outcome as Outcome
+    from synth.schemas.policy import Policy as Policy
+    from synth.schemas.policy import PolicySpec as PolicySpec
+    from synth.schemas.task import Task as Task
+    from synth.schemas.trajectory import Observation as Observation
+    from synth.schemas.trajectory import ToolCall as ToolCall
+    from synth.schemas.trajectory import Trajectory as Trajectory
+    from synth.schemas.trajectory import Turn as Turn
+    from synth.schemas.verdict import Verdict as Verdict
+
+_WHERE = {
+    "synth.api.audits": ("audit",),
+    "synth.api.comparisons": (
+        "diff",
+        "graph",
+    ),
+    "synth.api.datasets": (
+        "check_export",
+        "export",
+    ),
+    "synth.api.imports": ("import_trajectories",),
+    "synth.api.opened": (
+        "Ledger",
+        "open_ledger",
+    ),
+    "synth.api.pages": ("write_report",),
+    "synth.api.publications": (
+        "PublicationReport",
+        "publish",
+    ),
+    "synth.api.replays": (
+        "recheck",
+        "replay",
+    ),
+    "synth.api.runs": (
+        "RunResult",
+        "curate",
+        "run",
+    ),
+    "synth.divergence": ("Divergence",),
+    "synth.engine.context": ("Synthesizer",),
+    "synth.engine.replaying": (
+        "RecheckTally",
+        "ReplayTally",
+    ),
+    "synth.envs.world": ("World",),
+    "synth.exporters.export": ("ExportReport",),
+    "synth.exporters.proof.check": ("Proof",),
+    "synth.exporters.settings": ("RowSettings",),
+    "synth.importers.tally": ("ImportTally",),
+    "synth.schemas.check": (
+        "Check",
+        "CheckResult",
+    ),
+    "synth.schemas.environment": (
+        "Env",
+        "EnvSpec",
+        "Opening",
+        "Response",
+        "Snapshot",
+    ),
+    "synth.schemas.errors": (
+        "ConfigError",
+        "SynthError",
+    ),
+    "synth.schemas.filter": (
+        "Case",
+        "Cases",
+        "Filter",
+        "Findings",
+        "Measure",
+    ),
+    "synth.schemas.filter_function": ("filter",),
+    "synth.schemas.flow": ("Flow",),
+    "synth.schemas.model": (
+        "ChatModel",
+        "Completion",
+        "ScoringModel",
+    ),
+    "synth.schemas.outcome": (
+        "Fault",
+        "Outcome",
+    ),
+    "synth.schemas.policy": (
+        "Policy",
+        "PolicySpec",
+    ),
+    "synth.schemas.task": ("Task",),
+    "synth.schemas.trajectory": (
+        "Observation",
+        "ToolCall",
+        "Trajectory",
+        "Turn",
+    ),
+    "synth.schemas.verdict": ("Verdict",),
+}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+__all__ = sorted(_MODULES)
+
+if not TYPE_CHECKING:  # else every other name would have a type too
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module 'synth' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__doc__"]

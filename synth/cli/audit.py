@@ -1,21 +1,16 @@
 """`synth audit`: the same questions, asked of any world."""
 
-import asyncio
 import json
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from synth.cli.environment_option import env_option
 from synth.schemas.printable import ascii_json
-
-if TYPE_CHECKING:
-    from synth.ledger.ledger import Ledger
-    from synth.schemas.task import Task
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_TASKS = 100_000
@@ -75,45 +70,40 @@ def audit(
               synth audit mcp --from runs/files
               synth audit mcp --from runs/imported --env mcp=shop.yaml
     """
+    from synth import audit as asked
     from synth.cli.audit_page import page
     from synth.cli.audit_table import say_report, word
-    from synth.engine.progress import progress_for
-    from synth.envs.audit.audit import audit as ask
     from synth.envs.audit.questions import QUESTIONS
     from synth.envs.audit.report import Answer, Limits
-    from synth.flows.audited import audited
-    from synth.flows.environments import bindings_of, said_by_options
-    from synth.flows.run_record import said_of_run
-    from synth.ledger.ledger import Ledger
+    from synth.flows.environments import files_by_name
+    from synth.flows.yaml_file import read_settings
     from synth.schemas.errors import ConfigError
 
     known = [question.name for question in QUESTIONS]
     unknown = [name for name in only if name not in known]
     if unknown:
         raise ConfigError(f"--only {unknown[0]}: not a question; known: {', '.join(known)}")
-    chosen = [question for question in QUESTIONS if not only or question.name in only]
-    ledger = Ledger(run) if run is not None else None
-    given = _tasks_of(ledger, env, tasks) if ledger is not None else []
-    made = [] if ledger is None else [lambda: said_of_run(ledger)]
-    bindings = bindings_of(said_by_options(environments), named_in=run or "the command line", further=made)
-    found, config = audited(env, settings, given[0].env_config if given else {}, bindings)
     if html is not None and not html.parent.is_dir():
         raise ConfigError(f"--html {html}: there is no folder {html.parent}")
     if not -(2**63) <= seed < 2**63:
         raise ConfigError(f"--seed {seed}: a seed has at most 64 bits")
-    progress = progress_for(quiet=quiet)
-    progress.start(f"audit {env}", len(chosen), "questions")
 
-    def say(answer: Answer) -> None:
-        progress.say(f"audit {env}: {answer.name:<13} {word(answer.passed):<10} {answer.seconds:.1f} s")
-        progress.step(1)
+    def told(answer: Answer) -> str:
+        return f"audit {env}: {answer.name:<13} {word(answer.passed):<10} {answer.seconds:.1f} s"
 
     amounts = {"--call-ms": call_ms, "--episode-mb": episode_mb, "--limit-s": limit_s}
-    limits = Limits(call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s)
-    try:
-        report = asyncio.run(ask(found, config, seed=seed, tasks=tasks, limits=limits, questions=chosen, say=say, given=given))
-    finally:
-        progress.stop()
+    report = asked(
+        env,
+        tasks=tasks,
+        seed=seed,
+        settings=read_settings(settings),
+        only=only,
+        ledger=run,
+        environments=files_by_name(environments),
+        limits=Limits(call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s),
+        quiet=quiet,
+        told=told,
+    )
     if html is not None:
         try:
             html.write_text(page(report, _command(env, tasks, run, environments, seed, settings, only, amounts)), encoding="utf-8")
@@ -125,17 +115,6 @@ def audit(
         say_report(report, html)
     if report.failed:
         raise SystemExit(1)
-
-
-def _tasks_of(ledger: "Ledger", env: str, most: int) -> "list[Task]":
-    """The first tasks of a run in an environment, by id. Raises `ConfigError` where it has none."""
-    from synth.schemas.errors import ConfigError
-
-    wanted = sorted(identity for identity, name in ledger.task_ids().items() if name == env)[:most]
-    if not wanted:
-        raise ConfigError(f"--from {ledger.storage.url}: the run has no tasks of {env}")
-    found = ledger.tasks(wanted)
-    return [found[identity] for identity in wanted]
 
 
 def _command(

@@ -1,9 +1,8 @@
 """A flow given on the command line: read, carried out here or under Prefect, its result said."""
 
 import asyncio
-import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,8 @@ def carry_out(
 ) -> None:
     """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
     from synth.cli.outcome import say_result
-    from synth.engine.closing import failure
-    from synth.engine.silent_roles import silent_roles
-    from synth.schemas.errors import SynthError
+    from synth.flows.finished import refuse_failed
+    from synth.flows.flow_file import in_file
 
     with in_file(flow_file):
         if prefect or os.environ.get("PREFECT_API_URL"):
@@ -44,17 +42,4 @@ def carry_out(
         else:
             done, reports = asyncio.run(recipe(flow, url, progress, None))
     say_result(done, reports)
-    failed = failure(reports) or next(silent_roles(done), None)
-    if failed is not None:
-        raise SynthError(failed)
-
-
-@contextlib.contextmanager
-def in_file(flow_file: Path) -> Iterator[None]:
-    """What is wrong in the flow is told with its file."""
-    from synth.schemas.errors import ConfigError, FlowError
-
-    try:
-        yield
-    except FlowError as error:
-        raise ConfigError(f"{flow_file}: {error}") from error
+    refuse_failed(done, reports)

@@ -32,12 +32,13 @@ def curate(
     Example:  synth curate runs/mine configs/curate.yaml
               synth curate runs/mine configs/curate.yaml --env mcp=shop.yaml
     """
-    from synth.cli.carry_out import carry_out, in_file
+    from synth.cli.carry_out import carry_out
     from synth.engine.loud_settings import loud_settings
     from synth.engine.progress import progress_for
     from synth.flows.curate import curate as recipe
     from synth.flows.curate import curated, left_alone
     from synth.flows.environments import said_by_options
+    from synth.flows.flow_file import in_file
     from synth.flows.own_flow import own_flow
     from synth.flows.resolve import resolve_later
     from synth.flows.run_folder import refuse_their_datasets

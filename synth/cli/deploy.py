@@ -65,12 +65,12 @@ def deploy(
     """
     import asyncio
 
-    from synth.cli.carry_out import in_file
     from synth.flows.data_folder import refuse_to_start_in_data
     from synth.flows.deployment import Deployment, refuse_bad_schedule, register
     from synth.flows.deployment_job import in_words, job_variables
     from synth.flows.deployment_notice import refuse_bad_url
     from synth.flows.deployment_run_dir import refuse_unknown, settled
+    from synth.flows.flow_file import in_file
     from synth.flows.overrides import override
     from synth.flows.own_flow import refuse_what_a_run_says
     from synth.flows.prefect_access import users_api

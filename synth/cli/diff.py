@@ -15,16 +15,16 @@ def diff(run: str, first: str, second: str) -> None:
     \b
     Example:  synth diff runs/quickstart 3f2a 91bc
     """
+    from synth import diff as compared
+    from synth.cli.lost import open_run
     from synth.cli.show import turn_lines
-    from synth.divergence import first_divergence
-    from synth.ledger.ledger import Ledger
 
-    ledger = Ledger(run)
+    ledger = open_run(run)
     left, right = ledger.trajectory(first), ledger.trajectory(second)
     if left.task_id != right.task_id:
         tasks = printable(f"{left.task_id} and {right.task_id}")
         click.echo(f"attempts at different tasks, {tasks}: what differs says little about the agents", err=True)
-    found = first_divergence(left, right)
+    found = compared(ledger, left.trajectory_id, right.trajectory_id)
     if found is None:
         click.echo(f"the same to the last observation ({len(left.turns)} turns)")
         return

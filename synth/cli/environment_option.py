@@ -24,9 +24,8 @@ def env_option(command: F) -> F:
 
 
 def bindings_for(ledger: "Ledger", written: Sequence[str]) -> "Bindings":
-    """What the options say, then how a run was made that was made here; nothing that lies in the run. Raises `ConfigError`."""
-    from synth.flows.environments import bindings_of, said_by_options
-    from synth.flows.run_record import said_of_run
+    """What the options say, then how a run was made that was made here. Raises `ConfigError`."""
+    from synth.api import bound
+    from synth.flows.environments import files_by_name
 
-    said = said_by_options(written)
-    return bindings_of(said, named_in=ledger.storage.url, further=[lambda: said_of_run(ledger)])
+    return bound.bindings_for(ledger, files_by_name(written))

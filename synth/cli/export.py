@@ -51,11 +51,10 @@ def export(
     """
     from pydantic import ValidationError
 
-    from synth.cli.lost import say_lost
-    from synth.engine.unfinished import unfinished_line
+    from synth.api.opened import stored
+    from synth.cli.lost import open_run
     from synth.exporters.registry import require
     from synth.exporters.settings import RowSettings
-    from synth.ledger.ledger import Ledger
     from synth.schemas.errors import ConfigError
 
     require(kind, form, "--kind", "--as")
@@ -65,27 +64,20 @@ def export(
         settings = RowSettings(form=form, outcomes=tuple(map(Outcome, outcomes)), honour=honour or None, **chosen)
     except ValidationError as error:
         raise ConfigError(f"--unroll {chosen['unroll']}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
-    ledger = Ledger(run)
-    say_lost(ledger)
-    unfinished = unfinished_line(ledger, "exported")
+    ledger = stored(open_run(run))
     if out is None:
-        _prove(ledger, kind, settings, unfinished)
+        _prove(ledger, kind, settings)
     else:
-        _write(ledger, kind, out, settings, unfinished, overwrite=overwrite)
+        _write(ledger, kind, out, settings, overwrite=overwrite)
 
 
-def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | None, *, overwrite: bool) -> None:
-    from synth.exporters.dataset_folder import DatasetFolder
-    from synth.exporters.export import export as exported
-    from synth.exporters.in_run import dataset_in, folder_in
+def _write(ledger: Any, kind: str, out: str, settings: Any, *, overwrite: bool) -> None:
+    from synth.api.datasets import write_dataset
+    from synth.engine.unfinished import unfinished_line
     from synth.exporters.spelling import as_flag
     from synth.schemas.errors import SynthError
 
-    inside = folder_in(ledger, out)
-    if inside is None:
-        folder = DatasetFolder(out, replace="edited" if overwrite else "nothing", say=as_flag)
-    else:
-        folder = dataset_in(ledger, inside, replace="edited" if overwrite else "nothing", say=as_flag)
+    unfinished = unfinished_line(ledger, "exported")
     console = _console()
 
     def announce(report: Any) -> None:
@@ -93,18 +85,18 @@ def _write(ledger: Any, kind: str, out: str, settings: Any, unfinished: str | No
         for note in report.notes if report.empty is None else report.notes[:1] if unfinished is not None else ():
             console.print(printable(note), markup=False, soft_wrap=True)
 
-    report = exported(kind, ledger, folder, settings, as_flag, announce, unfinished)
+    report = write_dataset(ledger, kind, out, settings, overwrite=overwrite, say=as_flag, announce=announce)
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
     console.print(printable(f"{kind}  {out}"), markup=False, soft_wrap=True)
 
 
-def _prove(ledger: Any, kind: str, settings: Any, unfinished: str | None) -> None:
-    from synth.exporters.proof.check import prove
+def _prove(ledger: Any, kind: str, settings: Any) -> None:
+    from synth.api.datasets import prove_dataset
     from synth.exporters.spelling import as_flag
     from synth.schemas.errors import SynthError
 
-    proof = prove(kind, ledger, settings, as_flag, unfinished)
+    proof = prove_dataset(ledger, kind, settings, say=as_flag)
     console = _console()
     _print_funnel(console, proof.report, kind, "")
     for line in (*proof.report.notes, *proof.lines()):

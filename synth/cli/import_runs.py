@@ -53,12 +53,10 @@ def import_runs(
     """
     from rich.console import Console
 
+    from synth import import_trajectories
     from synth.cli.import_tables import came_in, left_out, notes, write_listing
     from synth.engine.numbers import counted_noun
-    from synth.engine.progress import progress_for
     from synth.flows.run_folder import refuse_foreign
-    from synth.importers.commit import import_into
-    from synth.importers.records import ImportSettings
     from synth.schemas.errors import ConfigError, SynthError
 
     if not isfinite(reward_threshold):
@@ -66,8 +64,9 @@ def import_runs(
     refuse_foreign(run, option="--into")
     if listing is not None:
         write_listing(listing, ())  # a file that cannot be written is told before the import, not after it
-    settings = ImportSettings(reward_threshold=reward_threshold, max_record_bytes=max_record_mb << 20)
-    tally = import_into(run, sources, form, progress_for(quiet=quiet), settings, dry_run=dry_run)
+    tally = import_trajectories(
+        *sources, into=run, format=form, reward_threshold=reward_threshold, max_record_mb=max_record_mb, dry_run=dry_run, quiet=quiet
+    )
     if listing is not None:
         write_listing(listing, tally.rejections)
     console = Console(highlight=False)

@@ -1,6 +1,5 @@
 """`synth publish`: a run's datasets on the Hub, with a card; private, and only looked at, unless said otherwise."""
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -69,6 +68,7 @@ def publish(
     from synth.hub.begun import noted
     from synth.hub.client import require_name
     from synth.hub.publishing import Wanted, prepare, preview
+    from synth.hub.sending import hub_of, write_token
     from synth.ledger.ledger import Ledger
     from synth.schemas.errors import ConfigError
 
@@ -78,8 +78,8 @@ def publish(
     ledger = Ledger(run)
     say_lost(ledger)
     bindings_for(ledger, environments)
-    token = _token(token_env) if yes or resume else None
-    hub, repo = _account(repo, token) if token is not None else (None, repo)
+    token = write_token(token_env) if yes or resume else None
+    hub, repo = hub_of(repo, token, _say) if token is not None else (None, repo)
     begun = noted(ledger, repo) if resume else None
     if begun is not None:
         wanted = begun.wanted
@@ -110,49 +110,18 @@ def _write_card(path: Path, card: Any) -> None:
         raise ConfigError(f"--card {path}: cannot be written: {error.strerror}") from error
 
 
+def _say(line: str) -> None:
+    click.echo(printable(line), err=True)
+
+
 def _send(ledger: Any, hub: Any, wanted: Any, prepared: Any, token: str) -> None:
-    from synth.hub import begun
-    from synth.hub.push import push
-    from synth.hub.readback import require_equal
+    from synth.hub.sending import send
 
-    def say(line: str) -> None:
-        click.echo(printable(line), err=True)
-
-    if wanted.public:
-        say("PUBLIC: once it is whole and was read back, everybody may read it; what was copied by then cannot be called back")
-    hub.validate_card(prepared.publication.card.content.decode())
-    begun.note(ledger, begun.Begun(wanted, prepared.publication.digest))
-    pushed = push(hub, wanted.repo, prepared.publication, public=wanted.public, overwrite=wanted.overwrite, say=say)
-    require_equal(wanted.repo, pushed.revision, prepared.sent, token)
-    if wanted.public and pushed.private:
-        hub.make_public(wanted.repo)
-    begun.done(ledger, wanted.repo)
+    pushed = send(ledger, hub, wanted, prepared, token, _say)
     what = f"{pushed.commits} commits" if pushed.commits != 1 else "1 commit"
     click.echo("nothing to send: the Hub holds it already" if pushed.commits == 0 else f"sent in {what}")
     click.echo(f"read back   {', '.join(f'{name} {rows:,} rows' for name, rows in prepared.publication.rows.items())}: as sent")
     click.echo(f"{'PUBLIC' if wanted.public else 'private':<11} {hub.endpoint}/datasets/{wanted.repo} at {pushed.revision}")
-
-
-def _account(repo: str, token: str) -> tuple[Any, str]:
-    """The Hub, and the repository's whole name."""
-    from synth.hub.client import Hub
-
-    hub = Hub(token, lambda line: click.echo(printable(line), err=True))
-    account = hub.account()
-    return hub, repo if "/" in repo else f"{account}/{repo}"
-
-
-def _token(name: str) -> str:
-    from huggingface_hub import get_token
-
-    from synth.schemas.errors import ConfigError
-
-    token = (os.environ.get(name) or (get_token() if name == "HF_TOKEN" else None) or "").strip()
-    if not token:
-        raise ConfigError(f"{name} is not set: put a token with write access into it (https://huggingface.co/settings/tokens)")
-    if not (token.isascii() and token.isprintable()):
-        raise ConfigError(f"{name}: holds characters that no token has; copy it again")
-    return token
 
 
 def _licence(licence: str | None, name: str | None, link: str | None) -> str:

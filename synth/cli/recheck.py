@@ -1,10 +1,8 @@
 """`synth recheck`: verdicts given again by today's check, from the facts that were stored."""
 
-import asyncio
-
 import click
 
-from synth.cli.environment_option import bindings_for, env_option
+from synth.cli.environment_option import env_option
 from synth.schemas.printable import printable
 
 
@@ -19,16 +17,13 @@ def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
     Example:  synth recheck runs/quickstart
               synth recheck runs/imported --env mcp=shop.yaml
     """
-    from synth.cli.lost import say_lost
-    from synth.engine.progress import progress_for
-    from synth.engine.replaying import recheck_all
-    from synth.ledger.ledger import Ledger
+    from synth import recheck as again
+    from synth.cli.lost import open_run
+    from synth.flows.environments import files_by_name
     from synth.schemas.errors import UnboundError
 
-    ledger = Ledger(run)
-    say_lost(ledger)
-    open_env = bindings_for(ledger, environments).open_env
-    tally = asyncio.run(recheck_all(ledger, open_env, progress_for(quiet=quiet)))
+    ledger = open_run(run)
+    tally = again(ledger, environments=files_by_name(environments), quiet=quiet)
     for line in tally.changed:
         click.echo(printable(line))
     for reason, count in sorted(tally.left_out.items()):

@@ -1,10 +1,8 @@
 """`synth replay`: recorded trajectories executed again, every observation compared."""
 
-import asyncio
-
 import click
 
-from synth.cli.environment_option import bindings_for, env_option
+from synth.cli.environment_option import env_option
 from synth.schemas.printable import printable
 
 
@@ -23,16 +21,13 @@ def replay(run: str, identities: tuple[str, ...], environments: tuple[str, ...],
     Example:  synth replay runs/quickstart 3f2a
               synth replay runs/imported --env mcp=shop.yaml
     """
-    from synth.cli.lost import say_lost
-    from synth.engine.progress import progress_for
-    from synth.engine.replaying import replay_all
-    from synth.ledger.ledger import Ledger
+    from synth import replay as again
+    from synth.cli.lost import open_run
+    from synth.flows.environments import files_by_name
     from synth.schemas.errors import UnboundError
 
-    ledger = Ledger(run)
-    say_lost(ledger)
-    open_env = bindings_for(ledger, environments).open_env
-    tally = asyncio.run(replay_all(ledger, open_env, identities, progress_for(quiet=quiet)))
+    ledger = open_run(run)
+    tally = again(ledger, *identities, environments=files_by_name(environments), quiet=quiet)
     for line in tally.differences:
         click.echo(printable(line))
     for reason, count in sorted(tally.left_out.items()):

@@ -1,11 +1,10 @@
 """`synth report`: a run as one page."""
 
-import shlex
 from pathlib import Path
 
 import click
 
-from synth.cli.environment_option import bindings_for, env_option
+from synth.cli.environment_option import env_option
 from synth.schemas.printable import printable
 
 
@@ -27,30 +26,7 @@ def report(run: str, environments: tuple[str, ...], out: Path | None, megabytes:
               synth report runs/quickstart --out report.html
               synth report runs/imported --env mcp=shop.yaml
     """
-    from synth.engine.progress import progress_for
-    from synth.ledger.ledger import Ledger
-    from synth.report.build import MEGABYTES, pieces
-    from synth.report.registry import SECTIONS
-    from synth.report.written import PAGE, write_local, write_page
-    from synth.schemas.errors import ConfigError
+    from synth import write_report
+    from synth.flows.environments import files_by_name
 
-    if out is not None and not out.parent.is_dir():
-        raise ConfigError(f"--out {out}: there is no folder {out.parent}")
-    ledger = Ledger(run)
-    bindings_for(ledger, environments)
-    size = ["--megabytes", f"{megabytes:g}"] if megabytes != MEGABYTES else []
-    command = shlex.join(["synth", "report", run, *(["--out", str(out)] if out is not None else []), *size])
-    progress = progress_for(quiet=quiet)
-    progress.start("report", len(SECTIONS), "sections")
-    try:
-        page = pieces(ledger, command, lambda name: progress.step(1), megabytes=megabytes)
-        if out is None:
-            write_page(ledger, page)
-        else:
-            try:
-                write_local(out, page)
-            except OSError as error:
-                raise ConfigError(f"--out {out}: cannot be written: {error.strerror}") from error
-    finally:
-        progress.stop()
-    click.echo(printable(str(out) if out is not None else ledger.storage.path(PAGE)))
+    click.echo(printable(write_report(run, to=out, megabytes=megabytes, environments=files_by_name(environments), quiet=quiet)))

@@ -43,11 +43,12 @@ def run(
     Example:  synth run configs/quickstart.yaml --set env.tasks=10
               synth run shop.yaml --run-dir runs/imported --env mcp=shop.yaml
     """
-    from synth.cli.carry_out import carry_out, in_file
+    from synth.cli.carry_out import carry_out
     from synth.engine.idle_stages import idle_stages
     from synth.engine.loud_settings import loud_settings
     from synth.engine.progress import progress_for
     from synth.flows.environments import said_by_options
+    from synth.flows.flow_file import in_file
     from synth.flows.own_flow import own_flow
     from synth.flows.resolve import resolve
     from synth.flows.run_folder import refuse_foreign, refuse_their_datasets_at

@@ -22,9 +22,9 @@ def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     """
     import msgspec
 
-    from synth.ledger.ledger import Ledger
+    from synth.cli.lost import open_run
 
-    trajectory = Ledger(run).trajectory(identity)
+    trajectory = open_run(run).trajectory(identity)
     if prompt:
         shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
         for line in [ascii_json(msgspec.json.encode(shown))] if as_json else prompt_lines(trajectory):

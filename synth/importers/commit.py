@@ -7,7 +7,7 @@ from stat import S_ISREG
 from synth.engine.progress import Progress
 from synth.importers.labels import LabelJoin
 from synth.importers.load import Opened, opened
-from synth.importers.records import WHOLE, Entry, Imported, ImportSettings, Labelled, Mark, Rejection, Replaced
+from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Labelled, Mark, Rejection, Replaced
 from synth.importers.synth_run import StoredRun
 from synth.importers.tally import FileTally, ImportTally
 from synth.ledger.importing import commit_files, discard
@@ -176,7 +176,7 @@ class Import:
 def import_into(
     run: str,
     sources: Sequence[Path],
-    form: str,
+    form: str | Format,
     progress: Progress,
     settings: ImportSettings | None = None,
     *,

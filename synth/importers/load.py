@@ -9,9 +9,9 @@ import msgspec
 
 from synth.importers.json_records import records
 from synth.importers.reading import files
-from synth.importers.records import UNEXPECTED, WHOLE, Entry, ImportSettings, Record, Rejection, Replaced, one_line, unexpected
+from synth.importers.records import UNEXPECTED, WHOLE, Entry, Format, ImportSettings, Record, Rejection, Replaced, one_line, unexpected
 from synth.importers.registry import IMPORTERS
-from synth.importers.sniff import format_of, importer, shape
+from synth.importers.sniff import importer, importer_of, shape
 from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
 from synth.importers.unpacking import Unpacked, unpacked
 from synth.schemas.errors import ConfigError
@@ -30,23 +30,29 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 def opened(
-    sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None, known: Mapping[int, Set[str]] = _NOTHING
+    sources: Sequence[Path],
+    *,
+    format: str | Format = "auto",
+    settings: ImportSettings | None = None,
+    known: Mapping[int, Set[str]] = _NOTHING,
 ) -> Iterator[Opened | Rejection]:
-    """Every file of the sources in sorted order; memory is bounded by one record.
+    """Every file of the sources in sorted order; memory is bounded by one record. `format`: a name, or an importer of others.
 
     `known` are the files imported before, hashes by size. A file with the content of an earlier one is a rejection. Raises
     `ConfigError` at once where a source does not exist or no importer has the format's name.
     """
-    name = format.replace("-", "_")
-    if name != "auto" and name not in IMPORTERS:
+    named = format.replace("-", "_") if isinstance(format, str) else format
+    if isinstance(named, str) and named != "auto" and named not in IMPORTERS:
         raise ConfigError(f"format {format!r} is not known; allowed: auto, {', '.join(sorted(IMPORTERS))}")
     for source in sources:
         if not source.exists():
             raise ConfigError(f"{source} does not exist; give a file or a folder with trajectories")
-    return _opened(sources, name, settings or ImportSettings(), known)
+    return _opened(sources, named, settings or ImportSettings(), known)
 
 
-def _opened(sources: Sequence[Path], format: str, settings: ImportSettings, known: Mapping[int, Set[str]]) -> Iterator[Opened | Rejection]:
+def _opened(
+    sources: Sequence[Path], format: str | Format, settings: ImportSettings, known: Mapping[int, Set[str]]
+) -> Iterator[Opened | Rejection]:
     first_with: dict[str, str] = {}
     for source in sources:
         for entry in files(source):
@@ -65,7 +71,7 @@ def _opened(sources: Sequence[Path], format: str, settings: ImportSettings, know
                 yield Opened(path, file, trials(path, file) if isinstance(file, StoredRun) else _entries(file, format, settings))
 
 
-def _run(path: Path, name: str, format: str) -> StoredRun | Rejection:
+def _run(path: Path, name: str, format: str | Format) -> StoredRun | Rejection:
     if format not in ("auto", NAME):
         return Rejection(name, WHOLE, "unknown_format", f"a run of synth; `--format {NAME}` or auto reads it")
     return stored_run(path, name)
@@ -90,7 +96,7 @@ def _imported(found: Iterator[Opened | Rejection]) -> Iterator[Entry]:
         yield from entries
 
 
-def _entries(file: Unpacked, format: str, settings: ImportSettings) -> Iterator[Entry]:
+def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> Iterator[Entry]:
     """The records of one file through the importer of its format; what no importer knows is one rejection.
 
     Last comes how many of them had characters that no text can hold, where any had.
@@ -106,9 +112,9 @@ def _entries(file: Unpacked, format: str, settings: ImportSettings) -> Iterator[
                     return
                 continue
             unknown.append(record)
-            name = format_of(record.value) if format == "auto" else format
-            if name is not None:
-                yield from importer(name).read(chain(unknown, found), settings)
+            reader = importer_of(record.value) if format == "auto" else importer(format) if isinstance(format, str) else format
+            if reader is not None:
+                yield from reader.read(chain(unknown, found), settings)
                 yield from (Replaced(file.name, first, count) for first, count in replaced.items())
                 return
             if len(unknown) == _SNIFFED:

@@ -21,6 +21,12 @@ def format_of(value: Any) -> str | None:
     return next((name for name in IMPORTERS if importer(name).recognises(value)), None)
 
 
+def importer_of(value: Any) -> Format | None:
+    """The importer of that format."""
+    name = format_of(value)
+    return None if name is None else importer(name)
+
+
 def shape(value: Any) -> str:
     """A record's outline, for the message that nobody reads it: its first keys, or its type."""
     if isinstance(value, Mapping):

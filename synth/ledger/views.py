@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from synth.ledger.groups import GROUPS
 from synth.ledger.ledger import Ledger
-from synth.ledger.manifest import ShardLine, StoredFile
+from synth.ledger.manifest import StoredFile
 from synth.ledger.question import answered, one_question
 from synth.ledger.repairs import REPAIRS
+from synth.ledger.shown import Shown, files_of, shown
 from synth.ledger.spending import SPENDING
 from synth.ledger.tables import TABLES
 
-_BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
 _DERIVED = {"spending": SPENDING, "groups": GROUPS, "repairs": REPAIRS}
 _NAMES = frozenset([*TABLES, *(f"{name}_all" for name in TABLES), *_DERIVED])
 _WORD = re.compile("[a-z_]+")
@@ -64,22 +64,22 @@ class Views:
         """The question behind the view of one table: `<table>` or `<table>_all`."""
         table = name.removesuffix("_all")
         if name != table:
-            every = [self._scan(table, self._every)] if _files(table, self._every) else []
+            every = [self._scan(files)] if (files := files_of(table, self._every)) else []
             return " UNION ALL BY NAME ".join([_empty(TABLES[table]), *every])
-        hidden = " WHERE trajectory_id NOT IN (FROM lineage.superseded)" if name in _BY_TRAJECTORY and self._hides else ""
-        parts = [self._scan(name, self._whole) + hidden] if _files(name, self._whole) else []
-        if _files(name, self._partly) and name in _BY_TRAJECTORY:
-            adopted = f"SELECT * FROM ({self._scan(name, self._partly)}) WHERE trajectory_id IN (FROM lineage.adopted)"
-            parts.append(f"SELECT * FROM ({adopted}){hidden}")
-        elif _files(name, self._partly) and name == "tasks":
-            parts.append(self._scan(name, self._partly))
+        found = shown(name, self._whole, self._partly, hides=self._hides)
+        parts = [self._part(part) for part in found]
         rows = " UNION ALL BY NAME ".join([_empty(TABLES[name]), *parts])
-        if name == "tasks" and len(_files(name, [*self._whole, *self._partly])) > 1:
+        if name == "tasks" and sum(len(part.files) for part in found) > 1:
             rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY stage, stage_key) = 1"
         return rows
 
-    def _scan(self, table: str, shards: Sequence[ShardLine]) -> str:
-        files = _files(table, shards)
+    def _part(self, part: Shown) -> str:
+        rows = self._scan(part.files)
+        if part.adopted_only:
+            rows = f"SELECT * FROM ({rows}) WHERE trajectory_id IN (FROM lineage.adopted)"
+        return f"SELECT * FROM ({rows}) WHERE trajectory_id NOT IN (FROM lineage.superseded)" if part.hides else rows
+
+    def _scan(self, files: Sequence[StoredFile]) -> str:
         if self._storage.local:
             for file in files:
                 self._shard_files.verify(file)
@@ -141,6 +141,18 @@ def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
 
     The connection reads this run's files and nothing else.
     """
+    connection = _reading_only(ledger)
+    return answered(connection, lambda: connection.execute(one_question(connection, sql)))
+
+
+def relation(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyRelation":
+    """The same as a relation, whose rows are computed as they are fetched: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
+    connection = _reading_only(ledger)
+    return answered(connection, lambda: connection.sql(one_question(connection, sql)))
+
+
+def _reading_only(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
+    """A database of its own over all views, which reads this run's files, writes none, and cannot be told otherwise."""
     views = Views(ledger)
     views.make()
     connection = views.database
@@ -149,7 +161,7 @@ def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return answered(connection, lambda: connection.execute(one_question(connection, sql)))
+    return connection
 
 
 def _named(sql: str) -> frozenset[str]:
@@ -178,10 +190,6 @@ def _empty(schema: pa.Schema) -> str:
 
 def _type(kind: pa.DataType) -> str:
     return f"{_TYPES[kind.value_type]}[]" if pa.types.is_list(kind) else _TYPES[kind]
-
-
-def _files(name: str, shards: Sequence[ShardLine]) -> list[StoredFile]:
-    return [shard.files[name] for shard in shards if name in shard.files]
 
 
 def _quoted(text: str) -> str:

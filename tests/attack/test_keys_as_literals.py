@@ -13,7 +13,7 @@ from synth.flows.audited import audited
 from synth.flows.environments import bindings_of
 from synth.flows.overrides import override
 from synth.flows.resolve import resolve
-from synth.flows.yaml_file import flow_of, read_flow, read_yaml
+from synth.flows.yaml_file import flow_of, read_flow, read_settings, read_yaml
 from synth.keys import key_like
 from synth.keys.looks import without_keys
 from synth.models.settings import ModelSettings
@@ -163,7 +163,7 @@ def test_settings_from_the_command_line_and_from_python_are_looked_at_too() -> N
     key = ISSUED["openai"]()
     for written in (f"environment.A={key}", f"command=[server, --token={key}]", f"environment.SHOP_TOKEN={{from_env: {key}}}"):
         with pytest.raises(ConfigError) as found:
-            audited("mcp", [written], {}, bindings_of({}))
+            audited("mcp", read_settings([written]), {}, bindings_of({}))
         assert key not in str(found.value)
     with pytest.raises(ConfigError) as found:
         ModelSettings(engine="vllm_local", model="m", server_args=("--api-key", key))

@@ -29,6 +29,25 @@ def turns(found: Sequence[Trajectory]) -> int:
 wrong: int = make_tasks
 """
 
+PUBLIC = """
+import polars
+from synth import Case, Filter, Ledger, RunResult, Verdict, filter, open_ledger, run
+
+@filter(version=1)
+async def short(case: Case, *, longest: int = 20) -> Verdict:
+    return Verdict(keep=len(case.trajectory.turns) <= longest, reason="length")
+
+def look(name: str) -> tuple[Filter, RunResult, Ledger, polars.LazyFrame]:
+    ledger = open_ledger(name)
+    return short, run("quickstart", set={"env.tasks": 5}), ledger, ledger.frame("turns").head(len(list(ledger.trajectories())))
+
+wrong: int = open_ledger("runs/x").trajectory("3f2a")
+
+@filter(version=1)
+def unawaited(case: Case) -> Verdict:
+    return Verdict(keep=True, reason="")
+"""
+
 
 def done(*command: str | Path, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
@@ -114,6 +133,16 @@ def test_types_are_seen_from_outside(python: Path, tmp_path: Path) -> None:
     errors = [line for line in said.stdout.splitlines() if ": error:" in line]
     assert len(errors) == 1, said.stdout + said.stderr
     assert "mine.py:14: error: Incompatible types in assignment" in errors[0]
+
+
+def test_the_public_api_is_typed_from_outside(python: Path, tmp_path: Path) -> None:
+    """mypy --strict finds both errors, and neither a name without a type nor a name that is not exported."""
+    (tmp_path / "mine.py").write_text(PUBLIC)
+    said = done(sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "mine.py", cwd=tmp_path)
+    errors = [line.partition(": error: ")[::2] for line in said.stdout.splitlines() if ": error:" in line]
+    assert [place for place, _ in errors] == ["mine.py:13", "mine.py:15"], said.stdout + said.stderr
+    assert '"Trajectory", variable has type "int"' in errors[0][1]
+    assert 'expected "Callable[[Case], Awaitable[Verdict]]"' in errors[1][1]
 
 
 def test_pyright_sees_them_too(python: Path, tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""Whether an environment is sound: determinism, bots that must fail, mutants, flaky checks, and more."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from synth.api.bound import bindings_for
+from synth.api.opened import Ledger, stored
+from synth.api.waiting import waited
+from synth.engine.progress import progress_for
+from synth.envs.audit.audit import audit as asked
+from synth.envs.audit.questions import QUESTIONS, Question
+from synth.envs.audit.report import Answer, Limits, Report
+from synth.envs.world import World
+from synth.flows.audited import audited
+from synth.flows.bindings import Bindings
+from synth.flows.environments import bindings_of, said_by_files
+from synth.keys import refuse_literals
+from synth.ledger.ledger import Ledger as StoredLedger
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Task
+
+DEFAULT = Limits()
+
+
+def audit(
+    env: str | World,
+    *,
+    tasks: int = 20,
+    seed: int = 7,
+    settings: Mapping[str, Any] = {},
+    only: Collection[str] = (),
+    ledger: Ledger | Path | str | None = None,
+    environments: Mapping[str, Path | str] = {},
+    limits: Limits = DEFAULT,
+    quiet: bool = False,
+    told: Callable[[Answer], str | None] = lambda answer: None,
+) -> Report:
+    """Asks an environment, by name or as it is, every question, or `only` some, about tasks of its own.
+
+    `ledger`: about the tasks of a run instead, with their settings. `told` is called with each answer as it comes, and
+    gives a line to show. What failed stands in `failed` of the report. Raises `ConfigError` for no such environment,
+    setting or question.
+    """
+    questions = _questions(only)
+    if not -(2**63) <= seed < 2**63:
+        raise ConfigError(f"seed {seed}: a seed has at most 64 bits")
+    refuse_literals(dict(settings), "settings: ")
+    run = None if ledger is None else stored(ledger)
+    name = env if isinstance(env, str) else env.spec.name
+    given = [] if run is None else _tasks_of(run, name, tasks)
+    bindings = _bindings(run, environments)
+    found, config = audited(env, settings, given[0].env_config if given else {}, bindings)
+    progress = progress_for(quiet=quiet)
+    progress.start(f"audit {name}", len(questions), "questions")
+
+    def say(answer: Answer) -> None:
+        line = told(answer)
+        if line is not None:
+            progress.say(line)
+        progress.step(1)
+
+    try:
+        return waited(asked(found, config, seed=seed, tasks=tasks, limits=limits, questions=questions, say=say, given=given))
+    finally:
+        progress.stop()
+
+
+def _questions(only: Collection[str]) -> Sequence[Question]:
+    known = [question.name for question in QUESTIONS]
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise ConfigError(f"only {unknown[0]}: not a question; known: {', '.join(known)}")
+    return [question for question in QUESTIONS if not only or question.name in only]
+
+
+def _bindings(run: StoredLedger | None, environments: Mapping[str, Path | str]) -> Bindings:
+    if run is not None:
+        return bindings_for(run, environments)
+    return bindings_of(said_by_files(environments), named_in="the audit")
+
+
+def _tasks_of(ledger: StoredLedger, env: str, most: int) -> list[Task]:
+    """The first tasks of a run in an environment, by id. Raises `ConfigError` where it has none."""
+    wanted = sorted(identity for identity, name in ledger.task_ids().items() if name == env)[:most]
+    if not wanted:
+        raise ConfigError(f"{ledger.storage.url}: the run has no tasks of {env}")
+    found = ledger.tasks(wanted)
+    return [found[identity] for identity in wanted]

@@ -1,0 +1,18 @@
+"""The environments of a run, as its user has them started."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from synth.flows.bindings import Bindings
+from synth.flows.environments import bindings_of, said_by_files
+from synth.flows.run_record import said_of_run
+from synth.ledger.ledger import Ledger
+
+
+def bindings_for(ledger: Ledger, environments: Mapping[str, Path | str]) -> Bindings:
+    """What the user's files say, then how a run was made that was made here; nothing that lies in the run.
+
+    Raises `ConfigError` for a file that says nothing of an environment.
+    """
+    said = said_by_files(environments)
+    return bindings_of(said, named_in=ledger.storage.url, further=[lambda: said_of_run(ledger)])

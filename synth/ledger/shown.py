@@ -1,0 +1,37 @@
+"""Which files of a table make up what the current flow shows of it, and which of their rows: for SQL and for frames alike."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from synth.ledger.manifest import ShardLine, StoredFile
+
+_BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """Files of one table. `adopted_only`: of their rows those of adopted trajectories; `hides`: none of superseded ones."""
+
+    files: tuple[StoredFile, ...]
+    adopted_only: bool = False
+    hides: bool = False
+
+
+def shown(table: str, whole: Sequence[ShardLine], partly: Sequence[ShardLine], *, hides: bool) -> list[Shown]:
+    """What is shown of the shards that belong to the flow, and of those of which it adopted rows.
+
+    `hides`: some attempts are superseded by ones that another machine committed first.
+    """
+    by_trajectory = table in _BY_TRAJECTORY
+    hides = hides and by_trajectory
+    parts = [Shown(files_of(table, whole), hides=hides)]
+    if by_trajectory:
+        parts.append(Shown(files_of(table, partly), adopted_only=True, hides=hides))
+    elif table == "tasks":
+        parts.append(Shown(files_of(table, partly)))
+    return [part for part in parts if part.files]
+
+
+def files_of(table: str, shards: Sequence[ShardLine]) -> tuple[StoredFile, ...]:
+    """The files that hold a table's rows, in the order of their commits."""
+    return tuple(shard.files[table] for shard in shards if table in shard.files)
