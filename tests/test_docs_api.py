@@ -33,6 +33,6 @@ def test_the_page_on_python_runs_from_top_to_bottom(
     assert names["report"].rows > 0
     assert names["proof"].failed == []
     decided = names["curated"].ledger.frame("decisions").collect()
-    assert set(decided["filter"]) == {"solved", "mine:short"}
+    assert {"solved", "mine:short"} <= set(decided["filter"])  # beside what stages before them decided
     assert (tmp_path / "page.html").is_file()
     assert "Sound: 1 of 1 questions passed" in capsys.readouterr().out
