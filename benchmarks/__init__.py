@@ -1,1 +1,3 @@
-"""Measured claims, one command each: `python -m benchmarks.<name>`; `python -m benchmarks` runs them all."""
+"""Measured claims, one command each: `python -m benchmarks.<name>`; `python -m benchmarks` runs
+them all.
+"""

@@ -1,4 +1,6 @@
-"""`python -m benchmarks`: every benchmark in a process of its own, one table each; exit code 1 where a target is missed."""
+"""`python -m benchmarks`: every benchmark in a process of its own, one table each; exit code 1
+where a target is missed.
+"""
 
 import argparse
 import subprocess
@@ -32,7 +34,9 @@ BENCHMARKS = (
     "topology_memory",
     "report_size",
 )
-"""A benchmark's process exits with 1 where it misses a target, and with its traceback where it breaks."""
+"""A benchmark's process exits with 1 where it misses a target, and with its traceback where it
+breaks.
+"""
 ON_REAL_DATA = ("curation_pass", "control_tokens")
 """Those that read real trajectories, and are skipped where these are absent."""
 ALL = (*BENCHMARKS, *ON_REAL_DATA)
@@ -45,11 +49,23 @@ def main(chosen: Sequence[str] = ALL) -> int:
     for name in chosen:
         print(flush=True)
         if name in ON_REAL_DATA and not DATA.is_dir():
-            print(f"## {name}\n\nSkipped: real trajectories absent ({DATA.relative_to(ROOT.parent)} beside the repository).", flush=True)
+            print(
+                f"## {name}\n\nSkipped: real trajectories absent ({DATA.relative_to(ROOT.parent)} "
+                "beside the repository).",
+                flush=True,
+            )
             continue
-        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, check=False).returncode != 0:
+        if (
+            subprocess.run(
+                [sys.executable, "-m", f"benchmarks.{name}"], cwd=ROOT, check=False
+            ).returncode
+            != 0
+        ):
             failed.append(name)
-    print(f"\n{'Missed or broken: ' + ', '.join(failed) if failed else 'Every target holds.'}", flush=True)
+    print(
+        f"\n{'Missed or broken: ' + ', '.join(failed) if failed else 'Every target holds.'}",
+        flush=True,
+    )
     return 1 if failed else 0
 
 
@@ -59,7 +75,9 @@ if __name__ == "__main__":
         description=f"{__doc__} All of them take half an hour.",
         epilog="Example: python -m benchmarks ledger_commits",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of them [all]: {', '.join(ALL)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which of them [all]: {', '.join(ALL)}"
+    )
     names = parser.parse_args().names
     unknown = [name for name in names if name not in ALL]
     if unknown:

@@ -1,4 +1,6 @@
-"""Candidates measured turn by turn in one run, so that a slow minute of the machine hits all of them."""
+"""Candidates measured turn by turn in one run, so that a slow minute of the machine hits all of
+them.
+"""
 
 from collections.abc import Callable, Mapping
 from statistics import median

@@ -1,4 +1,5 @@
-"""Failure attribution on Who&When and AgentRx: the rule-based attributor beside base rates, published figures and the human ceiling.
+"""Failure attribution on Who&When and AgentRx: the rule-based attributor beside base rates,
+published figures and the human ceiling.
 
 Run: `python -m benchmarks.attribution` (needs ../shared/data)
 """
@@ -23,12 +24,16 @@ DATA = ROOT.parent / "shared" / "data"
 READ = frozenset({"1.json", "10.json", "11.json", "112.json"})
 """Files of Who&When that were read while the rules were written: left out of the figures."""
 CEILING = (27 / 44, 16 / 44)
-"""Two annotations of the same 44 failures agree on the agent and on the step so often (docs/attribution.md)."""
+"""Two annotations of the same 44 failures agree on the agent and on the step so often
+(docs/attribution.md).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A failed run with the agent and turn that a person blamed; `turn` None where that is no agent's turn. `names`: who takes part."""
+    """A failed run with the agent and turn that a person blamed; `turn` None where that is no
+    agent's turn. `names`: who takes part.
+    """
 
     trajectory: Trajectory
     agent: str
@@ -104,9 +109,16 @@ def nth(place: int) -> Pick:
 
 
 def _figures(title: str, cases: Sequence[Case]) -> Iterator[Figure]:
-    """Accuracy of agent and step with exact 95 % intervals; at random over participants and own turns, expected."""
+    """Accuracy of agent and step with exact 95 % intervals; at random over participants and own
+    turns, expected.
+    """
     yield Figure(f"{title}: runs", len(cases))
-    picks: dict[str, Pick] = {"rules": rules, "first turn": nth(0), "second turn": nth(1), "last turn": nth(-1)}
+    picks: dict[str, Pick] = {
+        "rules": rules,
+        "first turn": nth(0),
+        "second turn": nth(1),
+        "last turn": nth(-1),
+    }
     hits: dict[str, tuple[int, int]] = {}
     for name, pick in picks.items():
         named = [(case, *pick(case)) for case in cases]
@@ -115,15 +127,24 @@ def _figures(title: str, cases: Sequence[Case]) -> Iterator[Figure]:
         hits[name] = agents, steps
         for what, count in (("agent", agents), ("step", steps)):
             low, high = clopper_pearson(count, len(cases))
-            yield Figure(f"{title}: {name}, {what} ({100 * low:.0f} to {100 * high:.0f})", 100 * count / len(cases), "%")
+            yield Figure(
+                f"{title}: {name}, {what} ({100 * low:.0f} to {100 * high:.0f})",
+                100 * count / len(cases),
+                "%",
+            )
     agent = sum((case.agent in case.names) / len(case.names) for case in cases) / len(cases)
-    step = sum((case.turn is not None) / len(own_turns(case.trajectory)) for case in cases) / len(cases)
+    step = sum((case.turn is not None) / len(own_turns(case.trajectory)) for case in cases) / len(
+        cases
+    )
     yield Figure(f"{title}: at random, agent", 100 * agent, "%")
     yield Figure(f"{title}: at random, step", 100 * step, "%")
     for at, what in enumerate(("agent", "step")):
         low, high = newcombe(hits["rules"][at], len(cases), hits["second turn"][at], len(cases))
-        yield Figure(f"{title}: rules less second turn, {what}, points ({100 * low:+.0f} to {100 * high:+.0f})",
-                     100 * (hits["rules"][at] - hits["second turn"][at]) / len(cases))  # fmt: skip
+        yield Figure(
+            f"{title}: rules less second turn, {what}, points ({100 * low:+.0f} to "
+            f"{100 * high:+.0f})",
+            100 * (hits["rules"][at] - hits["second turn"][at]) / len(cases),
+        )
 
 
 def _by_rule(title: str, cases: Sequence[Case]) -> Iterator[str]:
@@ -147,11 +168,15 @@ def measure() -> Report:
         for line in _by_rule(title, cases):
             print(line)
         figures += _figures(title, cases)
-    figures += [Figure("human ceiling, agent (44 runs)", 100 * CEILING[0], "%"), Figure("human ceiling, step", 100 * CEILING[1], "%")]
+    figures += [
+        Figure("human ceiling, agent (44 runs)", 100 * CEILING[0], "%"),
+        Figure("human ceiling, step", 100 * CEILING[1], "%"),
+    ]
     return Report(
         "Failure attribution",
         figures,
-        "Rules see no gold answer. In brackets exact 95 % intervals; the difference by Newcombe, as if the two were independent. "
+        "Rules see no gold answer. In brackets exact 95 % intervals; the difference by Newcombe, "
+        "as if the two were independent. "
         f"{len(READ)} runs of Who&When that were read while the rules were written are left out.",
     )
 

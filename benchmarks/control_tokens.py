@@ -1,4 +1,5 @@
-"""Control tokens in real trajectories by family and place: what dropping them costs, and how fast they are looked for.
+"""Control tokens in real trajectories by family and place: what dropping them costs, and how fast
+they are looked for.
 
 Run: `python -m benchmarks.control_tokens`
 """
@@ -32,17 +33,36 @@ def measure(trajectories: Sequence[Trajectory]) -> Report:
     started = process_time()
     hits = [set(hits_of(trajectory)) for trajectory in trajectories]
     seconds = process_time() - started
-    counts = Counter((family(token), token, place) for found_here in hits for token, place in found_here)
+    counts = Counter(
+        (family(token), token, place) for found_here in hits for token, place in found_here
+    )
     known = sum(len(tokens) for tokens in families().values())
     figures = [
-        Figure(f"trajectories with one of {known} tokens of {len(families())} families, or with what looks like one", sum(map(bool, hits))),
-        Figure("share that an export leaves out unasked", 100 * sum(map(bool, hits)) / len(trajectories), "%"),
-        *(Figure(f"{name}: {token} in {place}", count) for (name, token, place), count in counts.most_common()),
+        Figure(
+            f"trajectories with one of {known} tokens of {len(families())} families, or with what "
+            "looks like one",
+            sum(map(bool, hits)),
+        ),
+        Figure(
+            "share that an export leaves out unasked",
+            100 * sum(map(bool, hits)) / len(trajectories),
+            "%",
+        ),
+        *(
+            Figure(f"{name}: {token} in {place}", count)
+            for (name, token, place), count in counts.most_common()
+        ),
         Figure("looked through", len(trajectories) / seconds, "trajectories/s"),
     ]
-    return Report("Control tokens in real trajectories", figures, f"{len(trajectories):,} real trajectories, once, in CPU seconds.")
+    return Report(
+        "Control tokens in real trajectories",
+        figures,
+        f"{len(trajectories):,} real trajectories, once, in CPU seconds.",
+    )
 
 
 if __name__ == "__main__":
     others = CpuOfOthers()
-    sys.exit(shown(measure([trajectory for name in folders() for trajectory in real([name])]), others))
+    sys.exit(
+        shown(measure([trajectory for name in folders() for trajectory in real([name])]), others)
+    )

@@ -1,4 +1,5 @@
-"""Filters over a whole corpus: peak memory and rate, on as many made trajectories as asked for, never more than a few hundred at a time.
+"""Filters over a whole corpus: peak memory and rate, on as many made trajectories as asked for,
+never more than a few hundred at a time.
 
 Run: `python -m benchmarks.corpus_memory`
 """
@@ -33,7 +34,9 @@ def corpus(count: int) -> Cases:
 
     def begin() -> Iterator[Case]:
         for seed in range(count // AT_ONCE):
-            yield from (Case(trajectory, None, _no_world) for trajectory in recorded_episodes(AT_ONCE, seed))
+            yield from (
+                Case(trajectory, None, _no_world) for trajectory in recorded_episodes(AT_ONCE, seed)
+            )
 
     return Cases(begin, count // AT_ONCE * AT_ONCE)
 
@@ -48,7 +51,9 @@ async def _timed(judging: Coroutine[Any, Any, Mapping[str, Verdict]]) -> tuple[i
 
 
 def measure(count: int = TRAJECTORIES) -> Report:
-    """One filter after the other in this process; the making of the trajectories, several times each, is in the rates."""
+    """One filter after the other in this process; the making of the trajectories, several times
+    each, is in the rates.
+    """
     cases = corpus(count)
     figures = []
     for name, judging in (
@@ -59,7 +64,11 @@ def measure(count: int = TRAJECTORIES) -> Report:
         judged, seconds = asyncio.run(_timed(judging))
         figures.append(Figure(name, judged / seconds, "trajectories/s"))
     figures.append(Figure("peak memory, this process", _peak_mb(), "MB", Target("at most", 500)))
-    return Report("Memory of corpus filters", tuple(figures), f"{len(cases):,} made trajectories of ten turns, 4 KB each; one process.")
+    return Report(
+        "Memory of corpus filters",
+        tuple(figures),
+        f"{len(cases):,} made trajectories of ten turns, 4 KB each; one process.",
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Critical steps on the storefront: false discoveries as the A/A control expects them, and as 64 further continuations a side find them.
+"""Critical steps on the storefront: false discoveries as the A/A control expects them, and as 64
+further continuations a side find them.
 
 Run: `python -m benchmarks.critical_steps [tasks]`
 """
@@ -45,7 +46,9 @@ FIRST_DRAW = 1001
 """Far from those of the tests: no continuation that led to a label is counted again."""
 DECISIVE = 0.2
 LAPSES, RANDOM = 0.4, 0.1
-"""Shares of turns that are taken under one of the world's misconceptions, drawn anew each turn, and at random."""
+"""Shares of turns that are taken under one of the world's misconceptions, drawn anew each turn, and
+at random.
+"""
 MOST_FALSE = 0.2
 RULE_FALSE_ACCEPT = 0.0125
 
@@ -53,7 +56,10 @@ EXPLORER: Mapping[str, Any] = {
     "policy": "mixture",
     "of": [
         {"policy": "expert", "weight": 1 - LAPSES - RANDOM},
-        *({"policy": "expert", "profiles": name, "weight": LAPSES / len(SPEC.profiles)} for name in SPEC.profiles),
+        *(
+            {"policy": "expert", "profiles": name, "weight": LAPSES / len(SPEC.profiles)}
+            for name in SPEC.profiles
+        ),
         {"policy": "random", "weight": RANDOM},
     ],
 }
@@ -93,42 +99,73 @@ async def measured(tasks: int) -> Report:
     """Labels, their control, and the truth about all accepted ones and as many rejected ones."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SYNTH_STATE_DIR"] = f"{folder}/state"
-        flow = Flow.model_validate({
-            "name": "steps",
-            "seed": 1,
-            "env": {"name": "storefront", "tasks": tasks},
-            "models": {"explorer": EXPLORER},
-            "stages": [{"rollout": {"trials": TRIALS}}, {"critical_step": {"control_share": 0.3}}],
-        })  # fmt: skip
+        flow = Flow.model_validate(
+            {
+                "name": "steps",
+                "seed": 1,
+                "env": {"name": "storefront", "tasks": tasks},
+                "models": {"explorer": EXPLORER},
+                "stages": [
+                    {"rollout": {"trials": TRIALS}},
+                    {"critical_step": {"control_share": 0.3}},
+                ],
+            }
+        )
         run, reports = await synthesize(flow, f"{folder}/run", PlainProgress(StringIO()))
         found, labels = reports["critical_step"], _labels(run.ledger)
         accepted = [label for label in labels if label.status in ("confirmed", "weak")]
         others = [label for label in labels if label.status == "rejected"]
         rejected = Random(1).sample(others, min(len(accepted), len(others)))
         chosen = [*accepted, *rejected]
-        parents = {t.trajectory_id: t for t in run.ledger.trajectories({label.trajectory_id for label in chosen})}
+        parents = {
+            t.trajectory_id: t
+            for t in run.ledger.trajectories({label.trajectory_id for label in chosen})
+        }
         known = run.ledger.tasks({parent.task_id for parent in parents.values()})
-        truths = await _further(chosen, parents, known, role("explorer", EXPLORER).policy, flow.seed, Path(folder))
+        truths = await _further(
+            chosen, parents, known, role("explorer", EXPLORER).policy, flow.seed, Path(folder)
+        )
         wrong = await _wrong(chosen, parents, known)
     of_accepted, of_rejected = truths[: len(accepted)], truths[len(accepted) :]
-    return _report(found, labels, of_accepted, of_rejected, wrong[: len(accepted)], wrong[len(accepted) :])
+    return _report(
+        found, labels, of_accepted, of_rejected, wrong[: len(accepted)], wrong[len(accepted) :]
+    )
 
 
 def _labels(ledger: Ledger) -> list[Label]:
-    sql = "SELECT subject_id, turn, detail FROM scores WHERE metric = 'critical_step' ORDER BY subject_id, turn, detail"
+    sql = (
+        "SELECT subject_id, turn, detail FROM scores WHERE metric = 'critical_step' ORDER BY "
+        "subject_id, turn, detail"
+    )
     with connect(ledger) as connection:
-        rows = [(subject, turn, msgspec.json.decode(detail)) for subject, turn, detail in connection.execute(sql).fetchall()]
+        rows = [
+            (subject, turn, msgspec.json.decode(detail))
+            for subject, turn, detail in connection.execute(sql).fetchall()
+        ]
     return [
-        Label(subject, turn, detail["status"], detail["stopped_at"], msgspec.convert(detail["alternative"], AgentTurn))
+        Label(
+            subject,
+            turn,
+            detail["status"],
+            detail["stopped_at"],
+            msgspec.convert(detail["alternative"], AgentTurn),
+        )
         for subject, turn, detail in rows
         if not detail["control"]
     ]
 
 
 async def _further(
-    labels: Sequence[Label], parents: Mapping[str, Trajectory], tasks: Mapping[str, Task], policy: PolicySpec, seed: int, folder: Path
+    labels: Sequence[Label],
+    parents: Mapping[str, Trajectory],
+    tasks: Mapping[str, Task],
+    policy: PolicySpec,
+    seed: int,
+    folder: Path,
 ) -> list[Truth]:
-    """Successes of further continuations of both acts of each label; faults are none, and there should be none."""
+    """Successes of further continuations of both acts of each label; faults are none, and there
+    should be none.
+    """
     works: dict[str, Work] = {}
     for number, label in enumerate(labels):
         parent = parents[label.trajectory_id]
@@ -137,10 +174,16 @@ async def _further(
             for draw in range(FURTHER):
                 slot = f"{number} {side} {draw}"
                 works[slot] = Work(
-                    slot_id=slot, task=tasks[parent.task_id], trial=parent.trial, seed=seed, synthesizer="truth", policy=policy,
-                    limits=Limits(), start=Start(parent, label.turn, (Put(act=act, mask="tested_act"),)),
+                    slot_id=slot,
+                    task=tasks[parent.task_id],
+                    trial=parent.trial,
+                    seed=seed,
+                    synthesizer="truth",
+                    policy=policy,
+                    limits=Limits(),
+                    start=Start(parent, label.turn, (Put(act=act, mask="tested_act"),)),
                     draw=FIRST_DRAW + place * FURTHER + draw,
-                )  # fmt: skip
+                )
     solved: dict[str, bool] = {}
 
     def finished(attempts: Sequence[Trajectory]) -> None:
@@ -154,16 +197,30 @@ async def _further(
         try:
             part = [works[slot] for slot in slots[first : first + 1000]]
             await fill_slots(
-                part, lambda work: open_env(work.task.env, work.task.env_config), None, journal, {}, live_episodes=64,
-                may_start=lambda: True, finished=finished,
-            )  # fmt: skip
+                part,
+                lambda work: open_env(work.task.env, work.task.env_config),
+                None,
+                journal,
+                {},
+                live_episodes=64,
+                may_start=lambda: True,
+                finished=finished,
+            )
         finally:
             journal.close(discard=True)
-    counted = {(n, side): sum(solved[f"{n} {side} {d}"] for d in range(FURTHER)) for n in range(len(labels)) for side in ("good", "bad")}
-    return [Truth(counted[(number, "good")], counted[(number, "bad")]) for number in range(len(labels))]
+    counted = {
+        (n, side): sum(solved[f"{n} {side} {d}"] for d in range(FURTHER))
+        for n in range(len(labels))
+        for side in ("good", "bad")
+    }
+    return [
+        Truth(counted[(number, "good")], counted[(number, "bad")]) for number in range(len(labels))
+    ]
 
 
-async def _wrong(labels: Sequence[Label], parents: Mapping[str, Trajectory], tasks: Mapping[str, Task]) -> list[bool]:
+async def _wrong(
+    labels: Sequence[Label], parents: Mapping[str, Trajectory], tasks: Mapping[str, Task]
+) -> list[bool]:
     """Whether the monitor calls the own act an unjustified write or an ungrounded denial."""
     turns: dict[str, set[int]] = {}
     for identity in {label.trajectory_id for label in labels}:
@@ -174,9 +231,13 @@ async def _wrong(labels: Sequence[Label], parents: Mapping[str, Trajectory], tas
 
 
 def _report(
-    found: Mapping[str, Any], labels: Sequence[Label], accepted: Sequence[Truth], rejected: Sequence[Truth], wrong_accepted: Sequence[bool],
+    found: Mapping[str, Any],
+    labels: Sequence[Label],
+    accepted: Sequence[Truth],
+    rejected: Sequence[Truth],
+    wrong_accepted: Sequence[bool],
     wrong_rejected: Sequence[bool],
-) -> Report:  # fmt: skip
+) -> Report:
     control = found["control"]
     low, high = clopper_pearson(control["accepted"], control["tests"])
     false = sum(not truth.decisive for truth in accepted)
@@ -189,20 +250,42 @@ def _report(
             Figure("continuations per test", found["continuations_per_test"] or 0.0),
             Figure("A/A tests", control["tests"]),
             Figure("A/A accepted", control["accepted"]),
-            Figure("A/A accept rate, lower end of its 95 % interval", low, "", Target("at most", RULE_FALSE_ACCEPT)),
+            Figure(
+                "A/A accept rate, lower end of its 95 % interval",
+                low,
+                "",
+                Target("at most", RULE_FALSE_ACCEPT),
+            ),
             Figure("A/A accept rate, upper end", high),
-            Figure("expected share of false discoveries (A/A rate x tests / accepted)", found["expected_false_share"] or 0.0),
-            Figure("measured share of false discoveries", false / max(len(accepted), 1), "", Target("at most", MOST_FALSE)),
+            Figure(
+                "expected share of false discoveries (A/A rate x tests / accepted)",
+                found["expected_false_share"] or 0.0,
+            ),
+            Figure(
+                "measured share of false discoveries",
+                false / max(len(accepted), 1),
+                "",
+                Target("at most", MOST_FALSE),
+            ),
             Figure("its 95 % interval, lower end", false_low),
             Figure("its 95 % interval, upper end", false_high),
-            Figure("accepted whose difference is not above 0", sum(not truth.above_zero for truth in accepted)),
-            Figure("decisive among rejected, share of a sample", _share([truth.decisive for truth in rejected])),
+            Figure(
+                "accepted whose difference is not above 0",
+                sum(not truth.above_zero for truth in accepted),
+            ),
+            Figure(
+                "decisive among rejected, share of a sample",
+                _share([truth.decisive for truth in rejected]),
+            ),
             Figure("own act unjustified by the monitor, among accepted", _share(wrong_accepted)),
             Figure("own act unjustified by the monitor, among rejected", _share(wrong_rejected)),
         ],
-        f"{TRIALS} trials of each task by the expert with {100 * LAPSES:g} % of turns under a misconception drawn anew and "
-        f"{100 * RANDOM:g} % at random; every failed trial tested. Decisive: a difference of more than {DECISIVE:g} over {FURTHER} "
-        f"further continuations a side, its 95 % interval above 0; of all accepted steps, and of {len(rejected)} rejected ones.",
+        f"{TRIALS} trials of each task by the expert with {100 * LAPSES:g} % of turns under a "
+        "misconception drawn anew and "
+        f"{100 * RANDOM:g} % at random; every failed trial tested. Decisive: a difference of more "
+        f"than {DECISIVE:g} over {FURTHER} "
+        "further continuations a side, its 95 % interval above 0; of all accepted steps, and of "
+        f"{len(rejected)} rejected ones.",
     )
 
 

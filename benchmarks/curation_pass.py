@@ -1,4 +1,5 @@
-"""Curation: the bare pass, and full state keys with all measures, per second and core; what ten times the length and 100,000 rows cost.
+"""Curation: the bare pass, and full state keys with all measures, per second and core; what ten
+times the length and 100,000 rows cost.
 
 Run: `python -m benchmarks.curation_pass` (the trajectories of ../shared/data, replicated)
 """
@@ -39,26 +40,40 @@ _ORDER = re.compile(r"#W(\d{7})")
 
 def source() -> list[Trajectory]:
     """The recorded trajectories, those of a task side by side."""
-    found = [entry.trajectory for entry in imported([DATA / folder for folder in FOLDERS]) if isinstance(entry, Imported)]
+    found = [
+        entry.trajectory
+        for entry in imported([DATA / folder for folder in FOLDERS])
+        if isinstance(entry, Imported)
+    ]
     return sorted(found, key=lambda trajectory: (trajectory.task_id, trajectory.trajectory_id))
 
 
 def replicated(trajectories: Sequence[Trajectory], count: int) -> Iterator[str]:
-    """That many lines of JSON: every copy of a trajectory has a task of its own and shifted order numbers."""
+    """That many lines of JSON: every copy of a trajectory has a task of its own and shifted order
+    numbers.
+    """
     lines = [
-        json.dumps({"task_id": t.task_id, "success": t.outcome == "success", "messages": to_messages(t)}, ensure_ascii=False)
+        json.dumps(
+            {"task_id": t.task_id, "success": t.outcome == "success", "messages": to_messages(t)},
+            ensure_ascii=False,
+        )
         for t in trajectories
     ]
     for number in range(count):
         copy, at = divmod(number, len(lines))
-        shifted = _ORDER.sub(lambda match, copy=copy: f"#W{(int(match[1]) + copy) % 10**7:07d}", lines[at])  # type: ignore[misc]
+        shifted = _ORDER.sub(
+            lambda match, copy=copy: f"#W{(int(match[1]) + copy) % 10**7:07d}",  # type: ignore[misc]
+            lines[at],
+        )
         yield shifted.replace('"task_id": "', f'"task_id": "{copy}-', 1)
 
 
 def passed(file: Path, *flags: str) -> dict[str, Any]:
     """A pass in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.bare_pass", str(file), *flags]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found: dict[str, Any] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
     return found
 
 
@@ -72,7 +87,9 @@ def lengthened(trajectory: Trajectory, times: int) -> Trajectory:
     """The turns of a trajectory, so many times one after the other."""
     size = len(trajectory.turns)
     turns = (
-        msgspec.structs.replace(turn, index=turn.index + size * again, content=f"{turn.content or ''} {again}")
+        msgspec.structs.replace(
+            turn, index=turn.index + size * again, content=f"{turn.content or ''} {again}"
+        )
         for again in range(times)
         for turn in trajectory.turns
     )
@@ -99,16 +116,26 @@ def rows_per_second(trajectories: Sequence[Trajectory]) -> float:
 
 
 def scan_figures(trajectories: Sequence[Trajectory], rounds: int) -> list[Figure]:
-    """The patterns alone, in one pass and one by one. Raises `RuntimeError` where the hits differ."""
-    texts = ["\n".join(str(message.get("content") or "") for message in to_messages(trajectory)) for trajectory in trajectories]
-    together, plain = PatternSet(PATTERNS), {name: re.compile(pattern, re.ASCII) for name, pattern in PATTERNS.items()}
+    """The patterns alone, in one pass and one by one. Raises `RuntimeError` where the hits
+    differ.
+    """
+    texts = [
+        "\n".join(str(message.get("content") or "") for message in to_messages(trajectory))
+        for trajectory in trajectories
+    ]
+    together, plain = (
+        PatternSet(PATTERNS),
+        {name: re.compile(pattern, re.ASCII) for name, pattern in PATTERNS.items()},
+    )
     found, rates = [], []
     for _ in range(rounds):
         began = process_time()
         found = [together.hits(text) for text in texts]
         rates.append(len(texts) / (process_time() - began))
     began = process_time()
-    expected = [tuple(name for name, pattern in plain.items() if pattern.search(text)) for text in texts]
+    expected = [
+        tuple(name for name, pattern in plain.items() if pattern.search(text)) for text in texts
+    ]
     of_re = len(texts) / (process_time() - began)
     if found != expected:
         raise RuntimeError("the pattern set hits other texts than re does")
@@ -119,7 +146,9 @@ def scan_figures(trajectories: Sequence[Trajectory], rounds: int) -> list[Figure
     ]
 
 
-def measure(count: int = COUNT, long: int = LONG, plain: int = PLAIN, rounds: int = ROUNDS) -> Report:
+def measure(
+    count: int = COUNT, long: int = LONG, plain: int = PLAIN, rounds: int = ROUNDS
+) -> Report:
     """Raises `RuntimeError` where the fast pass finds something else than the plain one."""
     trajectories = source()
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +157,10 @@ def measure(count: int = COUNT, long: int = LONG, plain: int = PLAIN, rounds: in
         write(few, trajectories, plain)
         fast = [passed(some) for _ in range(rounds)]
         ours, theirs = passed(few), passed(few, "--plain")
-        findings = [{key: found[key] for key in found if key not in ("cpu_s", "peak_mb")} for found in (ours, theirs)]
+        findings = [
+            {key: found[key] for key in found if key not in ("cpu_s", "peak_mb")}
+            for found in (ours, theirs)
+        ]
         if findings[0] != findings[1]:
             raise RuntimeError(f"the fast pass found {findings[0]}, the plain one {findings[1]}")
         write(many, trajectories, long)
@@ -143,16 +175,27 @@ def measure(count: int = COUNT, long: int = LONG, plain: int = PLAIN, rounds: in
         Figure("bare pass", rate, "trajectories/s", Target("at least", 8_000)),
         Figure("the same with the standard library", of_plain, "trajectories/s"),
         Figure("bare pass over it", rate / of_plain, "x", Target("at least", 20)),
-        Figure(f"peak memory, streaming {long:,}", streamed["peak_mb"], "MB", Target("at most", 500)),
+        Figure(
+            f"peak memory, streaming {long:,}", streamed["peak_mb"], "MB", Target("at most", 500)
+        ),
         Figure(f"bare pass, streaming {long:,}", long / streamed["cpu_s"], "trajectories/s"),
         *scan_figures(trajectories, rounds),
         Figure("full state keys", keys, "trajectories/s", Target("at least", 1_000)),
-        Figure("keys, graphs and all measures", short_rate, "trajectories/s", Target("at least", 1_000)),
-        Figure(f"time per turn at {LONGER} times the length", short_rate / long_rate / LONGER, "x", Target("at most", 1.2)),
+        Figure(
+            "keys, graphs and all measures", short_rate, "trajectories/s", Target("at least", 1_000)
+        ),
+        Figure(
+            f"time per turn at {LONGER} times the length",
+            short_rate / long_rate / LONGER,
+            "x",
+            Target("at most", 1.2),
+        ),
     ]
     how = (
-        f"{len(trajectories)} recorded trajectories of tau-bench and tau2-bench, replicated to {count:,} with shifted order numbers; one "
-        f"process, CPU seconds, medians of {rounds} passes. 30 patterns. The plain version found the same in {plain:,}. Full keys and "
+        f"{len(trajectories)} recorded trajectories of tau-bench and tau2-bench, replicated to "
+        f"{count:,} with shifted order numbers; one "
+        f"process, CPU seconds, medians of {rounds} passes. 30 patterns. The plain version found "
+        f"the same in {plain:,}. Full keys and "
         "measures on the recorded ones, read before."
     )
     return Report("Curation pass", figures, how)

@@ -1,6 +1,8 @@
-"""Echo episodes of 8 calls driven against a chat server, in a process of their own: by the rollout loop with an engine, or by hand.
+"""Echo episodes of 8 calls driven against a chat server, in a process of their own: by the rollout
+loop with an engine, or by hand.
 
-Run by the benchmarks: `python -m benchmarks.driven_episodes DRIVER URL EPISODES IN_FLIGHT`; prints wall, CPU and memory as JSON.
+Run by the benchmarks: `python -m benchmarks.driven_episodes DRIVER URL EPISODES IN_FLIGHT`; prints
+wall, CPU and memory as JSON.
 """
 
 import asyncio
@@ -40,7 +42,9 @@ LIMITS = Limits(stuck_after=CALLS + 1)
 
 
 class Driven(msgspec.Struct, frozen=True):
-    """All episodes driven once: wall time, CPU time of the client, memory at its peak and before it began (imports, tasks)."""
+    """All episodes driven once: wall time, CPU time of the client, memory at its peak and before it
+    began (imports, tasks).
+    """
 
     wall_s: float
     cpu_s: float
@@ -53,12 +57,27 @@ def tasks(episodes: int) -> list[Task]:
     return list(WORLD.make_tasks({"turns": CALLS - 1}, 0, episodes))
 
 
-async def rolled_out(engine: str, url: str, episodes: Sequence[Task], in_flight: int, folder: Path) -> None:
-    """`fill_slots` with the engine and a journal, all episodes live, `in_flight` calls admitted; garbage as `synth run` collects it."""
-    model = open_model(ModelSettings(engine=engine, model=MODEL, base_url=url, max_in_flight=in_flight))
+async def rolled_out(
+    engine: str, url: str, episodes: Sequence[Task], in_flight: int, folder: Path
+) -> None:
+    """`fill_slots` with the engine and a journal, all episodes live, `in_flight` calls admitted;
+    garbage as `synth run` collects it.
+    """
+    model = open_model(
+        ModelSettings(engine=engine, model=MODEL, base_url=url, max_in_flight=in_flight)
+    )
     journal = Journal(folder / "replies.jsonl")
     works = [
-        Work(slot_id=task.task_id, task=task, trial=0, seed=0, synthesizer="rollout", policy=POLICY, limits=LIMITS) for task in episodes
+        Work(
+            slot_id=task.task_id,
+            task=task,
+            trial=0,
+            seed=0,
+            synthesizer="rollout",
+            policy=POLICY,
+            limits=LIMITS,
+        )
+        for task in episodes
     ]
     with seldom_collected():
         trajectories = await fill_slots(
@@ -79,13 +98,18 @@ async def rolled_out(engine: str, url: str, episodes: Sequence[Task], in_flight:
 
 
 async def by_hand(url: str, episodes: Sequence[Task], in_flight: int) -> None:
-    """The same conversations by hand: encode, post, decode, answer with a constant; no world, no record, no error handling."""
+    """The same conversations by hand: encode, post, decode, answer with a constant; no world, no
+    record, no error handling.
+    """
     gate, target = asyncio.Semaphore(in_flight), f"{url}/chat/completions"
     encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
     headers = {"Content-Type": "application/json"}
 
     async def episode(session: aiohttp.ClientSession, task: Task) -> None:
-        messages: list[Any] = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": task.goal}]
+        messages: list[Any] = [
+            {"role": "system", "content": SYSTEM_PROMPT},
+            {"role": "user", "content": task.goal},
+        ]
         for _ in range(CALLS):
             body = encode({"model": MODEL, "messages": messages, "tools": TOOLS})
             async with gate, session.post(target, data=body, headers=headers) as reply:
@@ -93,14 +117,25 @@ async def by_hand(url: str, episodes: Sequence[Task], in_flight: int) -> None:
             call = message["tool_calls"][0]
             messages += [message, {"role": "tool", "tool_call_id": call["id"], "content": "Done."}]
 
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session, asyncio.TaskGroup() as group:
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session,
+        asyncio.TaskGroup() as group,
+    ):
         for task in episodes:
             group.create_task(episode(session, task))
 
 
 def driven(driver: str, url: str, episodes: int, in_flight: int) -> Driven:
     """One run in a fresh process. Raises `RuntimeError` where it ends otherwise than planned."""
-    command = [sys.executable, "-m", "benchmarks.driven_episodes", driver, url, str(episodes), str(in_flight)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.driven_episodes",
+        driver,
+        url,
+        str(episodes),
+        str(in_flight),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command[1:])}: {done.stderr[-2000:]}")
@@ -113,7 +148,11 @@ def main(driver: str, url: str, episodes: str, in_flight: str) -> None:
     with tempfile.TemporaryDirectory() as name:
 
         async def run(part: Sequence[Task]) -> None:
-            await (by_hand(url, part, limit) if driver == BARE else rolled_out(driver, url, part, limit, Path(name)))
+            await (
+                by_hand(url, part, limit)
+                if driver == BARE
+                else rolled_out(driver, url, part, limit, Path(name))
+            )
 
         asyncio.run(run(found[:1]))
         before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
@@ -121,7 +160,9 @@ def main(driver: str, url: str, episodes: str, in_flight: str) -> None:
         asyncio.run(run(found))
         wall, cpu = perf_counter() - wall, process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"wall_s": wall, "cpu_s": cpu, "peak_mb": peak / 1e6, "before_mb": before / 1e6}))
+    print(
+        json.dumps({"wall_s": wall, "cpu_s": cpu, "peak_mb": peak / 1e6, "before_mb": before / 1e6})
+    )
 
 
 if __name__ == "__main__":

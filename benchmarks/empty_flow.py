@@ -1,4 +1,5 @@
-"""Empty flow: what `synth run` costs by itself, beyond its imports; whether it starts or leaves any process.
+"""Empty flow: what `synth run` costs by itself, beyond its imports; whether it starts or leaves any
+process.
 
 Run: `python -m benchmarks.empty_flow`
 """
@@ -33,7 +34,9 @@ try:
 finally:
     write()
 """
-"""Runs `synth` and writes which calls that start a process were made (first line), and every module that was imported (second)."""
+"""Runs `synth` and writes which calls that start a process were made (first line), and every module
+that was imported (second).
+"""
 IMPORTS = """
 import sys
 from importlib import import_module
@@ -48,11 +51,15 @@ def run_command(folder: Path) -> list[str]:
 
 
 def traced(folder: Path) -> tuple[list[str], Path]:
-    """One run watched from inside: calls that start processes, and a file that names the modules it imported, in their order."""
+    """One run watched from inside: calls that start processes, and a file that names the modules it
+    imported, in their order.
+    """
     trace, modules = folder / "trace", folder / "modules"
     ended([sys.executable, "-c", TRACED, str(trace), *run_command(folder)], folder / "state")
     calls, _, imported = trace.read_text(encoding="utf-8").partition("\n")
-    modules.write_text("\n".join(name for name in imported.split() if name != "__main__"), encoding="utf-8")
+    modules.write_text(
+        "\n".join(name for name in imported.split() if name != "__main__"), encoding="utf-8"
+    )
     return calls.split(), modules
 
 
@@ -69,7 +76,9 @@ def children_seen(folder: Path) -> int:
 
 
 def left_after_kill(folder: Path, after_s: float) -> int:
-    """SIGKILL to the process alone, that long after its start; members of its session that still live."""
+    """SIGKILL to the process alone, that long after its start; members of its session that still
+    live.
+    """
     process = start([*SYNTH, *run_command(folder)], folder / "state")
     time.sleep(after_s)
     os.kill(process.pid, signal.SIGKILL)
@@ -78,7 +87,9 @@ def left_after_kill(folder: Path, after_s: float) -> int:
 
 
 def measure(rounds: int = 9, kills: int = 10) -> Report:
-    """Run, bare imports and help, turn by turn; then `kills` runs killed at points spread over their duration."""
+    """Run, bare imports and help, turn by turn; then `kills` runs killed at points spread over
+    their duration.
+    """
     if not PROC.is_dir():
         raise RuntimeError("benchmarks.empty_flow reads /proc and needs Linux")
     with tempfile.TemporaryDirectory() as name:
@@ -87,12 +98,16 @@ def measure(rounds: int = 9, kills: int = 10) -> Report:
         found = medians(
             {
                 "run": lambda: ended([*SYNTH, *run_command(folder)], folder / "state").wall_s,
-                "imports": lambda: ended([sys.executable, "-c", IMPORTS, str(modules)], folder / "state").wall_s,
+                "imports": lambda: (
+                    ended([sys.executable, "-c", IMPORTS, str(modules)], folder / "state").wall_s
+                ),
                 "help": lambda: ended([*SYNTH, "--help"], folder / "state").wall_s,
             },
             rounds,
         )
-        left = sum(left_after_kill(folder, found["run"] * (kill + 0.5) / kills) for kill in range(kills))
+        left = sum(
+            left_after_kill(folder, found["run"] * (kill + 0.5) / kills) for kill in range(kills)
+        )
         seen = children_seen(folder)
     none = Target("at most", 0)
     return Report(
@@ -100,13 +115,19 @@ def measure(rounds: int = 9, kills: int = 10) -> Report:
         (
             Figure("synth run, whole process", found["run"], "s"),
             Figure("a process that imports the same modules", found["imports"], "s"),
-            Figure("overhead beyond imports", found["run"] - found["imports"], "s", Target("at most", 0.3)),
+            Figure(
+                "overhead beyond imports",
+                found["run"] - found["imports"],
+                "s",
+                Target("at most", 0.3),
+            ),
             Figure("child processes seen in /proc", seen, "", none),
             Figure("calls that start a process", len(calls), "", none),
             Figure(f"processes left after {kills} kills (SIGKILL)", left, "", none),
             Figure("synth --help, whole process", found["help"], "s", Target("at most", 0.5)),
         ),
-        f"`synth run {FLOW}`, medians of {rounds} runs in turn; killed at {kills} points from start to end.",
+        f"`synth run {FLOW}`, medians of {rounds} runs in turn; killed at {kills} points from "
+        "start to end.",
     )
 
 

@@ -1,6 +1,8 @@
-"""Engine vllm at its limit: whole episodes with journal against a server of known latency, beside a bare aiohttp loop.
+"""Engine vllm at its limit: whole episodes with journal against a server of known latency, beside a
+bare aiohttp loop.
 
-Run: `python -m benchmarks.engine_efficiency [steady wide skew errors]`; without names all four parts, about ten minutes.
+Run: `python -m benchmarks.engine_efficiency [steady wide skew errors]`; without names all four
+parts, about ten minutes.
 """
 
 import sys
@@ -21,9 +23,16 @@ EVERY = 50
 
 
 def in_turn(
-    drivers: Sequence[str], latency_ms: float, episodes: int, in_flight: int, rounds: int, **trouble: int
+    drivers: Sequence[str],
+    latency_ms: float,
+    episodes: int,
+    in_flight: int,
+    rounds: int,
+    **trouble: int,
 ) -> dict[str, list[Driven]]:
-    """Every driver once per round, each against a fresh server, so that none pays for the one before."""
+    """Every driver once per round, each against a fresh server, so that none pays for the one
+    before.
+    """
     runs: dict[str, list[Driven]] = {driver: [] for driver in drivers}
     for _ in range(rounds):
         for driver in drivers:
@@ -42,24 +51,50 @@ def cpu_ms(runs: Sequence[Driven], episodes: int) -> float:
     return median(run.cpu_s for run in runs) / episodes / CALLS * 1000
 
 
-def beside_bare(in_flight: int, efficiency: float, latency_ms: float, episodes: int, rounds: int) -> list[Figure]:
+def beside_bare(
+    in_flight: int, efficiency: float, latency_ms: float, episodes: int, rounds: int
+) -> list[Figure]:
     """Efficiency = ideal wall / wall, with ideal wall = calls x latency / calls in flight."""
     runs = in_turn((ENGINE, BARE), latency_ms, episodes, in_flight, rounds)
     ours, bare = runs[ENGINE], runs[BARE]
     ideal_s = episodes * CALLS * latency_ms / 1000 / min(in_flight, episodes)
     name, times = f"{in_flight} in flight", cpu_ms(ours, episodes) / cpu_ms(bare, episodes)
     return [
-        Figure(f"{name}: ideal wall / wall, rollout with engine vllm", ideal_s / wall_s(ours), "", Target("at least", efficiency)),
+        Figure(
+            f"{name}: ideal wall / wall, rollout with engine vllm",
+            ideal_s / wall_s(ours),
+            "",
+            Target("at least", efficiency),
+        ),
         Figure(f"{name}: the same, bare loop", ideal_s / wall_s(bare)),
-        Figure(f"{name}: efficiency, rollout against bare loop", wall_s(bare) / wall_s(ours), "x", Target("at least", 0.97)),
-        Figure(f"{name}: client CPU per call, rollout", cpu_ms(ours, episodes), "ms", Target("at most", 0.35)),
-        Figure(f"{name}: client CPU, rollout against bare loop", times, "x", Target("at most", 2.0)),
-        Figure(f"{name}: peak memory above imports", max(run.peak_mb - run.before_mb for run in ours), "MB", Target("at most", 120)),
+        Figure(
+            f"{name}: efficiency, rollout against bare loop",
+            wall_s(bare) / wall_s(ours),
+            "x",
+            Target("at least", 0.97),
+        ),
+        Figure(
+            f"{name}: client CPU per call, rollout",
+            cpu_ms(ours, episodes),
+            "ms",
+            Target("at most", 0.35),
+        ),
+        Figure(
+            f"{name}: client CPU, rollout against bare loop", times, "x", Target("at most", 2.0)
+        ),
+        Figure(
+            f"{name}: peak memory above imports",
+            max(run.peak_mb - run.before_mb for run in ours),
+            "MB",
+            Target("at most", 120),
+        ),
     ]
 
 
 def lower_bound_s(latency_ms: float, episodes: int, in_flight: int) -> float:
-    """No schedule is shorter: all work shared out evenly, or the episode whose calls take longest."""
+    """No schedule is shorter: all work shared out evenly, or the episode whose calls take
+    longest.
+    """
     lengths = []
     for task in tasks(episodes):
         slow = sum(is_slow(task.goal, turn, ONE_IN) for turn in range(CALLS))
@@ -67,7 +102,9 @@ def lower_bound_s(latency_ms: float, episodes: int, in_flight: int) -> float:
     return max(sum(lengths) / in_flight, max(lengths))
 
 
-def skewed(in_flight: int, target: Target | None, latency_ms: float, episodes: int, rounds: int) -> list[Figure]:
+def skewed(
+    in_flight: int, target: Target | None, latency_ms: float, episodes: int, rounds: int
+) -> list[Figure]:
     """One call in ten takes ten times as long, the same calls in every run."""
     runs = in_turn((ENGINE, BARE), latency_ms, episodes, in_flight, rounds, slow_share=ONE_IN)
     bound_s = lower_bound_s(latency_ms, episodes, in_flight)
@@ -79,13 +116,28 @@ def skewed(in_flight: int, target: Target | None, latency_ms: float, episodes: i
 
 
 def failing(in_flight: int, latency_ms: float, episodes: int, rounds: int) -> list[Figure]:
-    """Wall time with one call in fifty answered by HTTP 500, after a part of its latency drawn evenly, against none; in turn."""
+    """Wall time with one call in fifty answered by HTTP 500, after a part of its latency drawn
+    evenly, against none; in turn.
+    """
     walls: dict[int, list[float]] = {0: [], EVERY: []}
     for _ in range(rounds):
         for every, found in walls.items():
-            found.append(wall_s(in_turn((ENGINE,), latency_ms, episodes, in_flight, 1, error_every=every)[ENGINE]))
+            found.append(
+                wall_s(
+                    in_turn((ENGINE,), latency_ms, episodes, in_flight, 1, error_every=every)[
+                        ENGINE
+                    ]
+                )
+            )
     cost = median(walls[EVERY]) / median(walls[0]) - 1
-    return [Figure(f"{in_flight} in flight, 2 % of calls fail: wall beyond that without failures", 100 * cost, "%", Target("at most", 3.0))]
+    return [
+        Figure(
+            f"{in_flight} in flight, 2 % of calls fail: wall beyond that without failures",
+            100 * cost,
+            "%",
+            Target("at most", 3.0),
+        )
+    ]
 
 
 def measure(
@@ -113,8 +165,10 @@ def measure(
     return Report(
         "Engine vllm",
         [figure for part in parts for figure in found[part]()],
-        f"{episodes} echo episodes x {CALLS} calls, {latency_ms:g} ms fixed latency ({skew_latency_ms:g} ms where it is skewed); "
-        f"server and client each in a process of their own on the same cores; ideal wall = calls x latency / in flight; "
+        f"{episodes} echo episodes x {CALLS} calls, {latency_ms:g} ms fixed latency "
+        f"({skew_latency_ms:g} ms where it is skewed); "
+        "server and client each in a process of their own on the same cores; ideal wall = calls "
+        "x latency / in flight; "
         f"medians of {rounds} runs in turn.",
     )
 

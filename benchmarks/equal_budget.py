@@ -1,4 +1,5 @@
-"""Reflect-then-retry at equal cost on storefront: what guidance, pivot and branching are worth, for a blind and a gold-informed reflector.
+"""Reflect-then-retry at equal cost on storefront: what guidance, pivot and branching are worth, for
+a blind and a gold-informed reflector.
 
 Run: `python -m benchmarks.equal_budget [tasks]`
 """
@@ -22,7 +23,10 @@ from synth.synthesizers.reflection.equal_budget_table import equal_budget_table
 
 POLICY: Mapping[str, Any] = {
     "policy": "mixture",
-    "of": [{"policy": "expert", "profiles": "mixed", "weight": 0.9}, {"policy": "random", "weight": 0.1}],
+    "of": [
+        {"policy": "expert", "profiles": "mixed", "weight": 0.9},
+        {"policy": "random", "weight": 0.1},
+    ],
 }
 """Each trial holds misconceptions, and does something at random in one turn of ten."""
 REFLECTORS = ("rules_blind", "rules")
@@ -35,25 +39,36 @@ def compared(reflector: str, tasks: int) -> Mapping[str, Any]:
     """The comparison of one flow, in a directory of its own."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SYNTH_STATE_DIR"] = f"{folder}/state"
-        flow = Flow.model_validate({
-            "name": "equal-budget",
-            "seed": SEED,
-            "env": {"name": "storefront", "tasks": tasks},
-            "models": {"explorer": POLICY},
-            "stages": [{"rollout": {"trials": TRIALS}}, {"reflect_retry": {"reflector": reflector, "equal_budget": True}}],
-        })  # fmt: skip
+        flow = Flow.model_validate(
+            {
+                "name": "equal-budget",
+                "seed": SEED,
+                "env": {"name": "storefront", "tasks": tasks},
+                "models": {"explorer": POLICY},
+                "stages": [
+                    {"rollout": {"trials": TRIALS}},
+                    {"reflect_retry": {"reflector": reflector, "equal_budget": True}},
+                ],
+            }
+        )
         _, reports = asyncio.run(synthesize(flow, f"{folder}/run", PlainProgress(StringIO())))
     found: Mapping[str, Any] = reports["reflect_retry"]["equal_budget"]
     return found
 
 
 def measure(tasks: int = TASKS_PLAYED) -> Report:
-    """Both reflectors on the same failed trials; the table of arms and effects is printed as well."""
+    """Both reflectors on the same failed trials; the table of arms and effects is printed as
+    well.
+    """
     found = [compared(reflector, tasks) for reflector in REFLECTORS]
     print(equal_budget_table(found), flush=True)
     figures = []
     for each in found:
-        name = f"{each['reflector']} (supports no claim)" if each["gold_informed"] else each["reflector"]
+        name = (
+            f"{each['reflector']} (supports no claim)"
+            if each["gold_informed"]
+            else each["reflector"]
+        )
         for arm, title in ARMS.items():
             figures.append(Figure(f"{name}, {title}: {ROWS}", each["arms"][arm][ROWS]))
             figures.append(Figure(f"{name}, {title}: {TASKS}", each["arms"][arm][TASKS]))
@@ -61,9 +76,12 @@ def measure(tasks: int = TASKS_PLAYED) -> Report:
     return Report(
         "Reflect-then-retry at equal cost",
         figures,
-        f"storefront, {tasks} tasks x {TRIALS} trials (seed {SEED}), expert with mixed misconceptions and one turn in ten at random; "
-        f"{found[0]['trials']} failed trials of {found[0]['tasks']} tasks. Scripts use no tokens: all {estimated:,} turns and reflections "
-        "are priced by an estimate of 4 characters a token, the first prompt of an episode in no cache, each later one cached as far as "
+        f"storefront, {tasks} tasks x {TRIALS} trials (seed {SEED}), expert with mixed "
+        "misconceptions and one turn in ten at random; "
+        f"{found[0]['trials']} failed trials of {found[0]['tasks']} tasks. Scripts use no tokens: "
+        f"all {estimated:,} turns and reflections "
+        "are priced by an estimate of 4 characters a token, the first prompt of an episode in no "
+        "cache, each later one cached as far as "
         "the one before it reached; prices 1 : 0.1 : 4.",
     )
 

@@ -1,4 +1,5 @@
-"""Exports: seconds for 20,000 trajectories from a ledger to SFT rows on disk, and the memory that more of them take.
+"""Exports: seconds for 20,000 trajectories from a ledger to SFT rows on disk, and the memory that
+more of them take.
 
 Run: `python -m benchmarks.export_rate`
 """
@@ -35,7 +36,12 @@ print(report.rows, perf_counter() - began, process_time(), resource.getrusage(re
 
 def exported(run: Path, out: Path, form: str, expected: int) -> tuple[float, float, float]:
     """(seconds, CPU seconds, peak memory in MB) of an export in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", _EXPORT, str(run), str(out), form], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _EXPORT, str(run), str(out), form],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     rows, seconds, cpu, memory = done.stdout.split()
     if int(rows) != expected:
         raise RuntimeError(f"{rows} of {expected} were written")
@@ -43,26 +49,48 @@ def exported(run: Path, out: Path, form: str, expected: int) -> tuple[float, flo
 
 
 def measure(few: int = 2_000, many: int = 20_000) -> Report:
-    """Imports made-up attempts and exports them: `few`, then `many`, in TRL's form, and `many` in Axolotl's."""
+    """Imports made-up attempts and exports them: `few`, then `many`, in TRL's form, and `many` in
+    Axolotl's.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for count in (few, many):
             write(folder / "attempts.jsonl", count)
-            subprocess.run([sys.executable, "-c", _IMPORT, str(folder / "attempts.jsonl"), str(folder / f"run{count}")], check=True)
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    _IMPORT,
+                    str(folder / "attempts.jsonl"),
+                    str(folder / f"run{count}"),
+                ],
+                check=True,
+            )
         _, _, small = exported(folder / f"run{few}", folder / "few", "trl", few)
         seconds, cpu, large = exported(folder / f"run{many}", folder / "many", "trl", many)
         other, cpu_other, _ = exported(folder / f"run{many}", folder / "axolotl", "axolotl", many)
     return Report(
         "Export",
         (
-            Figure(f"{many:,} trajectories of {TURNS} turns as SFT rows for TRL", seconds, "s", Target("at most", 30)),
+            Figure(
+                f"{many:,} trajectories of {TURNS} turns as SFT rows for TRL",
+                seconds,
+                "s",
+                Target("at most", 30),
+            ),
             Figure(f"{many:,} for Axolotl", other, "s", Target("at most", 30)),
             Figure("CPU time of the former", cpu, "s"),
             Figure("CPU time of the latter", cpu_other, "s"),
-            Figure(f"peak memory for {many:,} over that for {few:,}", large / small, "times", Target("at most", 1.5)),
+            Figure(
+                f"peak memory for {many:,} over that for {few:,}",
+                large / small,
+                "times",
+                Target("at most", 1.5),
+            ),
             Figure(f"peak memory for {many:,}", large, "MB"),
         ),
-        "Made-up attempts of 17 KB each, imported before; wall-clock time in a process of its own, imports of Python included.",
+        "Made-up attempts of 17 KB each, imported before; wall-clock time in a process of its "
+        "own, imports of Python included.",
     )
 
 

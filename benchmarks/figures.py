@@ -38,7 +38,11 @@ class Figure:
         if self.target is None:
             return self.name, with_unit(self.value, self.unit), ""
         verdict = "MISSED" if self.missed else "holds"
-        return self.name, with_unit(self.value, self.unit), f"{self.target.sense} {with_unit(self.target.bound, self.unit)}: {verdict}"
+        return (
+            self.name,
+            with_unit(self.value, self.unit),
+            f"{self.target.sense} {with_unit(self.target.bound, self.unit)}: {verdict}",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,10 @@ def table(report: Report, others: float) -> str:
     """The report as a Markdown table; `others` = cores that other processes kept busy meanwhile."""
     rows = [("figure", "value", "target"), *(figure.cells() for figure in report.figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     noise = f"Other processes kept {others:.2f} cores busy meanwhile."
     if others > 0.2:

@@ -1,6 +1,8 @@
-"""A chat server that costs next to nothing: plays the echo world's expert after a known delay. In a process of its own.
+"""A chat server that costs next to nothing: plays the echo world's expert after a known delay. In a
+process of its own.
 
-Run: `python -m benchmarks.fixed_latency_server --latency-ms 300 [--slow-share 10] [--error-every 50]`; its first line is its base URL.
+Run: `python -m benchmarks.fixed_latency_server --latency-ms 300 [--slow-share 10] [--error-every
+50]`; its first line is its base URL.
 """
 
 import argparse
@@ -37,21 +39,35 @@ def is_slow(goal: str, turn: int, one_in: int) -> bool:
 
 
 def reply(body: bytes) -> tuple[bytes, str, int]:
-    """The response to a request, the task's goal, and the turn: one call per word of the goal, then `finish`."""
+    """The response to a request, the task's goal, and the turn: one call per word of the goal, then
+    `finish`.
+    """
     messages = _BODY.decode(body).messages
     goal = next(message.content or "" for message in messages if message.role == "user")
     turn = sum(message.role == "assistant" for message in messages)
     words = goal.rpartition(": ")[2].split()
-    name, arguments = ("echo", f'{{"text": "{words[turn]}"}}') if turn < len(words) else ("finish", "{}")
-    call = {"id": f"call_{turn}", "type": "function", "function": {"name": name, "arguments": arguments}}
+    name, arguments = (
+        ("echo", f'{{"text": "{words[turn]}"}}') if turn < len(words) else ("finish", "{}")
+    )
+    call = {
+        "id": f"call_{turn}",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     response = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 0,
         "model": MODEL,
-        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls", "padding": _PADDING}],
-        "usage": {"prompt_tokens": len(body) // 4, "completion_tokens": 20, "total_tokens": len(body) // 4 + 20},
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls", "padding": _PADDING}
+        ],
+        "usage": {
+            "prompt_tokens": len(body) // 4,
+            "completion_tokens": 20,
+            "total_tokens": len(body) // 4 + 20,
+        },
     }
     return _ENCODE(response), goal, turn
 
@@ -100,7 +116,8 @@ class _Connection(asyncio.Protocol):
 
     def _send(self, payload: bytes, status: bytes = b"200 OK") -> None:
         self._transport.write(
-            b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (status, len(payload), payload)
+            b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+            % (status, len(payload), payload)
         )
 
 
@@ -116,10 +133,19 @@ async def serve(connection: Callable[[], asyncio.Protocol]) -> None:
 
 def main() -> None:
     """Serves until it is terminated."""
-    parser = argparse.ArgumentParser(description="A chat server with a known latency; its first line on stdout is its base URL.")
+    parser = argparse.ArgumentParser(
+        description="A chat server with a known latency; its first line on stdout is its base URL."
+    )
     parser.add_argument("--latency-ms", type=float, required=True)
-    parser.add_argument("--slow-share", type=int, default=0, help="one reply in so many takes ten times as long")
-    parser.add_argument("--error-every", type=int, default=0, help="every so many requests one ends in HTTP 500, somewhere on its way")
+    parser.add_argument(
+        "--slow-share", type=int, default=0, help="one reply in so many takes ten times as long"
+    )
+    parser.add_argument(
+        "--error-every",
+        type=int,
+        default=0,
+        help="every so many requests one ends in HTTP 500, somewhere on its way",
+    )
     options = parser.parse_args()
     asyncio.run(serve(lambda: _Connection(options)))
 

@@ -1,4 +1,6 @@
-"""`python -m benchmarks.golden`: what one quickstart writes, as digests that a change of structure must leave alone."""
+"""`python -m benchmarks.golden`: what one quickstart writes, as digests that a change of structure
+must leave alone.
+"""
 
 import argparse
 import hashlib
@@ -19,7 +21,9 @@ OF_THE_CLOCK = ("created_at", "latency_ms")
 
 
 def golden(folder: Path) -> dict[str, str]:
-    """Runs the quickstart in a new folder: name of a table or of a dataset's file -> rows and digest."""
+    """Runs the quickstart in a new folder: name of a table or of a dataset's file -> rows and
+    digest.
+    """
     run = folder / "run"
     ended((*SYNTH, "run", "configs/quickstart.yaml", "--run-dir", str(run)), folder / "state")
     return {**dict(_tables(run)), **dict(_datasets(run))}
@@ -60,7 +64,9 @@ def _digest(blob: bytes) -> str:
 
 
 def main(*, record: bool) -> int:
-    """Plays the quickstart twice, compares the two, then both with the record. Exit code 1 where anything differs."""
+    """Plays the quickstart twice, compares the two, then both with the record. Exit code 1 where
+    anything differs.
+    """
     with tempfile.TemporaryDirectory() as place:
         first, second = golden(Path(place, "first")), golden(Path(place, "second"))
     unstable = differences(second, first)
@@ -84,7 +90,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.golden",
         description=__doc__,
-        epilog="Example: python -m benchmarks.golden; after a change that is meant: --record, and name it in the commit",
+        epilog="Example: python -m benchmarks.golden; after a change that is meant: --record, and "
+        "name it in the commit",
     )
-    parser.add_argument("--record", action="store_true", help="write the digests instead of comparing them")
+    parser.add_argument(
+        "--record", action="store_true", help="write the digests instead of comparing them"
+    )
     sys.exit(main(record=parser.parse_args().record))

@@ -1,7 +1,10 @@
-"""Episodes of very different lengths on many workers: how long their places stand idle, taken one by one or as whole shards.
+"""Episodes of very different lengths on many workers: how long their places stand idle, taken one
+by one or as whole shards.
 
-The code that hands out episodes is the one of a run (`synth.engine.by_slot`, `synth.leases`), with claims and commits in a run directory;
-the episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a request costs none of it.
+The code that hands out episodes is the one of a run (`synth.engine.by_slot`, `synth.leases`), with
+claims and commits in a run directory;
+the episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a
+request costs none of it.
 """
 
 import asyncio
@@ -82,7 +85,10 @@ class Worker:
 
     async def play(self, slot_id: str) -> list[Trajectory]:
         """A wait as long as the episode takes this worker."""
-        took_s = min(LONGEST_S, MEDIAN_S * math.exp(SIGMA * random.Random(slot_id).gauss(0, 1))) * self.slower
+        took_s = (
+            min(LONGEST_S, MEDIAN_S * math.exp(SIGMA * random.Random(slot_id).gauss(0, 1)))
+            * self.slower
+        )
         began_s = asyncio.get_running_loop().time()
         self.played.append((began_s, began_s + took_s))
         await asyncio.sleep(took_s)
@@ -105,7 +111,9 @@ class Worker:
 
         async def work(stage: object, stage_key: str, shard: Shard) -> None:
             hand = self.run.hands[shard.name]
-            done = await self.each(hand.in_order(), lambda slot_id: hand.play(slot_id, lambda: self.play(slot_id)))
+            done = await self.each(
+                hand.in_order(), lambda slot_id: hand.play(slot_id, lambda: self.play(slot_id))
+            )
             await hand.commit(REF, done)
 
         leases = Leases(self.run.ledger, term_s=86_400)
@@ -136,7 +144,8 @@ def _none(*given: object) -> Any:
 
 
 def simulated(workers: int, *, stealing: bool) -> tuple[float, float, float, int, Counter[str]]:
-    """Idle share of the places while there was something that nobody had begun, and until all was done; the seconds that took; commits;
+    """Idle share of the places while there was something that nobody had begun, and until all was
+    done; the seconds that took; commits;
     and requests by kind for each episode.
     """
     requests = Counter[str]()
@@ -146,22 +155,40 @@ def simulated(workers: int, *, stealing: bool) -> tuple[float, float, float, int
         ledger.__class__.journal_folder = property(lambda self: Path(state))  # type: ignore[assignment]
         for name in ("create", "read", "size", "replace"):
             setattr(ledger.storage, name, _counted(getattr(ledger.storage, name), name, requests))
-        slots = [PlannedSlot(f"{number:09d}", "task", 0, 0) for number in range(workers * PER_WORKER * PER_SHARD)]
-        shards = [Shard(f"{at:09d}", slots[at : at + PER_SHARD]) for at in range(0, len(slots), PER_SHARD)]
+        slots = [
+            PlannedSlot(f"{number:09d}", "task", 0, 0)
+            for number in range(workers * PER_WORKER * PER_SHARD)
+        ]
+        shards = [
+            Shard(f"{at:09d}", slots[at : at + PER_SHARD]) for at in range(0, len(slots), PER_SHARD)
+        ]
         (like,) = recorded_episodes(1, 0)
-        made = [Worker(number, ledger, replace(like, turns=like.turns[:1])) for number in range(workers)]
+        made = [
+            Worker(number, ledger, replace(like, turns=like.turns[:1])) for number in range(workers)
+        ]
         plan, queue = Plan(shards, at_once=AT_ONCE, by_slot=True), deque(shards)
 
         async def everything() -> float:
-            await asyncio.gather(*(worker.one_by_one(plan) if stealing else worker.whole_shards(queue, AT_ONCE) for worker in made))
+            await asyncio.gather(
+                *(
+                    worker.one_by_one(plan) if stealing else worker.whole_shards(queue, AT_ONCE)
+                    for worker in made
+                )
+            )
             return asyncio.get_running_loop().time()
 
-        by_slot.WAIT_S, by_slot.longer = FIRST_LOOK_S, lambda wait_s, ledger: min(LAST_LOOK_S, 1.5 * wait_s)
+        by_slot.WAIT_S, by_slot.longer = (
+            FIRST_LOOK_S,
+            lambda wait_s, ledger: min(LAST_LOOK_S, 1.5 * wait_s),
+        )
         with asyncio.Runner(loop_factory=jumping_loop) as runner:
             took_s = runner.run(everything())
         filled = [record.slot_id for shard in ledger.state.shards for record in shard.slots]
         if sorted(filled) != [slot.slot_id for slot in slots]:
-            raise RuntimeError(f"{len(filled)} slots filled, {len(set(filled))} of them different; {len(slots)} were planned")
+            raise RuntimeError(
+                f"{len(filled)} slots filled, {len(set(filled))} of them different; {len(slots)} "
+                "were planned"
+            )
         each = Counter({name: round(count / len(slots), 2) for name, count in requests.items()})
         played = [times for worker in made for times in worker.played]
         return (

@@ -1,6 +1,8 @@
-"""How much house there is: tokens, files, long functions, circles of rooms, classes of the same name.
+"""How much house there is: tokens, files, long functions, circles of rooms, classes of the same
+name.
 
-Run: `python -m benchmarks.house`; `--check` fails where it is more than tests/house.json says (`make lint`), `--record` writes that file.
+Run: `python -m benchmarks.house`; `--check` fails where it is more than tests/house.json says
+(`make lint`), `--record` writes that file.
 """
 
 import ast
@@ -18,8 +20,17 @@ import networkx as nx
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests" / "house.json"
 TOPS = ("schemas", "synth", "envs", "filters", "synthesizers", "flows")
-LONG_FUNCTION = 40
-_SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+LONG_FUNCTION, LONG_FILE, COLUMNS = 40, 300, 100
+PYTHON = (*TOPS, "tests", "benchmarks", "supply")
+_SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
 
 
 def sources(root: Path = ROOT) -> list[Path]:
@@ -27,26 +38,39 @@ def sources(root: Path = ROOT) -> list[Path]:
     return [path for top in TOPS for path in sorted((root / top).rglob("*.py"))]
 
 
+def everything(root: Path = ROOT) -> list[Path]:
+    """Every file of Python: the product, its tests and its measurements."""
+    return [path for top in PYTHON for path in sorted((root / top).rglob("*.py"))]
+
+
 def tokens(text: str) -> int:
     """Tokens of Python, without comments, line ends and indentation; a docstring is one."""
-    return sum(token.type not in _SILENT for token in tokenize.generate_tokens(io.StringIO(text).readline))
+    return sum(
+        token.type not in _SILENT for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    )
 
 
 def module_of(path: Path, root: Path = ROOT) -> str:
-    """The name that a file is imported by: what stands in a top folder is installed inside `synth`."""
+    """The name that a file is imported by: what stands in a top folder is installed inside
+    `synth`.
+    """
     name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
     return name if name.partition(".")[0] == "synth" else f"synth.{name}"
 
 
 def top_of(module: str) -> str:
-    """The top folder of a module of ours, `synth` for what stands in that one; empty for all others."""
+    """The top folder of a module of ours, `synth` for what stands in that one; empty for all
+    others.
+    """
     first, _, rest = module.partition(".")
     second = rest.partition(".")[0]
     return "" if first != "synth" else second if second in TOPS else "synth"
 
 
 def room_of(module: str) -> str:
-    """The folder that a module stands in; a file directly under a top folder is a room of its own."""
+    """The folder that a module stands in; a file directly under a top folder is a room of its
+    own.
+    """
     return ".".join(module.split(".")[: 2 if top_of(module) in {"", "synth"} else 3])
 
 
@@ -80,19 +104,39 @@ def measured(root: Path = ROOT) -> dict[str, Any]:
     nodes = [node for tree in trees.values() for node in ast.walk(tree)]
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    lines = [path.read_text(encoding="utf-8").splitlines() for path in everything(root)]
     return {
         "tokens": sum(map(tokens, texts.values())),
         "files": len(files),
-        f"functions of more than {LONG_FUNCTION} lines": sum((node.end_lineno or 0) - node.lineno >= LONG_FUNCTION for node in functions),
+        f"functions of more than {LONG_FUNCTION} lines": sum(
+            (node.end_lineno or 0) - node.lineno >= LONG_FUNCTION for node in functions
+        ),
         "names of several classes": sum(times > 1 for times in names.values()),
+        f"files of more than {LONG_FILE} lines": sum(len(text) > LONG_FILE for text in lines),
+        f"lines of more than {COLUMNS} columns": sum(
+            len(line) > COLUMNS for text in lines for line in text
+        ),
+        "tokens a line": round(
+            sum(map(tokens, texts.values())) / sum(text.count("\n") for text in texts.values()), 2
+        ),
         "circles": circles(trees),
     }
 
 
 def grown(found: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
-    """What is more than was recorded, a line each: a number by over two in a thousand, or a circle that is part of no known one."""
-    more = [f"{name}: {n}, recorded {recorded[name]}" for name, n in found.items() if isinstance(n, int) and n > 1.002 * recorded[name]]
-    new = [circle for circle in found["circles"] if not any(set(circle) <= set(known) for known in recorded["circles"])]
+    """What is more than was recorded, a line each: a number by over two in a thousand, or a circle
+    that is part of no known one.
+    """
+    more = [
+        f"{name}: {n}, recorded {recorded[name]}"
+        for name, n in found.items()
+        if isinstance(n, int) and n > 1.002 * recorded[name]
+    ]
+    new = [
+        circle
+        for circle in found["circles"]
+        if not any(set(circle) <= set(known) for known in recorded["circles"])
+    ]
     return more + [f"a circle: {', '.join(circle)}" for circle in new]
 
 
@@ -102,7 +146,15 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--check"]:
         more = grown(found, json.loads(RECORDED.read_text(encoding="utf-8")))
         print(
-            "\n".join([*more, "the house has grown: take something out, or record it with --record and say why"]) if more else "no larger"
+            "\n".join(
+                [
+                    *more,
+                    "the house has grown: take something out, or record it with --record and say "
+                    "why",
+                ]
+            )
+            if more
+            else "no larger"
         )
         return 1 if more else 0
     print(json.dumps(found, indent=1))

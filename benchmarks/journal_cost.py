@@ -1,4 +1,5 @@
-"""Journal: what one durable line costs, next to the bare write of the same bytes and to a write with fsync.
+"""Journal: what one durable line costs, next to the bare write of the same bytes and to a write
+with fsync.
 
 Run: `python -m benchmarks.journal_cost`
 """
@@ -20,14 +21,23 @@ from synth.schemas.model import Completion
 
 
 def events_of_episodes(count: int) -> list[Event]:
-    """What `count` episodes of ten turns journal: for each turn the model's reply and the digest of the world's answer."""
+    """What `count` episodes of ten turns journal: for each turn the model's reply and the digest of
+    the world's answer.
+    """
     events: list[Event] = []
     for episode in recorded_episodes(count, seed=0):
         for turn in episode.turns:
             request = content_hash([episode.slot_id, turn.index])
             assert turn.usage is not None
             said = Completion(
-                None, turn.thought, turn.tool_calls, "tool_calls", turn.usage, "a-model", latency_ms=turn.latency_ms, raw=_raw(turn.thought)
+                None,
+                turn.thought,
+                turn.tool_calls,
+                "tool_calls",
+                turn.usage,
+                "a-model",
+                latency_ms=turn.latency_ms,
+                raw=_raw(turn.thought),
             )
             events.append(Reply(episode.slot_id, 0, turn.index, request, said))
             events.append(Step(episode.slot_id, 0, turn.index, content_hash(turn.observations)))
@@ -36,7 +46,10 @@ def events_of_episodes(count: int) -> list[Event]:
 
 def _raw(thought: str | None) -> str:
     """A provider's message as received."""
-    return f'{{"role": "assistant", "content": null, "reasoning_content": "{thought}", "tool_calls": []}}'
+    return (
+        f'{{"role": "assistant", "content": null, "reasoning_content": "{thought}", '
+        '"tool_calls": []}'
+    )
 
 
 def appended_us(events: Sequence[Event], folder: Path) -> float:
@@ -106,7 +119,8 @@ def measure(episodes: int = 2000, synced: int = 1000, rounds: int = 5) -> Report
             Figure("a line, mean", sum(map(len, lines)) / len(lines), "bytes"),
             Figure("lines read back", found["read"], "/s"),
         ),
-        f"{len(lines):,} lines per round ({min(synced, len(lines)):,} with fsync), half of them model replies; medians of {rounds} rounds "
+        f"{len(lines):,} lines per round ({min(synced, len(lines)):,} with fsync), half of them "
+        f"model replies; medians of {rounds} rounds "
         f"in turn, on the disk of {tempfile.gettempdir()}.",
     )
 

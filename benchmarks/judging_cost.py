@@ -1,4 +1,5 @@
-"""What judging costs beside playing: provenance, the epistemic monitor, and the audit of a world, in CPU seconds of one process.
+"""What judging costs beside playing: provenance, the epistemic monitor, and the audit of a world,
+in CPU seconds of one process.
 
 Run: `python -m benchmarks.judging_cost`
 """
@@ -49,7 +50,9 @@ def decoded(trajectory: Trajectory) -> None:
 
 
 def seconds(pairs: Sequence[Pair], *works: Callable[[Task, Trajectory], object]) -> list[float]:
-    """CPU seconds per trajectory of each work: medians of rounds in which all of them take turns, after one that is not counted."""
+    """CPU seconds per trajectory of each work: medians of rounds in which all of them take turns,
+    after one that is not counted.
+    """
     rounds = []
     for _ in range(ROUNDS + 1):
         taken = []
@@ -65,7 +68,9 @@ def seconds(pairs: Sequence[Pair], *works: Callable[[Task, Trajectory], object])
 def measure(count: int = TASKS) -> Report:
     """Episodes of the expert with mixed misconceptions; then an audit of the storefront."""
     tasks = WORLD.make_tasks({}, 29, count)
-    pairs = [(task, asyncio.run(played(task, expert("mixed", at)))) for at, task in enumerate(tasks)]
+    pairs = [
+        (task, asyncio.run(played(task, expert("mixed", at)))) for at, task in enumerate(tasks)
+    ]
     decode, judge, replay, monitor = seconds(
         pairs,
         lambda _, trajectory: decoded(trajectory),
@@ -74,7 +79,9 @@ def measure(count: int = TASKS) -> Report:
         lambda task, trajectory: asyncio.run(truth_of(task, trajectory)),
     )
     started = process_time()
-    report = asyncio.run(audit(WORLD, {}, seed=7, tasks=AUDITED, limits=Limits(), questions=QUESTIONS))
+    report = asyncio.run(
+        audit(WORLD, {}, seed=7, tasks=AUDITED, limits=Limits(), questions=QUESTIONS)
+    )
     audited = process_time() - started
     if report.failed:
         raise RuntimeError(report.verdict)
@@ -90,7 +97,8 @@ def measure(count: int = TASKS) -> Report:
             Figure(f"audit of {AUDITED} tasks, twelve questions", audited, "s"),
             Figure("audit against playing its tasks once", audited / (AUDITED * replay), "x"),
         ),
-        f"{count} episodes of {turns:.1f} turns, CPU seconds of this process, medians of {ROUNDS} rounds in turn; the audit once.",
+        f"{count} episodes of {turns:.1f} turns, CPU seconds of this process, medians of {ROUNDS} "
+        "rounds in turn; the audit once.",
     )
 
 

@@ -1,4 +1,5 @@
-"""Exports of pairs, labelled turns, steps and tasks: seconds for a ledger of 20,000 trajectories, and the memory that more of them take.
+"""Exports of pairs, labelled turns, steps and tasks: seconds for a ledger of 20,000 trajectories,
+and the memory that more of them take.
 
 Run: `python -m benchmarks.label_exports`
 """
@@ -43,7 +44,9 @@ print(report.rows, perf_counter() - began, process_time(), resource.getrusage(re
 
 
 def write(url: str, trajectories: int) -> None:
-    """A ledger of that many trajectories: per task two tests of an act, each with its failed trial and a continuation, and a success."""
+    """A ledger of that many trajectories: per task two tests of an act, each with its failed trial
+    and a continuation, and a success.
+    """
     ledger, rng = Ledger(url, create=True), Random(11)
     ledger.begin_flow({"name": "made"})
     ledger.begin_stage(StageLine(_STAGE.stage, _STAGE.stage_key, {}, "", ()))
@@ -52,7 +55,14 @@ def write(url: str, trajectories: int) -> None:
         for number in range(first, min(first + _SHARD, trajectories // PER_TASK)):
             task = _task(number, rng)
             tasks.append(task)
-            made.append(_trial(task, f"{number} solved", tuple(_turn(rng, at, "look") for at in range(TURNS)), solved=True))
+            made.append(
+                _trial(
+                    task,
+                    f"{number} solved",
+                    tuple(_turn(rng, at, "look") for at in range(TURNS)),
+                    solved=True,
+                )
+            )
             for fork in range(FORKS):
                 bad, good, score = _fork(task, f"{number} {fork}", rng)
                 made += [bad, good]
@@ -63,26 +73,56 @@ def write(url: str, trajectories: int) -> None:
 def _task(number: int, rng: Random) -> Task:
     check = Check(required=(RowPredicate("orders", {"id": f"O-{number}"}),))
     difficulty = {"template": f"t{number % 500}", "notes": _words(rng, _ANSWER)}
-    return Task.identified(env="made", goal=f"Look after order O-{number}.", seed=number, check=check, split="train", difficulty=difficulty)
+    return Task.identified(
+        env="made",
+        goal=f"Look after order O-{number}.",
+        seed=number,
+        check=check,
+        split="train",
+        difficulty=difficulty,
+    )
 
 
 def _fork(task: Task, name: str, rng: Random) -> tuple[Trajectory, Trajectory, Score]:
     before = tuple(_turn(rng, at, "look") for at in range(PIVOT))
     worse, better = (
-        (*before, _turn(rng, PIVOT, tool), *(_turn(rng, at, "look") for at in range(PIVOT + 1, TURNS))) for tool in ("drop", "take")
+        (
+            *before,
+            _turn(rng, PIVOT, tool),
+            *(_turn(rng, at, "look") for at in range(PIVOT + 1, TURNS)),
+        )
+        for tool in ("drop", "take")
     )
     bad = _trial(task, f"{name} bad", worse, solved=False)
-    good = _trial(task, f"{name} good", better, solved=True, parent_id=bad.trajectory_id, pivot_turn=PIVOT)
+    good = _trial(
+        task, f"{name} good", better, solved=True, parent_id=bad.trajectory_id, pivot_turn=PIVOT
+    )
     detail = {
-        **{"status": "confirmed", "control": False, "q_pos": 1.0, "n_pos": 4, "q_neg": 0.0, "n_neg": 4, "method": "sequential"},
-        **{"stopped_at": 4, "weights_id": None, "on_policy_for": "a-model", "pos_ids": [good.trajectory_id], "neg_ids": []},
+        **{
+            "status": "confirmed",
+            "control": False,
+            "q_pos": 1.0,
+            "n_pos": 4,
+            "q_neg": 0.0,
+            "n_neg": 4,
+            "method": "sequential",
+        },
+        **{
+            "stopped_at": 4,
+            "weights_id": None,
+            "on_policy_for": "a-model",
+            "pos_ids": [good.trajectory_id],
+            "neg_ids": [],
+        },
         **{"alternative_from": "explorer", "alternative_authorship": "model"},
         **{"alternative_digest": act_digest(better[PIVOT]), "own": act_digest(worse[PIVOT])},
     }
     return bad, good, Score(bad.trajectory_id, "critical_step", 1.0, PIVOT, detail)
 
 
-def _trial(task: Task, name: str, turns: tuple[Turn, ...], *, solved: bool, **lineage: object) -> Trajectory:
+def _trial(
+    task: Task, name: str, turns: tuple[Turn, ...], *, solved: bool, **lineage: object
+) -> Trajectory:
     made = Trajectory(
         trajectory_id=trajectory_id(name, 0),
         slot_id=name,
@@ -109,7 +149,9 @@ def _trial(task: Task, name: str, turns: tuple[Turn, ...], *, solved: bool, **li
 def _turn(rng: Random, index: int, tool: str) -> Turn:
     call = ToolCall.received(f"c{index}", tool, '{"order": "order"}')
     seen = Observation(_words(rng, _ANSWER), call_id=call.call_id, name=tool)
-    return Turn(index, tool_calls=(call,), observations=(seen,), state_key=f"{rng.getrandbits(64):x}")
+    return Turn(
+        index, tool_calls=(call,), observations=(seen,), state_key=f"{rng.getrandbits(64):x}"
+    )
 
 
 def _words(rng: Random, count: int) -> str:
@@ -118,7 +160,12 @@ def _words(rng: Random, count: int) -> str:
 
 def exported(run: Path, out: Path, kind: str) -> tuple[int, float, float, float]:
     """(rows, seconds, CPU seconds, peak memory in MB) of an export in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", _EXPORT, str(run), str(out), kind], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _EXPORT, str(run), str(out), kind],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     rows, seconds, cpu, memory = done.stdout.split()
     return int(rows), float(seconds), float(cpu), float(memory) / 1024
 
@@ -132,18 +179,31 @@ def measure(few: int = 2_000, many: int = 20_000) -> Report:
             write(str(folder / f"run{count}"), count)
         for kind in ("dpo", "kto", "prm", "rl"):
             fewer, _, _, small = exported(folder / f"run{few}", folder / f"few-{kind}", kind)
-            rows, seconds, cpu, large = exported(folder / f"run{many}", folder / f"many-{kind}", kind)
+            rows, seconds, cpu, large = exported(
+                folder / f"run{many}", folder / f"many-{kind}", kind
+            )
             held = (large - small) * 1024 / (rows - fewer)
             figures += [
-                Figure(f"{kind}: {rows:,} rows from {many:,} trajectories", seconds, "s", Target("at most", 30)),
+                Figure(
+                    f"{kind}: {rows:,} rows from {many:,} trajectories",
+                    seconds,
+                    "s",
+                    Target("at most", 30),
+                ),
                 Figure(f"{kind}: CPU time", cpu, "s"),
-                Figure(f"{kind}: peak memory for {many:,} over that for {few:,}", large / small, "times", Target("at most", 1.5)),
+                Figure(
+                    f"{kind}: peak memory for {many:,} over that for {few:,}",
+                    large / small,
+                    "times",
+                    Target("at most", 1.5),
+                ),
                 Figure(f"{kind}: memory per row beyond those of {few:,}", held, "KB"),
             ]
     return Report(
         "Exports of labels",
         tuple(figures),
-        f"Made-up trajectories of {TURNS} turns and 17 KB, two tests of an act and a success per task; wall-clock time in a process of "
+        f"Made-up trajectories of {TURNS} turns and 17 KB, two tests of an act and a success per "
+        "task; wall-clock time in a process of "
         "its own, imports of Python included.",
     )
 

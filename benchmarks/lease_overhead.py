@@ -1,4 +1,5 @@
-"""What leases cost where nobody else works: a local run of short episodes, its claims made in storage and looked up, against granted ones.
+"""What leases cost where nobody else works: a local run of short episodes, its claims made in
+storage and looked up, against granted ones.
 
 Run: `python -m benchmarks.lease_overhead`
 """
@@ -24,7 +25,10 @@ from synth.ledger.state import LedgerState
 from synth.schemas.flow import Flow
 
 ROUNDS, TASKS, TRIALS = 5, 100, 4
-WORLDS: dict[str, dict[str, Any]] = {"echo": {"name": "echo", "turns": 3}, "storefront": {"name": "storefront"}}
+WORLDS: dict[str, dict[str, Any]] = {
+    "echo": {"name": "echo", "turns": 3},
+    "storefront": {"name": "storefront"},
+}
 
 
 @contextlib.contextmanager
@@ -73,14 +77,29 @@ def measure() -> Report:
             with granted():
                 free.append(run_once(world))
         for what, at in (("wall time", 0), ("CPU", 1)):
-            with_leases, without = (statistics.median(times[at] for times in found) for found in (leased, free))
-            ratio = statistics.median(one[at] / other[at] for one, other in zip(leased, free, strict=True))
+            with_leases, without = (
+                statistics.median(times[at] for times in found) for found in (leased, free)
+            )
+            ratio = statistics.median(
+                one[at] / other[at] for one, other in zip(leased, free, strict=True)
+            )
             figures += [
                 Figure(f"{name}: {what} with leases over without", ratio, "x"),
-                Figure(f"{name}: {what} of a lease, per episode", 1e6 * (with_leases - without) / (TASKS * TRIALS), "us"),
-                Figure(f"{name}: {what} per episode with leases", 1e6 * with_leases / (TASKS * TRIALS), "us"),
+                Figure(
+                    f"{name}: {what} of a lease, per episode",
+                    1e6 * (with_leases - without) / (TASKS * TRIALS),
+                    "us",
+                ),
+                Figure(
+                    f"{name}: {what} per episode with leases",
+                    1e6 * with_leases / (TASKS * TRIALS),
+                    "us",
+                ),
             ]
-    how = f"{TASKS * TRIALS} episodes of the expert, committed in shards of 200 on a local disk; medians of {ROUNDS} pairs of runs in turn."
+    how = (
+        f"{TASKS * TRIALS} episodes of the expert, committed in shards of 200 on a local "
+        f"disk; medians of {ROUNDS} pairs of runs in turn."
+    )
     return Report("Overhead of leases", figures, how)
 
 

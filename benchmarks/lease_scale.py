@@ -1,7 +1,10 @@
-"""Leases and commits at 10, 100 and 1000 workers: shards taken whole, by the clock; episodes taken one by one, in simulated time.
+"""Leases and commits at 10, 100 and 1000 workers: shards taken whole, by the clock; episodes taken
+one by one, in simulated time.
 
-By the clock workers are threads of one process that share one run directory, each with a ledger and leases of its own, as if on a
-machine of its own; one in fifty dies with a shard in its hands. In simulated time: `benchmarks.heavy_tails`.
+By the clock workers are threads of one process that share one run directory, each with a ledger and
+leases of its own, as if on a
+machine of its own; one in fifty dies with a shard in its hands. In simulated time:
+`benchmarks.heavy_tails`.
 Run: `python -m benchmarks.lease_scale [WORKERS ...]`
 """
 
@@ -58,7 +61,13 @@ class Tally:
 def counted(ledger: Ledger, tally: Tally) -> None:
     """Counts the requests that a worker makes of the storage, and the lines that it finds taken."""
     storage = ledger.storage
-    create, read, size, names, replace = storage.create, storage.read, storage.size, storage.names, storage.replace
+    create, read, size, names, replace = (
+        storage.create,
+        storage.read,
+        storage.size,
+        storage.names,
+        storage.replace,
+    )
 
     def counting_create(name: str, blob: bytes, *, durable: bool = True) -> bool:
         made = create(name, blob, durable=durable)
@@ -92,7 +101,9 @@ def counted(ledger: Ledger, tally: Tally) -> None:
     storage.names, storage.replace = counting_names, counting_replace  # type: ignore[method-assign]
 
 
-def worker(number: int, url: str, shards: list[Shard], mean_s: float, tally: Tally, over: threading.Event) -> None:
+def worker(
+    number: int, url: str, shards: list[Shard], mean_s: float, tally: Tally, over: threading.Event
+) -> None:
     """Goes through the shards from a place of its own until all are committed, or until it dies."""
     rng = random.Random(number)
     ledger = Ledger(url)
@@ -104,10 +115,15 @@ def worker(number: int, url: str, shards: list[Shard], mean_s: float, tally: Tal
     try:
         while not over.is_set():
             state = ledger.refresh().slots
-            todo = [shard for shard in shards[at:] + shards[:at] if shard.items[0].slot_id not in state]
+            todo = [
+                shard for shard in shards[at:] + shards[:at] if shard.items[0].slot_id not in state
+            ]
             if not todo:
                 return
-            done = sum(_one(number, ledger, leases, shard, rng, mean_s, tally, dies=mortal) for shard in todo[:20])
+            done = sum(
+                _one(number, ledger, leases, shard, rng, mean_s, tally, dies=mortal)
+                for shard in todo[:20]
+            )
             if done < 0:
                 return
             if not done:
@@ -117,8 +133,20 @@ def worker(number: int, url: str, shards: list[Shard], mean_s: float, tally: Tal
             leases.close()
 
 
-def _one(number: int, ledger: Ledger, leases: Leases, shard: Shard, rng: random.Random, mean_s: float, tally: Tally, *, dies: bool) -> int:
-    """1 where a shard was done, 0 where another has it; a great negative number where the worker died over it."""
+def _one(
+    number: int,
+    ledger: Ledger,
+    leases: Leases,
+    shard: Shard,
+    rng: random.Random,
+    mean_s: float,
+    tally: Tally,
+    *,
+    dies: bool,
+) -> int:
+    """1 where a shard was done, 0 where another has it; a great negative number where the worker
+    died over it.
+    """
     if leases._over.is_set() or shard.items[0].slot_id in ledger.state.slots:
         return 0
     lease = leases.take(f"benchmark-{shard.name}")
@@ -157,7 +185,10 @@ def _one(number: int, ledger: Ledger, leases: Leases, shard: Shard, rng: random.
 def plan(count: int) -> list[Shard]:
     """Shards of episodes with slots of their own."""
     made = recorded_episodes(PER_SHARD, 0)
-    return [Shard(f"{n:08d}", [_renamed(t, f"{n}-{place}") for place, t in enumerate(made)]) for n in range(count)]
+    return [
+        Shard(f"{n:08d}", [_renamed(t, f"{n}-{place}") for place, t in enumerate(made)])
+        for n in range(count)
+    ]
 
 
 def _renamed(trajectory: Trajectory, slot: str) -> Trajectory:
@@ -172,7 +203,12 @@ def simulated(workers: int, shards: int, mean_s: float) -> list[Figure]:
         ledger = Ledger(folder, create=True)
         ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
         work = plan(shards)
-        threads = [threading.Thread(target=worker, args=(n, folder, work, mean_s, tally, over), daemon=True) for n in range(workers)]
+        threads = [
+            threading.Thread(
+                target=worker, args=(n, folder, work, mean_s, tally, over), daemon=True
+            )
+            for n in range(workers)
+        ]
         began, cpu = perf_counter(), process_time()
         for thread in threads:
             thread.start()
@@ -182,21 +218,32 @@ def simulated(workers: int, shards: int, mean_s: float) -> list[Figure]:
         state = Ledger(folder).state
         filled = [record.slot_id for shard in state.shards for record in shard.slots]
         if len(filled) != shards * PER_SHARD or len(set(filled)) != len(filled):
-            raise RuntimeError(f"{len(filled)} slots filled, {len(set(filled))} of them different; {shards * PER_SHARD} were planned")
+            raise RuntimeError(
+                f"{len(filled)} slots filled, {len(set(filled))} of them different; "
+                f"{shards * PER_SHARD} were planned"
+            )
     what = f"{workers} workers"
     return [
         Figure(f"{what}: shards committed, each once", tally.committed),
         Figure(f"{what}: commits per second", tally.committed / took_s, "/s"),
         Figure(f"{what}: time in a commit", 1e3 * tally.committing_s / tally.committed, "ms"),
         Figure(f"{what}: lines found taken, per commit", tally.conflicts / tally.committed),
-        Figure(f"{what}: GET, HEAD and LIST per commit", sum(tally.requests[kind] for kind in READS) / tally.committed),
+        Figure(
+            f"{what}: GET, HEAD and LIST per commit",
+            sum(tally.requests[kind] for kind in READS) / tally.committed,
+        ),
         Figure(f"{what}: reads of leases per commit", tally.requests["lease"] / tally.committed),
-        *(Figure(f"{what}: {kind.upper()} per commit", tally.requests[kind] / tally.committed) for kind in READS),
+        *(
+            Figure(f"{what}: {kind.upper()} per commit", tally.requests[kind] / tally.committed)
+            for kind in READS
+        ),
         Figure(f"{what}: PUT per commit", tally.requests["put"] / tally.committed),
         Figure(f"{what}: CPU of all workers per commit", 1e3 * cpu_s / tally.committed, "ms"),
         Figure(f"{what}: died with a shard in hand", tally.dead),
         Figure(f"{what}: shards taken over", tally.taken_over),
-        Figure(f"{what}: work wasted", 100 * tally.wasted_s / (tally.wasted_s + tally.worked_s), "%"),
+        Figure(
+            f"{what}: work wasted", 100 * tally.wasted_s / (tally.wasted_s + tally.worked_s), "%"
+        ),
         Figure(f"{what}: wall clock", took_s, "s"),
     ]
 
@@ -208,11 +255,18 @@ SIZES = {10: (200, 0.5), 100: (600, 3.0), 1000: (1000, 8.0)}
 def measure(chosen: list[int]) -> Report:
     """Each size once."""
     figures = [figure for workers in chosen for figure in simulated(workers, *SIZES[workers])]
-    figures += [figure for workers in chosen if workers <= heavy_tails.MOST for figure in heavy_tails.figures(workers)]
+    figures += [
+        figure
+        for workers in chosen
+        if workers <= heavy_tails.MOST
+        for figure in heavy_tails.figures(workers)
+    ]
     how = (
-        f"Threads of one process on one local directory: the CPU and the disk are one machine's, so the rate at 1000 is a lower bound of "
+        "Threads of one process on one local directory: the CPU and the disk are one machine's, "
+        "so the rate at 1000 is a lower bound of "
         f"what 1000 machines would see; requests are counted, renewals of leases among the PUTs. "
-        f"Last, in simulated time and up to {heavy_tails.MOST} workers: {heavy_tails.PER_WORKER * heavy_tails.PER_SHARD} episodes of very "
+        f"Last, in simulated time and up to {heavy_tails.MOST} workers: "
+        f"{heavy_tails.PER_WORKER * heavy_tails.PER_SHARD} episodes of very "
         f"different lengths for each worker, in shards of {heavy_tails.PER_SHARD}. "
         f"By the clock: shards of {PER_SHARD} episodes; terms of {TERM_S:g} s; "
         f"{'; '.join(f'{w} workers: {s} shards of {m:g} s' for w, (s, m) in SIZES.items() if w in chosen)}."

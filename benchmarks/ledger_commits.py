@@ -1,4 +1,5 @@
-"""Ledger: trajectories of ten turns committed per second, next to what the same bytes cost without a ledger.
+"""Ledger: trajectories of ten turns committed per second, next to what the same bytes cost without
+a ledger.
 
 Run: `python -m benchmarks.ledger_commits`
 """
@@ -32,7 +33,9 @@ Shards = Sequence[Sequence[Trajectory]]
 
 
 def committed_per_second(shards: Shards, folder: Path) -> float:
-    """`Ledger.commit` shard by shard: columns, parquet, digest, fsync of files and folders, manifest line."""
+    """`Ledger.commit` shard by shard: columns, parquet, digest, fsync of files and folders,
+    manifest line.
+    """
     ledger = Ledger(_fresh(folder), create=True)
     started = perf_counter()
     for shard in shards:
@@ -57,17 +60,23 @@ def tables_per_second(tables: Sequence[Sequence[pa.Table]], folder: Path, count:
     for number, shard in enumerate(tables):
         for place, table in enumerate(shard):
             buffer = io.BytesIO()
-            pq.write_table(table, buffer, compression="zstd", compression_level=1, row_group_size=20_000)
+            pq.write_table(
+                table, buffer, compression="zstd", compression_level=1, row_group_size=20_000
+            )
             _write(out / f"{number}-{place}.parquet", buffer.getvalue())
     return count / (perf_counter() - started)
 
 
 def lines_per_second(records: Sequence[Sequence[Any]], folder: Path, count: int) -> float:
-    """Dicts that stand in memory already, as JSON lines by the standard library: one file and one fsync per shard."""
+    """Dicts that stand in memory already, as JSON lines by the standard library: one file and one
+    fsync per shard.
+    """
     out = Path(_fresh(folder))
     started = perf_counter()
     for number, shard in enumerate(records):
-        _write(out / f"{number}.jsonl", "".join(json.dumps(record) + "\n" for record in shard).encode())
+        _write(
+            out / f"{number}.jsonl", "".join(json.dumps(record) + "\n" for record in shard).encode()
+        )
     return count / (perf_counter() - started)
 
 
@@ -75,7 +84,10 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
     """Commits `shards` shards of 200 in each round, beside both baselines."""
     written = [recorded_episodes(SHARD, seed) for seed in range(shards)]
     count = _count(written)
-    tables = [[rows.turn_table(shard, "s", "k"), rows.trajectory_table(shard, "s", "k")] for shard in written]
+    tables = [
+        [rows.turn_table(shard, "s", "k"), rows.trajectory_table(shard, "s", "k")]
+        for shard in written
+    ]
     records = [[msgspec.to_builtins(trajectory) for trajectory in shard] for shard in written]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -83,7 +95,9 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
         ledger = Ledger(url, create=True)
         for shard in written:
             ledger.commit(REF, trajectories=shard)
-        stored = sum(file.bytes for shard_line in ledger.state.shards for file in shard_line.files.values())
+        stored = sum(
+            file.bytes for shard_line in ledger.state.shards for file in shard_line.files.values()
+        )
         found = medians(
             {
                 "commit": lambda: committed_per_second(written, folder),
@@ -97,7 +111,12 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
     return Report(
         "Ledger commits",
         (
-            Figure(f"trajectories of {TURNS} turns committed", found["commit"], "/s", Target("at least", 2000)),
+            Figure(
+                f"trajectories of {TURNS} turns committed",
+                found["commit"],
+                "/s",
+                Target("at least", 2000),
+            ),
             Figure("ready tables written as parquet, fsynced", found["tables"], "/s"),
             Figure("ready dicts written as JSON lines, fsynced", found["lines"], "/s"),
             Figure("ledger / ready tables", found["commit"] / found["tables"], "x"),
@@ -106,7 +125,8 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
             Figure("stored per trajectory", stored / count, "bytes"),
             Figure("the same as JSON lines", as_lines / count, "bytes"),
         ),
-        f"{shards} shards of {SHARD} per round, medians of {rounds} rounds in turn, on the disk of {tempfile.gettempdir()}.",
+        f"{shards} shards of {SHARD} per round, medians of {rounds} rounds in turn, on the disk "
+        f"of {tempfile.gettempdir()}.",
     )
 
 

@@ -10,17 +10,25 @@ def machine() -> str:
     """Cores, CPU model, memory, Python and system in one line."""
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     python = f"Python {platform.python_version()}"
-    return f"{len(os.sched_getaffinity(0))} cores, {_cpu_model()}, {gib:.0f} GiB, {python}, {platform.system()} {platform.machine()}"
+    return (
+        f"{len(os.sched_getaffinity(0))} cores, {_cpu_model()}, {gib:.0f} GiB, {python}, "
+        f"{platform.system()} {platform.machine()}"
+    )
 
 
 def _cpu_model() -> str:
     path = Path("/proc/cpuinfo")
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor() or "unknown CPU")
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.processor() or "unknown CPU",
+    )
 
 
 class CpuOfOthers:
-    """CPU time spent on this machine by processes that are neither this one nor its ended children, since it was made."""
+    """CPU time spent on this machine by processes that are neither this one nor its ended children,
+    since it was made.
+    """
 
     def __init__(self) -> None:
         self._began = perf_counter()
@@ -41,5 +49,7 @@ def _busy_s() -> float:
     path = Path("/proc/stat")
     if not path.exists():
         return 0.0
-    user, nice, system, _idle, _iowait, irq, softirq, *_ = map(int, path.read_text(encoding="utf-8").splitlines()[0].split()[1:])
+    user, nice, system, _idle, _iowait, irq, softirq, *_ = map(
+        int, path.read_text(encoding="utf-8").splitlines()[0].split()[1:]
+    )
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")

@@ -28,8 +28,14 @@ LIST_PAGE = 1000
 
 def shard_line(number: int) -> ShardLine:
     """A commit of as many episodes as a shard has by default, in two files."""
-    files = {table: StoredFile(f"{table}/{number:032x}.parquet", EPISODES, 1, "0" * 32) for table in ("turns", "trajectories")}
-    slots = tuple(SlotRecord(f"{number:016x}{n:08x}", 0, f"{n:08x}{number:016x}", None) for n in range(EPISODES))
+    files = {
+        table: StoredFile(f"{table}/{number:032x}.parquet", EPISODES, 1, "0" * 32)
+        for table in ("turns", "trajectories")
+    }
+    slots = tuple(
+        SlotRecord(f"{number:016x}{n:08x}", 0, f"{n:08x}{number:016x}", None)
+        for n in range(EPISODES)
+    )
     return ShardLine("rollout", "benchmark", files, slots)
 
 
@@ -70,7 +76,9 @@ def counted() -> Iterator[Counter[str]]:
 
 
 def grown(url: str, where: str) -> Iterator[Figure]:
-    """A run that grows to each number of lines: opened there, and come back to by who was behind."""
+    """A run that grows to each number of lines: opened there, and come back to by who was
+    behind.
+    """
     storage = Storage(url)
     cursor = Cursor(storage)
     cursor.ahead(0)
@@ -81,7 +89,9 @@ def grown(url: str, where: str) -> Iterator[Figure]:
             written(storage, cursor.number, cursor.number + behind, cursor)
             with counted() as requests:
                 reader.refresh()
-            yield Figure(f"{where}, {lines:,} lines: requests of who is {behind:,} behind", requests.total())
+            yield Figure(
+                f"{where}, {lines:,} lines: requests of who is {behind:,} behind", requests.total()
+            )
         with counted() as requests:
             began = perf_counter()
             found = len(Ledger(url).state.shards)
@@ -90,7 +100,9 @@ def grown(url: str, where: str) -> Iterator[Figure]:
             raise RuntimeError(f"{found} shards found, {lines - 1} written")
         yield Figure(f"{where}, {lines:,} lines: requests to open", requests.total())
         yield Figure(f"{where}, {lines:,} lines: time to open", took_s, "s")
-    packed = sum(storage.size(f"{packs.FOLDER}/{name}") or 0 for name in storage.names(packs.FOLDER))
+    packed = sum(
+        storage.size(f"{packs.FOLDER}/{name}") or 0 for name in storage.names(packs.FOLDER)
+    )
     plain = sum(storage.size(f"manifest/{number:08d}") or 0 for number in range(cursor.number))
     yield Figure(f"{where}: bytes of packs / of lines", packed / plain, "x")
 
@@ -99,7 +111,10 @@ def measure() -> Report:
     """Both kinds of storage once."""
     with tempfile.TemporaryDirectory() as folder:
         figures = [*grown(f"memory://{uuid.uuid4().hex}", "object storage"), *grown(folder, "disk")]
-    how = f"Lines are commits of {EPISODES} episodes in two files. Object storage is fsspec's memory file system, without any network."
+    how = (
+        f"Lines are commits of {EPISODES} episodes in two files. Object storage is fsspec's "
+        "memory file system, without any network."
+    )
     return Report("Reading the manifest", figures, how)
 
 

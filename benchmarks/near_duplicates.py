@@ -34,9 +34,14 @@ class Corpus(msgspec.Struct, frozen=True):
 
 
 def corpus(documents: int, planted: int, seed: int = 11) -> Corpus:
-    """Mixes of sentences drawn from a pool, so that documents share phrases as transcripts do, and edited copies of some."""
+    """Mixes of sentences drawn from a pool, so that documents share phrases as transcripts do, and
+    edited copies of some.
+    """
     rng = Random(seed)
-    vocabulary = [f"{rng.choice('bcdfgklmnprstvw')}{rng.choice('aeiou')}{rng.randint(0, 20_000)}" for _ in range(30_000)]
+    vocabulary = [
+        f"{rng.choice('bcdfgklmnprstvw')}{rng.choice('aeiou')}{rng.randint(0, 20_000)}"
+        for _ in range(30_000)
+    ]
     pool = [" ".join(rng.choices(vocabulary, k=rng.randint(8, 16))) for _ in range(documents * 3)]
     texts = []
     for _ in range(documents):
@@ -61,7 +66,9 @@ def _edited(text: str, rate: float, vocabulary: Sequence[str], rng: Random) -> s
 
 
 def ours(texts: Sequence[str]) -> dict[int, set[int]]:
-    """Document -> verified similar ones before it; every document is opened, so that all pairs are found."""
+    """Document -> verified similar ones before it; every document is opened, so that all pairs are
+    found.
+    """
     found: dict[int, set[int]] = {}
     with NearIndex(SIMILARITY) as index:
         for text in texts:
@@ -82,7 +89,9 @@ def of_datasketch(texts: Sequence[str]) -> dict[int, set[int]]:
     for document, text in enumerate(texts):
         words = text.split()
         signature = MinHash(num_perm=PERMUTATIONS, seed=1)
-        signature.update_batch([" ".join(part).encode() for part in zip(words, words[1:], words[2:], strict=False)])
+        signature.update_batch(
+            [" ".join(part).encode() for part in zip(words, words[1:], words[2:], strict=False)]
+        )
         found[document] = set(lsh.query(signature))
         lsh.insert(document, signature)
     return found
@@ -96,11 +105,16 @@ def recall(found: dict[int, set[int]], planted: dict[int, tuple[int, float]], ra
 
 def true_similarity(one: str, other: str) -> float:
     """Jaccard of the sets of three words, worked out on strings."""
-    first, second = (set(zip(words, words[1:], words[2:], strict=False)) for words in (one.split(), other.split()))
+    first, second = (
+        set(zip(words, words[1:], words[2:], strict=False))
+        for words in (one.split(), other.split())
+    )
     return len(first & second) / len(first | second)
 
 
-def _timed(run: Callable[[Sequence[str]], dict[int, set[int]]], texts: Sequence[str]) -> tuple[dict[int, set[int]], float]:
+def _timed(
+    run: Callable[[Sequence[str]], dict[int, set[int]]], texts: Sequence[str]
+) -> tuple[dict[int, set[int]], float]:
     began = process_time()
     found = run(texts)
     return found, process_time() - began
@@ -117,19 +131,35 @@ def measure(documents: int = DOCUMENTS, planted: int = PLANTED, rounds: int = 3)
         theirs, taken = _timed(of_datasketch, made.texts)
         peers.append(taken)
     pairs = [(one, other) for one, others in mine.items() for other in others]
-    true = sum(true_similarity(made.texts[one], made.texts[other]) >= SIMILARITY for one, other in pairs)
+    true = sum(
+        true_similarity(made.texts[one], made.texts[other]) >= SIMILARITY for one, other in pairs
+    )
     candidates = sum(len(others) for others in theirs.values())
     left = set(range(len(made.texts)))
     with NearIndex(SIMILARITY) as index:
         for text in made.texts:
             index.add(shingles((text,)))
         index.close_adding()
-        kept_first(index, iter(range(len(made.texts))), lambda document, kept, similarity: left.discard(document))
+        kept_first(
+            index,
+            iter(range(len(made.texts))),
+            lambda document, kept, similarity: left.discard(document),
+        )
     figures = [
         Figure("ours", len(made.texts) / median(seconds), "documents/s"),
         Figure("datasketch", len(made.texts) / median(peers), "documents/s"),
-        Figure("ours against datasketch", median(p / s for p, s in zip(peers, seconds, strict=True)), "x", Target("at least", 2.5)),
-        Figure("precision of ours, verified", true / len(pairs) if pairs else 1.0, "", Target("at least", 1.0)),
+        Figure(
+            "ours against datasketch",
+            median(p / s for p, s in zip(peers, seconds, strict=True)),
+            "x",
+            Target("at least", 2.5),
+        ),
+        Figure(
+            "precision of ours, verified",
+            true / len(pairs) if pairs else 1.0,
+            "",
+            Target("at least", 1.0),
+        ),
         Figure("pairs of ours", len(pairs)),
         Figure("candidate pairs of datasketch, unverified", candidates),
     ]
@@ -137,14 +167,33 @@ def measure(documents: int = DOCUMENTS, planted: int = PLANTED, rounds: int = 3)
     for rate in (0.0, *EDITS):
         bound = targets.get(rate)
         target = None if bound is None else Target("at least", bound)
-        figures.append(Figure(f"recall, {rate:.0%} of words edited, ours", recall(mine, made.planted, rate), "", target))
-        figures.append(Figure(f"recall, {rate:.0%} of words edited, datasketch", recall(theirs, made.planted, rate)))
-    figures.append(Figure("originals that were dropped as copies", documents - len([d for d in left if d < documents])))
+        figures.append(
+            Figure(
+                f"recall, {rate:.0%} of words edited, ours",
+                recall(mine, made.planted, rate),
+                "",
+                target,
+            )
+        )
+        figures.append(
+            Figure(
+                f"recall, {rate:.0%} of words edited, datasketch",
+                recall(theirs, made.planted, rate),
+            )
+        )
+    figures.append(
+        Figure(
+            "originals that were dropped as copies",
+            documents - len([d for d in left if d < documents]),
+        )
+    )
     return Report(
         "Near duplicates",
         tuple(figures),
-        f"{documents:,} documents of {WORDS} words, {planted} copies at each edit rate; shingles of three words, {PERMUTATIONS} "
-        f"permutations, {BANDS} bands of {ROWS}; ours keeps what is similar to {SIMILARITY} and more, shingles on disk and verification "
+        f"{documents:,} documents of {WORDS} words, {planted} copies at each edit rate; shingles "
+        f"of three words, {PERMUTATIONS} "
+        f"permutations, {BANDS} bands of {ROWS}; ours keeps what is similar to {SIMILARITY} and "
+        "more, shingles on disk and verification "
         f"included; CPU seconds of one process, medians of {rounds} rounds side by side.",
     )
 

@@ -1,4 +1,5 @@
-"""Pairs and step labels of the storefront: what the tests of a flow give, what bounds them, and whether continuations confirm them.
+"""Pairs and step labels of the storefront: what the tests of a flow give, what bounds them, and
+whether continuations confirm them.
 
 Run: `python -m benchmarks.pairs [tasks]`
 """
@@ -19,7 +20,17 @@ from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.ledger.ledger import Ledger
-from synth.pairs import KtoReport, LabelSettings, PairReport, PairRow, PairSettings, StepReport, kto_labels, preference_pairs, step_labels
+from synth.pairs import (
+    KtoReport,
+    LabelSettings,
+    PairReport,
+    PairRow,
+    PairSettings,
+    StepReport,
+    kto_labels,
+    preference_pairs,
+    step_labels,
+)
 from synth.schemas.flow import Flow
 from synth.schemas.pairs import Tier
 from synth.schemas.trajectory import Trajectory
@@ -56,10 +67,19 @@ def _lengths(report: PairReport) -> list[Figure]:
         if balance.auc is not None:
             found.append(Figure(f"length-only AUC, {name}: before", balance.auc))
         if balance.auc_kept is not None:
-            found.append(Figure(f"length-only AUC, {name}: {balance.kept} of {balance.pairs} kept", balance.auc_kept, "", _BOUND))
+            found.append(
+                Figure(
+                    f"length-only AUC, {name}: {balance.kept} of {balance.pairs} kept",
+                    balance.auc_kept,
+                    "",
+                    _BOUND,
+                )
+            )
             found.append(Figure(f"chosen is the longer, {name}", balance.chosen_longer_kept or 0.0))
         else:
-            found.append(Figure(f"pairs kept, {name} (of {balance.pairs}; too few for an AUC)", balance.kept))
+            found.append(
+                Figure(f"pairs kept, {name} (of {balance.pairs}; too few for an AUC)", balance.kept)
+            )
     return found
 
 
@@ -70,13 +90,29 @@ def _styles(report: PairReport) -> list[Figure]:
     found = []
     for name, style in report.styles.items():
         if style.auc is not None and style.auc_with_values is not None:
-            found.append(Figure(f"style AUC, {name}, {style.pairs} pairs, with argument values", style.auc_with_values))
-            found.append(Figure(f"style AUC, {name}, without ({'confounded' if style.confounded else 'not confounded'})", style.auc))
+            found.append(
+                Figure(
+                    f"style AUC, {name}, {style.pairs} pairs, with argument values",
+                    style.auc_with_values,
+                )
+            )
+            found.append(
+                Figure(
+                    f"style AUC, {name}, without "
+                    f"({'confounded' if style.confounded else 'not confounded'})",
+                    style.auc,
+                )
+            )
     return found
 
 
 def _counted(title: str, counts: Mapping[str, int]) -> str:
-    return f"{title}: " + (", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda found: -found[1])) or "none")
+    return f"{title}: " + (
+        ", ".join(
+            f"{count} {name}" for name, count in sorted(counts.items(), key=lambda found: -found[1])
+        )
+        or "none"
+    )
 
 
 def measure(tasks: int = TASKS) -> Report:
@@ -95,12 +131,22 @@ def measure(tasks: int = TASKS) -> Report:
     for line in (
         _counted("candidates", report.candidates),
         _counted("pairs left out", report.left_out),
-        _counted("policies (prefix, chosen, rejected)", {" | ".join(key): count for key, count in report.policies.items()}),
+        _counted(
+            "policies (prefix, chosen, rejected)",
+            {" | ".join(key): count for key, count in report.policies.items()},
+        ),
         _counted("KTO left out", kto.left_out),
         _counted("negatives matched by", kto.matched),
-        _counted("step labels", {f"{tier.value} {label}": count for (tier, label), count in steps.labels.items()}),
+        _counted(
+            "step labels",
+            {f"{tier.value} {label}": count for (tier, label), count in steps.labels.items()},
+        ),
         _counted("steps left out", steps.left_out),
-        *(f"style features, {name}: {', '.join(style.features)}" for name, style in report.styles.items() if style.features),
+        *(
+            f"style features, {name}: {', '.join(style.features)}"
+            for name, style in report.styles.items()
+            if style.features
+        ),
     ):
         print(line)
     weights = kto.weights or (float("nan"), float("nan"))
@@ -119,26 +165,57 @@ def measure(tasks: int = TASKS) -> Report:
             Figure("suggested weight, undesirable", weights[1]),
             *(Figure(f"step labels {tier.value}", steps.tiers[tier]) for tier in Tier),
             Figure("seconds for the pairs, two readings", seconds, "s"),
-            Figure("peak memory of the process, flow included", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MiB"),
+            Figure(
+                "peak memory of the process, flow included",
+                resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "MiB",
+            ),
         ],
-        f"{tasks} tasks, 4 trials each by the scripted mixture of `benchmarks.critical_steps`; scripted rows taken in for the figures.",
+        f"{tasks} tasks, 4 trials each by the scripted mixture of `benchmarks.critical_steps`; "
+        "scripted rows taken in for the figures.",
     )
 
 
 def _sound(ledger: Ledger, row: PairRow) -> bool:
-    """Whether the pair holds when its trajectories are read anew: equal prompts, different acts, counts that the trajectories bear out."""
+    """Whether the pair holds when its trajectories are read anew: equal prompts, different acts,
+    counts that the trajectories bear out.
+    """
     pair = row.pair
-    read = {one.trajectory_id: ledger.trajectory(one.trajectory_id) for one in (pair.prefix, pair.chosen, pair.rejected)}
-    prompts = {json.dumps(_before(read[one.trajectory_id], one.turn)) for one in (pair.prefix, pair.chosen, pair.rejected)}
+    read = {
+        one.trajectory_id: ledger.trajectory(one.trajectory_id)
+        for one in (pair.prefix, pair.chosen, pair.rejected)
+    }
+    prompts = {
+        json.dumps(_before(read[one.trajectory_id], one.turn))
+        for one in (pair.prefix, pair.chosen, pair.rejected)
+    }
     sides = [read[one.trajectory_id].turns[one.turn] for one in (pair.chosen, pair.rejected)]
-    differ = len({json.dumps([[call.name, json.loads(call.arguments)] for call in side.tool_calls] or side.content) for side in sides}) == 2
-    return len(prompts) == 1 and differ and pair.evidence.q_pos > pair.evidence.q_neg and read[pair.chosen.trajectory_id].reward == 1
+    differ = (
+        len(
+            {
+                json.dumps(
+                    [[call.name, json.loads(call.arguments)] for call in side.tool_calls]
+                    or side.content
+                )
+                for side in sides
+            }
+        )
+        == 2
+    )
+    return (
+        len(prompts) == 1
+        and differ
+        and pair.evidence.q_pos > pair.evidence.q_neg
+        and read[pair.chosen.trajectory_id].reward == 1
+    )
 
 
 def _before(trajectory: Trajectory, turn: int) -> object:
     told: list[object] = [[seen.source, seen.content] for seen in trajectory.opening]
     for one in trajectory.turns[:turn]:
-        told += [[one.content, one.thought, [[call.name, call.arguments] for call in one.tool_calls]]]
+        told += [
+            [one.content, one.thought, [[call.name, call.arguments] for call in one.tool_calls]]
+        ]
         told += [[seen.source, seen.content, seen.call_id] for seen in one.observations]
     return [trajectory.system_prompt, trajectory.tools, told]
 

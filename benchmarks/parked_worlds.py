@@ -1,4 +1,5 @@
-"""Parking: what it costs to put an idle world aside and to restore it, beside what a step of the same world costs.
+"""Parking: what it costs to put an idle world aside and to restore it, beside what a step of the
+same world costs.
 
 Run: `python -m benchmarks.parked_worlds`
 """
@@ -32,7 +33,9 @@ async def episode(env: Env, task: object, thinks_s: float) -> int:
 
 
 def played(world: str, limit: int | None) -> tuple[float, float, int, int]:
-    """Seconds of wall clock and of CPU, turns, and how often a world was parked; without a limit the worlds are used bare."""
+    """Seconds of wall clock and of CPU, turns, and how often a world was parked; without a limit
+    the worlds are used bare.
+    """
     tasks = make_tasks(world, {}, 7, EPISODES)
     worlds = LiveWorlds(limit or EPISODES)
 
@@ -40,10 +43,18 @@ def played(world: str, limit: int | None) -> tuple[float, float, int, int]:
         envs = [
             open_env(world, task.env_config)
             if limit is None
-            else ParkedEnv(spec_of(world, {}), lambda task=task: open_env(world, task.env_config), worlds)  # type: ignore[misc]
+            else ParkedEnv(
+                spec_of(world, {}),
+                lambda task=task: open_env(world, task.env_config),  # type: ignore[misc]
+                worlds,
+            )
             for task in tasks
         ]
-        return sum(await asyncio.gather(*(episode(env, task, THINKS_S) for env, task in zip(envs, tasks, strict=True))))
+        return sum(
+            await asyncio.gather(
+                *(episode(env, task, THINKS_S) for env, task in zip(envs, tasks, strict=True))
+            )
+        )
 
     wall, cpu = perf_counter(), process_time()
     turns = asyncio.run(all_of_them())
@@ -65,10 +76,22 @@ def measure(rounds: int = 3) -> Report:
             Figure(f"{world}: turns of {EPISODES} episodes", turns),
             Figure(f"{world}: CPU per turn, all live", 1e3 * cpu / turns, "ms"),
             Figure(f"{world}: times a world was parked, {LIVE} live", times),
-            Figure(f"{world}: CPU per parking with its restoring", 1e3 * (parked_cpu - cpu) / times, "ms", Target("at most", 5.0)),
-            Figure(f"{world}: wall clock, {LIVE} live / all live", statistics.median(run[0] for run in parked) / free[0][0], "x"),
+            Figure(
+                f"{world}: CPU per parking with its restoring",
+                1e3 * (parked_cpu - cpu) / times,
+                "ms",
+                Target("at most", 5.0),
+            ),
+            Figure(
+                f"{world}: wall clock, {LIVE} live / all live",
+                statistics.median(run[0] for run in parked) / free[0][0],
+                "x",
+            ),
         ]
-    how = f"{EPISODES} episodes at once by the world's expert, which takes {1e3 * THINKS_S:.0f} ms a turn; medians of {rounds} rounds."
+    how = (
+        f"{EPISODES} episodes at once by the world's expert, which takes {1e3 * THINKS_S:.0f} "
+        f"ms a turn; medians of {rounds} rounds."
+    )
     return Report("Parked worlds", figures, how)
 
 

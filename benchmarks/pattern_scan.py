@@ -1,6 +1,8 @@
-"""Pattern scans: RE2's set against `re`, one pattern at a time, on real transcripts; what is found of planted secrets, and false alarms.
+"""Pattern scans: RE2's set against `re`, one pattern at a time, on real transcripts; what is found
+of planted secrets, and false alarms.
 
-Run: `python -m benchmarks.pattern_scan` (the rates need ../shared/data; without it, transcripts of the storefront's kind are made)
+Run: `python -m benchmarks.pattern_scan` (the rates need ../shared/data; without it, transcripts of
+the storefront's kind are made)
 """
 
 import re
@@ -36,9 +38,18 @@ FOUND = ("secrets", "personal", "ip_address")
 
 
 def patterns() -> dict[str, str]:
-    """18 of the rules for secrets and personal data, 12 of the failure and exhaustion expressions."""
-    found = {f"{rule.kind} {at}": rule.pattern for at, rule in enumerate([*rules()[:9], *rules()[-9:]])}
-    spoken = [f"(?i){pattern}" for kinds in (FAILURES, EXHAUSTION) for kind in kinds.values() for pattern in kind.patterns[:2]]
+    """18 of the rules for secrets and personal data, 12 of the failure and exhaustion
+    expressions.
+    """
+    found = {
+        f"{rule.kind} {at}": rule.pattern for at, rule in enumerate([*rules()[:9], *rules()[-9:]])
+    }
+    spoken = [
+        f"(?i){pattern}"
+        for kinds in (FAILURES, EXHAUSTION)
+        for kind in kinds.values()
+        for pattern in kind.patterns[:2]
+    ]
     return found | {f"signal {at}": pattern for at, pattern in enumerate(spoken[:SIGNALS])}
 
 
@@ -54,7 +65,9 @@ def one_by_one(compiled: Sequence[tuple[str, "re.Pattern[str]"]], text: str) -> 
 
 
 def planted_recall(values: int) -> tuple[int, list[tuple[str, str]]]:
-    """How many were planted, and (kind, wrapping) of those that some reading of the text still holds."""
+    """How many were planted, and (kind, wrapping) of those that some reading of the text still
+    holds.
+    """
     finder = Finder()
     count, left = 0, []
     for kind, wrapping, secret, text in planted(17, values):
@@ -63,13 +76,20 @@ def planted_recall(values: int) -> tuple[int, list[tuple[str, str]]]:
         for span in reversed(finder.found(text)):
             clean[span.start : span.end] = "[]"
         rest = list(layers("".join(clean)))
-        if any(secret in layer.text or any(secret in plain for _, _, plain in blobs(layer)) for layer in rest):
+        if any(
+            secret in layer.text or any(secret in plain for _, _, plain in blobs(layer))
+            for layer in rest
+        ):
             left.append((kind, wrapping))
     return count, left
 
 
-def alarms(trajectories: Sequence[Trajectory], rounds: int, together: PatternSet) -> tuple[Counter[str], int, "Passes"]:
-    """Findings by kind, trajectories with any, and CPU seconds, escapes and redaction's places included."""
+def alarms(
+    trajectories: Sequence[Trajectory], rounds: int, together: PatternSet
+) -> tuple[Counter[str], int, "Passes"]:
+    """Findings by kind, trajectories with any, and CPU seconds, escapes and redaction's places
+    included.
+    """
     began = process_time()
     finder = Finder(find=FOUND)
     compiling = process_time() - began
@@ -89,14 +109,18 @@ def alarms(trajectories: Sequence[Trajectory], rounds: int, together: PatternSet
 
 
 class Passes(msgspec.Struct, frozen=True):
-    """CPU seconds over the same trajectories: the filter's patterns compiled, each round of the filter, each round of the set after it."""
+    """CPU seconds over the same trajectories: the filter's patterns compiled, each round of the
+    filter, each round of the set after it.
+    """
 
     compiling: float
     whole: list[float]
     alone: list[float]
 
     def figures(self, trajectories: int) -> list[Figure]:
-        """The first round makes RE2's automata as it goes; ratios are of rounds that stand side by side."""
+        """The first round makes RE2's automata as it goes; ratios are of rounds that stand side by
+        side.
+        """
         rules_and_forms = len(rules()) + len(FORMS)
         sweeps = {rule.sweep for rule in rules()} | {sweep_of(name) for name in FORMS}
         ratios = [whole / alone for whole, alone in zip(self.whole, self.alone, strict=True)]
@@ -106,8 +130,16 @@ class Passes(msgspec.Struct, frozen=True):
             Figure("the same, compiling", self.compiling, "s"),
             Figure("the same, first round of all real trajectories", self.whole[0], "s"),
             Figure("the same, fastest round", min(self.whole), "s"),
-            Figure("the same, fastest round, trajectories", trajectories / min(self.whole), "trajectories/s"),
-            Figure(f"the same against the set of {len(patterns())} on the same texts", median(ratios), "x"),
+            Figure(
+                "the same, fastest round, trajectories",
+                trajectories / min(self.whole),
+                "trajectories/s",
+            ),
+            Figure(
+                f"the same against the set of {len(patterns())} on the same texts",
+                median(ratios),
+                "x",
+            ),
         ]
 
 
@@ -138,10 +170,20 @@ def measure(most: int | None = None, values: int = 30, rounds: int = 5) -> Repor
         Figure("characters each", sum(map(len, read)) / len(read)),
         Figure("set", len(read) / median(seconds["set"]), "transcripts/s"),
         Figure("re, one pattern at a time", len(read) / median(seconds["re"]), "transcripts/s"),
-        Figure("set against re", median(seconds["re"]) / median(seconds["set"]), "x", Target("at least", 50)),
+        Figure(
+            "set against re",
+            median(seconds["re"]) / median(seconds["set"]),
+            "x",
+            Target("at least", 50),
+        ),
         Figure("transcripts with equal hits", 100 * same / len(read), "%", Target("at least", 100)),
         Figure("secrets planted", count),
-        Figure("recall of planted secrets", 100 * (count - len(left)) / count, "%", Target("at least", 99)),
+        Figure(
+            "recall of planted secrets",
+            100 * (count - len(left)) / count,
+            "%",
+            Target("at least", 99),
+        ),
     ]
     if DATA.is_dir():
         everything = [trajectory for name in folders() for trajectory in real([name])][:most]
@@ -156,8 +198,10 @@ def measure(most: int | None = None, values: int = 30, rounds: int = 5) -> Repor
     return Report(
         "Pattern scans",
         tuple(figures),
-        f"CPU seconds of one process, medians of {rounds} rounds of the set and {rounds // 2 + 1} of re, in turns; "
-        f"each kind is planted {values} times in each of 9 wrappings (plain, JSON, JSON in JSON, escaped characters, URL, base64, ...).",
+        f"CPU seconds of one process, medians of {rounds} rounds of the set and {rounds // 2 + 1} "
+        "of re, in turns; "
+        f"each kind is planted {values} times in each of 9 wrappings (plain, JSON, JSON in JSON, "
+        "escaped characters, URL, base64, ...).",
     )
 
 

@@ -1,4 +1,6 @@
-"""Secrets drawn by their forms, and the contexts in which runs hold them: settings, tool arguments, headers, code, logs, sentences."""
+"""Secrets drawn by their forms, and the contexts in which runs hold them: settings, tool arguments,
+headers, code, logs, sentences.
+"""
 
 import base64
 import json
@@ -26,12 +28,18 @@ _ALPHABETS = {
 }
 _WORDS = sorted(
     words(
-        "amber anvil basket beacon birch bottle bramble button cabin candle canyon cherry cobalt copper "
-        "cradle desert dolphin ember falcon feather ferry fiddle garlic ginger glacier hammer harbor "
-        "hazel island ivory jacket juniper kettle ladder lagoon lantern lemon magnet maple meadow mirror "
-        "mitten nectar nickel oyster paddle pebble pepper pillow planet pocket prairie puzzle quartz "
-        "rabbit raven ribbon rocket saddle salmon scarlet shovel silver spider spruce summit sunset "
-        "tangle thimble thunder timber tulip turtle velvet violin walnut willow winter wizard yellow "
+        "amber anvil basket beacon birch bottle bramble button cabin candle canyon cherry cobalt "
+        "copper "
+        "cradle desert dolphin ember falcon feather ferry fiddle garlic ginger glacier hammer "
+        "harbor "
+        "hazel island ivory jacket juniper kettle ladder lagoon lantern lemon magnet maple meadow "
+        "mirror "
+        "mitten nectar nickel oyster paddle pebble pepper pillow planet pocket prairie puzzle "
+        "quartz "
+        "rabbit raven ribbon rocket saddle salmon scarlet shovel silver spider spruce summit "
+        "sunset "
+        "tangle thimble thunder timber tulip turtle velvet violin walnut willow winter wizard "
+        "yellow "
         "zephyr"
     )
 )
@@ -56,12 +64,20 @@ def drawn(form: str, rng: Random) -> str:
 LABEL_CONTEXTS: Mapping[str, Callable[[str, str], str]] = {
     "env line": lambda name, value: f"HOME=/root\nexport {name}={value}\nLANG=C",
     "JSON argument": lambda name, value: json.dumps({"path": "/tmp/a", name: value, "mode": 2}),
-    "header in curl": lambda name, value: f"curl -s -H '{name.replace('_', '-')}: {value}' https://api.host.io/v1",
-    "prose": lambda name, value: f"Please use {value} as the {name.replace('_', ' ').lower()} from now on.",
+    "header in curl": lambda name, value: (
+        f"curl -s -H '{name.replace('_', '-')}: {value}' https://api.host.io/v1"
+    ),
+    "prose": lambda name, value: (
+        f"Please use {value} as the {name.replace('_', ' ').lower()} from now on."
+    ),
     "YAML": lambda name, value: f"service:\n  {name}: {value}\n  replicas: 2\n",
     "Python": lambda name, value: f"import os\n{name} = {value!r}\nclient = Client({name})\n",
-    "log line": lambda name, value: f"2026-03-01 12:00:01 DEBUG connect host=db {name}={value} retries=3",
-    "JSON in JSON": lambda name, value: json.dumps({"result": json.dumps({"stdout": f'{{"{name}": "{value}"}}\n'})}),
+    "log line": lambda name, value: (
+        f"2026-03-01 12:00:01 DEBUG connect host=db {name}={value} retries=3"
+    ),
+    "JSON in JSON": lambda name, value: json.dumps(
+        {"result": json.dumps({"stdout": f'{{"{name}": "{value}"}}\n'})}
+    ),
     "TOML": lambda name, value: f'[service]\n{name} = "{value}"\n',
     "XML": lambda name, value: f"<config><{name}>{value}</{name}></config>",
 }
@@ -71,8 +87,12 @@ STATEMENT_CONTEXTS: Mapping[str, Callable[[str], str]] = {
     "prose": lambda said: f"I ran this earlier:\n{said}\nand it worked.",
     "YAML": lambda said: "run: |\n  " + said.replace("\n", "\n  ") + "\n",
     "Python": lambda said: f"text = {said!r}\nrun(text)\n",
-    "log line": lambda said: f"2026-03-01 12:00:01 INFO sent: {said}\n2026-03-01 12:00:02 INFO done",
-    "JSON in JSON": lambda said: json.dumps({"result": json.dumps({"stdout": said + "\n", "code": 0})}),
+    "log line": lambda said: (
+        f"2026-03-01 12:00:01 INFO sent: {said}\n2026-03-01 12:00:02 INFO done"
+    ),
+    "JSON in JSON": lambda said: json.dumps(
+        {"result": json.dumps({"stdout": said + "\n", "code": 0})}
+    ),
     "Markdown": lambda said: f"Result:\n```\n{said}\n```\n",
 }
 
@@ -96,4 +116,9 @@ def planted_in_context(seed: int, each: int = 10) -> Iterator[tuple[str, str, st
             context = list(STATEMENT_CONTEXTS)[at % len(STATEMENT_CONTEXTS)]
             said = drawn(form, rng)
             secret = said[said.index("«") + 1 : said.index("»")]
-            yield family, context, secret, STATEMENT_CONTEXTS[context](said.replace("«", "").replace("»", ""))
+            yield (
+                family,
+                context,
+                secret,
+                STATEMENT_CONTEXTS[context](said.replace("«", "").replace("»", "")),
+            )

@@ -1,4 +1,5 @@
-"""Secrets and personal data drawn at random, and the wrappings in which transcripts hold them; what is found of them, and false alarms.
+"""Secrets and personal data drawn at random, and the wrappings in which transcripts hold them; what
+is found of them, and false alarms.
 
 Run: `python -m benchmarks.planted_secrets` (false alarms on trajectories need ../shared/data)
 """
@@ -17,7 +18,14 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_contexts import families, planted_in_context
 from benchmarks.real_trajectories import DATA
-from benchmarks.unplanted import Unplanted, package_metadata, package_sources, real_texts, real_trajectories, standard_library
+from benchmarks.unplanted import (
+    Unplanted,
+    package_metadata,
+    package_sources,
+    real_texts,
+    real_trajectories,
+    standard_library,
+)
 from synth.binomial import clopper_pearson
 from synth.scan.finder import Finder, Span
 from synth.scan.unescaped import layers
@@ -50,12 +58,19 @@ def _iban(rng: Random) -> str:
 
 def _pem(rng: Random) -> str:
     body = "\n".join(_of(_WORD + "+/", rng, 64) for _ in range(6))
-    return f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n{_of(_WORD, rng, 20)}=\n-----END RSA PRIVATE KEY-----"
+    return (
+        f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n{_of(_WORD, rng, 20)}=\n-----END RSA "
+        "PRIVATE KEY-----"
+    )
 
 
 def _jwt(rng: Random) -> str:
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
-    body = base64.urlsafe_b64encode(json.dumps({"sub": _of(_WORD, rng, 12)}).encode()).decode().rstrip("=")
+    body = (
+        base64.urlsafe_b64encode(json.dumps({"sub": _of(_WORD, rng, 12)}).encode())
+        .decode()
+        .rstrip("=")
+    )
     return f"{head}.{body}.{_of(_WORD + '_-', rng, 43)}"
 
 
@@ -64,8 +79,12 @@ VALUES: Mapping[str, Callable[[Random], str]] = {
     "jwt": _jwt,
     "aws_access_key": lambda rng: f"AKIA{_of(string.ascii_uppercase + string.digits, rng, 16)}",
     "azure_storage_key": lambda rng: f"AccountKey={_of(_WORD + '+/', rng, 86)}==",
-    "discord_token": lambda rng: f"M{_of(_WORD, rng, 23)}.{_of(_WORD, rng, 6)}.{_of(_WORD, rng, 27)}",
-    "github_token": lambda rng: rng.choice((f"ghp_{_of(_WORD, rng, 36)}", f"github_pat_{_of(_WORD, rng, 22)}_{_of(_WORD, rng, 59)}")),
+    "discord_token": lambda rng: (
+        f"M{_of(_WORD, rng, 23)}.{_of(_WORD, rng, 6)}.{_of(_WORD, rng, 27)}"
+    ),
+    "github_token": lambda rng: rng.choice(
+        (f"ghp_{_of(_WORD, rng, 36)}", f"github_pat_{_of(_WORD, rng, 22)}_{_of(_WORD, rng, 59)}")
+    ),
     "gitlab_token": lambda rng: f"glpat-{_of(_WORD, rng, 20)}",
     "mailchimp_key": lambda rng: f"{_of(_HEX, rng, 32)}-us{rng.randint(1, 20)}",
     "openai_key": lambda rng: f"sk-proj-{_of(_WORD, rng, 20)}T3BlbkFJ{_of(_WORD, rng, 20)}",
@@ -73,7 +92,9 @@ VALUES: Mapping[str, Callable[[Random], str]] = {
     "api_key": lambda rng: f"sk-{_of(_WORD, rng, 44)}7k",
     "pypi_token": lambda rng: f"pypi-AgEIcHlwaS5vcmc{_of(_WORD + '_-', rng, 90)}",
     "sendgrid_key": lambda rng: f"SG.{_of(_WORD, rng, 22)}.{_of(_WORD, rng, 43)}",
-    "slack_token": lambda rng: f"xoxb-{rng.randint(10**11, 10**12)}-{rng.randint(10**11, 10**12)}-{_of(_WORD, rng, 24)}",
+    "slack_token": lambda rng: (
+        f"xoxb-{rng.randint(10**11, 10**12)}-{rng.randint(10**11, 10**12)}-{_of(_WORD, rng, 24)}"
+    ),
     "square_secret": lambda rng: f"sq0csp-{_of(_WORD, rng, 43)}",
     "stripe_key": lambda rng: f"sk_live_{_of(_WORD, rng, rng.choice((24, 99)))}",
     "telegram_token": lambda rng: f"{rng.randint(10**8, 10**9)}:AA{_of(_WORD + '_-', rng, 33)}",
@@ -98,13 +119,17 @@ VALUES: Mapping[str, Callable[[Random], str]] = {
     ),
     "card_number": lambda rng: _with_check_digit(f"4{_of(string.digits, rng, 14)}"),
     "iban": _iban,
-    "social_security_number": lambda rng: f"{rng.randint(1, 665):03}-{rng.randint(1, 99):02}-{rng.randint(1, 9999):04}",
+    "social_security_number": lambda rng: (
+        f"{rng.randint(1, 665):03}-{rng.randint(1, 99):02}-{rng.randint(1, 9999):04}"
+    ),
 }
 """Kind -> a value; what is secret in it is the last run of characters that `essence` gives."""
 
 
 def essence(kind: str, value: str) -> str:
-    """What must not be left anywhere: the password of a URL, the value of an assignment, else all of it."""
+    """What must not be left anywhere: the password of a URL, the value of an assignment, else all
+    of it.
+    """
     if kind == "url_password":
         return value.split(":")[2].split("@")[0]
     if kind in ("credential", "bearer_token"):
@@ -140,7 +165,9 @@ def planted(seed: int, values: int = 1) -> Iterator[tuple[str, str, str, str]]:
 
 
 def left_of(finder: Finder, text: str, secret: str) -> bool:
-    """Whether what remains of a text without its findings still holds eight characters of the secret in a row, in any reading."""
+    """Whether what remains of a text without its findings still holds eight characters of the
+    secret in a row, in any reading.
+    """
     clean = list(text)
     for span in reversed(finder.found(text)):
         clean[span.start : span.end] = "\0"
@@ -158,20 +185,38 @@ def recall(finder: Finder, seed: int, each: int = 10) -> tuple[dict[str, int], i
 
 
 def harmless(seed: int, count: int = 400) -> Iterator[tuple[str, str]]:
-    """(source, text) of what only looks like a secret: digests, UUIDs, floats, pictures, numbers, code."""
+    """(source, text) of what only looks like a secret: digests, UUIDs, floats, pictures, numbers,
+    code.
+    """
     rng = Random(seed)
     for _ in range(count):
         digest = _of(_HEX, rng, rng.choice((32, 40, 64, 128)))
         uuid = "-".join(_of(_HEX, rng, length) for length in (8, 4, 4, 4, 12))
         number = rng.random() * 10 ** rng.randint(-3, 6)
-        yield "digests", f"commit {digest}\nsha256:{_of(_HEX, rng, 64)}\n{digest}  archive.tar.gz\n--hash=sha256:{digest}"
-        yield "subresource integrity", f'"integrity": "sha512-{_of(_WORD + "+/", rng, 86)}==", "resolved": "https://registry.example/a.tgz"'
+        yield (
+            "digests",
+            f"commit {digest}\nsha256:{_of(_HEX, rng, 64)}\n{digest}  "
+            f"archive.tar.gz\n--hash=sha256:{digest}",
+        )
+        yield (
+            "subresource integrity",
+            f'"integrity": "sha512-{_of(_WORD + "+/", rng, 86)}==", "resolved": '
+            '"https://registry.example/a.tgz"',
+        )
         yield "UUIDs", f'{{"id": "{uuid}", "request_id": "{uuid}"}} {uuid}'
-        yield "floats", f"loss {number!r} accuracy 0.{_of('12345', rng, 16)} [{rng.gauss(0, 1)!r}, {rng.uniform(-1, 1) * 1e12!r}]"
-        yield "pictures", f"![p](data:image/png;base64,{base64.b64encode(rng.randbytes(600)).decode()})"
+        yield (
+            "floats",
+            f"loss {number!r} accuracy 0.{_of('12345', rng, 16)} [{rng.gauss(0, 1)!r}, "
+            f"{rng.uniform(-1, 1) * 1e12!r}]",
+        )
+        yield (
+            "pictures",
+            f"![p](data:image/png;base64,{base64.b64encode(rng.randbytes(600)).decode()})",
+        )
         yield (
             "numbers",
-            f"order #W{_of(string.digits, rng, 7)}, ISBN 978-3-16-{_of(string.digits, rng, 6)}-0, at {rng.randint(10**9, 2 * 10**9)}",
+            f"order #W{_of(string.digits, rng, 7)}, ISBN 978-3-16-{_of(string.digits, rng, 6)}-0, "
+            f"at {rng.randint(10**9, 2 * 10**9)}",
         )
 
 
@@ -180,7 +225,9 @@ def false_alarms(finder: Finder, trajectories: list[Trajectory]) -> Iterator[Ala
     drawn = [Unplanted(source, str(at), "", text) for at, (source, text) in enumerate(harmless(3))]
     found = {one.source: Alarms(one.source, drawn=True) for one in drawn}
     read: dict[str, list[Span]] = {}
-    for one in chain(drawn, real_texts(trajectories), standard_library(), package_sources(), package_metadata()):
+    for one in chain(
+        drawn, real_texts(trajectories), standard_library(), package_sources(), package_metadata()
+    ):
         if one.text not in read:
             read[one.text] = finder.found(one.text)
         found.setdefault(one.source, Alarms(one.source, drawn=False)).add(one, read[one.text])
@@ -198,7 +245,12 @@ def measure(seed: int = 4, each: int = 10) -> Report:
     low, high = clopper_pearson(total, planted_count)
     figures = [
         Figure("families", len(found)),
-        Figure("families with 9 of 10 or more", sum(times >= 0.9 * of for times in found.values()), "", Target("at least", len(found) - 1)),
+        Figure(
+            "families with 9 of 10 or more",
+            sum(times >= 0.9 * of for times in found.values()),
+            "",
+            Target("at least", len(found) - 1),
+        ),
         Figure("planted", planted_count),
         Figure("found", 100 * total / planted_count, "%"),
         Figure("found, 95 % interval from", 100 * low, "%"),
@@ -208,7 +260,11 @@ def measure(seed: int = 4, each: int = 10) -> Report:
     for alarms in false_alarms(finder, trajectories):
         print(*alarms.report(sum(len(one.turns) for one in trajectories)), sep="\n")
         figures += alarms.figures()
-    return Report("Planted secrets", tuple(figures), f"{each} of each family, each in the next of 8 or 10 contexts, seed {seed}.")
+    return Report(
+        "Planted secrets",
+        tuple(figures),
+        f"{each} of each family, each in the next of 8 or 10 contexts, seed {seed}.",
+    )
 
 
 if __name__ == "__main__":

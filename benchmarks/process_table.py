@@ -11,8 +11,12 @@ def children(parent: int) -> set[int]:
 
 
 def session_members(session: int) -> set[int]:
-    """Ids of living processes of a session; those that are dead and only wait to be counted (zombies) are none."""
-    return {pid for pid, (state, _, found) in _processes().items() if found == session and state != "Z"}
+    """Ids of living processes of a session; those that are dead and only wait to be counted
+    (zombies) are none.
+    """
+    return {
+        pid for pid, (state, _, found) in _processes().items() if found == session and state != "Z"
+    }
 
 
 def _processes() -> dict[int, tuple[str, int, int]]:

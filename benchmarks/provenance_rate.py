@@ -26,7 +26,9 @@ ROUNDS = 5
 
 
 def per_second(trajectories: Sequence[Trajectory]) -> float:
-    """Median over the rounds, in CPU seconds of this process, after one round that is not counted."""
+    """Median over the rounds, in CPU seconds of this process, after one round that is not
+    counted.
+    """
     rates = []
     for _ in range(ROUNDS + 1):
         started = process_time()
@@ -39,16 +41,22 @@ def per_second(trajectories: Sequence[Trajectory]) -> float:
 def characters(trajectories: Sequence[Trajectory]) -> float:
     """Mean characters of observations and system prompt."""
     shown_texts = (
-        len(observation.content) for t in trajectories for observation in chain(t.opening, *(turn.observations for turn in t.turns))
+        len(observation.content)
+        for t in trajectories
+        for observation in chain(t.opening, *(turn.observations for turn in t.turns))
     )
-    return (sum(shown_texts) + sum(len(t.system_prompt or "") for t in trajectories)) / len(trajectories)
+    return (sum(shown_texts) + sum(len(t.system_prompt or "") for t in trajectories)) / len(
+        trajectories
+    )
 
 
 def measure(count: int = TASKS) -> Report:
     """Storefront's expert and mixed profiles; tau-bench where the data are there."""
     tasks = WORLD.make_tasks({}, 23, count)
     sets = {
-        f"storefront, {name}": [asyncio.run(played(task, expert(profile, at))) for at, task in enumerate(tasks)]
+        f"storefront, {name}": [
+            asyncio.run(played(task, expert(profile, at))) for at, task in enumerate(tasks)
+        ]
         for name, profile in (("expert", None), ("mixed profiles", "mixed"))
     }
     if DATA.is_dir():
@@ -58,8 +66,14 @@ def measure(count: int = TASKS) -> Report:
     for name, trajectories in sets.items():
         turns = sum(len(t.turns) for t in trajectories) / len(trajectories)
         what = f"{name}: {turns:.0f} turns, {characters(trajectories) / 1000:.0f}k characters"
-        figures.append(Figure(what, per_second(trajectories), "trajectories/s", Target("at least", 1000)))
-    return Report("Provenance, rate", figures, f"One process, CPU seconds, medians of {ROUNDS} rounds over all trajectories of a kind.")
+        figures.append(
+            Figure(what, per_second(trajectories), "trajectories/s", Target("at least", 1000))
+        )
+    return Report(
+        "Provenance, rate",
+        figures,
+        f"One process, CPU seconds, medians of {ROUNDS} rounds over all trajectories of a kind.",
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""`python -m benchmarks.rank_surprisal`: how often a choice within a task takes a worse candidate than it should, on drawn ratios."""
+"""`python -m benchmarks.rank_surprisal`: how often a choice within a task takes a worse candidate
+than it should, on drawn ratios.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +15,9 @@ from synth.filters.rank_surprisal.within_task import Candidate, selected
 
 TASKS, TURNS, TOKENS = 600, 12, 60
 SPREAD = 0.08
-"""Of the candidates' true log ratios; that of a turn's, NOISE, is such that the mean of 12 turns varies twice as much (rigor.md 10.1)."""
+"""Of the candidates' true log ratios; that of a turn's, NOISE, is such that the mean of 12 turns
+varies twice as much (rigor.md 10.1).
+"""
 NOISE = 2 * SPREAD * TURNS**0.5
 
 
@@ -24,7 +28,10 @@ def _drawn(rng: Random, count: int, spread: float) -> tuple[list[float], list[Ca
             f"c{at}",
             (f"p{at % 2}", None),
             True,
-            tuple(Sums(TOKENS * exp(log + rng.gauss(0, NOISE)), float(TOKENS), TOKENS) for _ in range(TURNS)),
+            tuple(
+                Sums(TOKENS * exp(log + rng.gauss(0, NOISE)), float(TOKENS), TOKENS)
+                for _ in range(TURNS)
+            ),
             ("w", "h"),
         )
         for at, log in enumerate(true)
@@ -36,7 +43,9 @@ def _share(hits: Sequence[bool]) -> float:
 
 
 def main() -> int:
-    """Plain minimum against the rule, among 4 candidates of two policies, with a true spread of half the noise and with none."""
+    """Plain minimum against the rule, among 4 candidates of two policies, with a true spread of
+    half the noise and with none.
+    """
     others = CpuOfOthers()
     rng = Random(7)
     config = RankSurprisalConfig(select=True)
@@ -52,14 +61,26 @@ def main() -> int:
         best_dropped.append(verdicts[best].keep is False)
         chosen.append(any(verdict.keep for verdict in verdicts.values()))
         _, alike = _drawn(rng, 2, 0.0)
-        dropped_by_chance.append(any(verdict.keep is False for verdict in selected(alike, config).values()))
+        dropped_by_chance.append(
+            any(verdict.keep is False for verdict in selected(alike, config).values())
+        )
     figures = [
         Figure("the plain minimum of 4 is the truly lowest", _share(minimum), "%"),
         Figure("tasks in which the rule leaves one candidate", _share(chosen), "%"),
-        Figure("the rule drops the truly lowest of 4", _share(best_dropped), "%", Target("at most", 15)),
-        Figure("the rule drops one of 2 that are alike", _share(dropped_by_chance), "%", Target("at most", 10)),
+        Figure(
+            "the rule drops the truly lowest of 4", _share(best_dropped), "%", Target("at most", 15)
+        ),
+        Figure(
+            "the rule drops one of 2 that are alike",
+            _share(dropped_by_chance),
+            "%",
+            Target("at most", 10),
+        ),
     ]
-    how = f"{TASKS} drawn tasks, {TURNS} turns of {TOKENS} tokens each; true spread half of the noise, or none."
+    how = (
+        f"{TASKS} drawn tasks, {TURNS} turns of {TOKENS} tokens each; true spread half of the "
+        "noise, or none."
+    )
     return shown(Report("Choice within a task by rank-surprisal ratio", figures, how), others)
 
 

@@ -1,4 +1,6 @@
-"""docs/quickstart.svg: what `make quickstart` ends with, drawn from a real run. `python -m benchmarks.readme_picture`"""
+"""docs/quickstart.svg: what `make quickstart` ends with, drawn from a real run. `python -m
+benchmarks.readme_picture`
+"""
 
 import asyncio
 import io
@@ -32,7 +34,9 @@ def main() -> None:
     console.print(f"{'report':<{wide}} runs/quickstart/report.html")
     svg = console.export_svg(title="make quickstart")
     start, end = svg.index("@font-face"), svg.index(".terminal")
-    (ROOT / "docs" / "quickstart.svg").write_text(svg[:start] + svg[svg.rindex("}", start, end) + 1 :], encoding="utf-8")
+    (ROOT / "docs" / "quickstart.svg").write_text(
+        svg[:start] + svg[svg.rindex("}", start, end) + 1 :], encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

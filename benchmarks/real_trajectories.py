@@ -1,4 +1,6 @@
-"""Real trajectories with the labels that came with them, where they lie beside the repository (`../shared/data`)."""
+"""Real trajectories with the labels that came with them, where they lie beside the repository
+(`../shared/data`).
+"""
 
 import gzip
 import json
@@ -19,7 +21,9 @@ def folders() -> list[str]:
     """Those that hold trajectories. Raises `ConfigError` where the data is not there."""
     if not DATA.is_dir():
         raise ConfigError(f"real trajectories absent: {DATA.relative_to(ROOT.parent.parent)}")
-    return sorted(path.name for path in DATA.iterdir() if path.is_dir() and path.name not in NO_TRAJECTORIES)
+    return sorted(
+        path.name for path in DATA.iterdir() if path.is_dir() and path.name not in NO_TRAJECTORIES
+    )
 
 
 def real(names: Sequence[str]) -> Iterator[Trajectory]:
@@ -38,18 +42,26 @@ def human_labels(names: Sequence[str]) -> dict[str, list[int]]:
         of = {entry.name: entry for entry in entries if isinstance(entry, Imported)}
         for entry in entries:
             if isinstance(entry, Imported) and entry.marks:
-                found[entry.trajectory.trajectory_id] = [mark.turn for mark in entry.marks if mark.turn is not None]
+                found[entry.trajectory.trajectory_id] = [
+                    mark.turn for mark in entry.marks if mark.turn is not None
+                ]
             elif isinstance(entry, Labelled) and entry.name in of:
                 about = of[entry.name]
                 marks = entry.marks(about.turn_of_message)
-                found[about.trajectory.trajectory_id] = [mark.turn for mark in marks if mark.turn is not None]
+                found[about.trajectory.trajectory_id] = [
+                    mark.turn for mark in marks if mark.turn is not None
+                ]
     return found
 
 
 def gold(file: str) -> list[dict[str, Any]]:
     """Rows of a file of labels."""
     path = DATA / "gold" / file
-    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+    text = (
+        gzip.decompress(path.read_bytes()).decode()
+        if path.suffix == ".gz"
+        else path.read_text(encoding="utf-8")
+    )
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 

@@ -1,4 +1,5 @@
-"""The report: size of the file, seconds and memory that it takes to write, and when a browser has painted it.
+"""The report: size of the file, seconds and memory that it takes to write, and when a browser has
+painted it.
 
 Run: `python -m benchmarks.report_size`
 """
@@ -38,7 +39,9 @@ def recorded(run: Path, count: int) -> None:
 
 
 async def opened(page_file: Path) -> tuple[float, float, float, float, list[str]]:
-    """Milliseconds to the first paint and until the list stands, to open a trajectory, seconds to look into all; what the console says."""
+    """Milliseconds to the first paint and until the list stands, to open a trajectory, seconds to
+    look into all; what the console says.
+    """
     async with chromium() as page:
         await page.open(page_file.as_uri())
         ready = float(await page.until(_READY))
@@ -49,13 +52,20 @@ async def opened(page_file: Path) -> tuple[float, float, float, float, list[str]
         shown_ms = 1000 * (perf_counter() - began)
         await page.press("Escape")
         began = perf_counter()
-        await page.value("document.getElementById('search').value = 'zzqx nowhere'; document.getElementById('tools').requestSubmit()")
-        await page.until(f"{_STATUS}.startsWith('0 trajectories of') && !{_STATUS}.endsWith('so far')")
+        await page.value(
+            "document.getElementById('search').value = 'zzqx nowhere'; "
+            "document.getElementById('tools').requestSubmit()"
+        )
+        await page.until(
+            f"{_STATUS}.startsWith('0 trajectories of') && !{_STATUS}.endsWith('so far')"
+        )
         return painted, ready, shown_ms, perf_counter() - began, page.console
 
 
 def measure(count: int = 10_000, few: int = 1_000) -> Report:
-    """Recorded episodes at two sizes, and imported attempts of random words, which hardly compress."""
+    """Recorded episodes at two sizes, and imported attempts of random words, which hardly
+    compress.
+    """
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -65,14 +75,34 @@ def measure(count: int = 10_000, few: int = 1_000) -> Report:
         large = ended([*SYNTH, "report", str(folder / "many"), "--quiet"], folder / "state")
         page = folder / "many" / "report.html"
         figures += [
-            Figure(f"{count:,} recorded episodes of {TURNS} turns: size", page.stat().st_size / 1e6, "MB", Target("at most", 30)),
+            Figure(
+                f"{count:,} recorded episodes of {TURNS} turns: size",
+                page.stat().st_size / 1e6,
+                "MB",
+                Target("at most", 30),
+            ),
             Figure("written in", large.wall_s, "s"),
             Figure("peak memory", large.peak_mib, "MiB"),
-            Figure(f"peak memory over that of {few:,}", large.peak_mib / small.peak_mib, "x", Target("at most", 1.5)),
+            Figure(
+                f"peak memory over that of {few:,}",
+                large.peak_mib / small.peak_mib,
+                "x",
+                Target("at most", 1.5),
+            ),
             *_painted(page),
         ]
         write(folder / "attempts.jsonl", count)
-        ended([*SYNTH, "import", str(folder / "attempts.jsonl"), "--into", str(folder / "imported"), "--quiet"], folder / "state")
+        ended(
+            [
+                *SYNTH,
+                "import",
+                str(folder / "attempts.jsonl"),
+                "--into",
+                str(folder / "imported"),
+                "--quiet",
+            ],
+            folder / "state",
+        )
         hard = ended([*SYNTH, "report", str(folder / "imported"), "--quiet"], folder / "state")
         page = folder / "imported" / "report.html"
         figures += [
@@ -89,8 +119,13 @@ def measure(count: int = 10_000, few: int = 1_000) -> Report:
     return Report(
         "Report",
         tuple(figures),
-        "`synth report` in a process of its own. Random words compress by half only: their texts are shortened until they fit. "
-        + (f"Chromium, headless, from a file: medians of {PAINTS}." if CHROMIUM else "No Chromium here: nothing was painted."),
+        "`synth report` in a process of its own. Random words compress by half only: their texts "
+        "are shortened until they fit. "
+        + (
+            f"Chromium, headless, from a file: medians of {PAINTS}."
+            if CHROMIUM
+            else "No Chromium here: nothing was painted."
+        ),
     )
 
 
@@ -101,7 +136,9 @@ def _painted(page: Path) -> list[Figure]:
     said = [line for run in runs for line in run[4]]
     if said:
         raise RuntimeError(f"the console is not silent: {said[0]}")
-    painted, ready, opening, looking = (median(values) for values in zip(*(run[:4] for run in runs), strict=True))
+    painted, ready, opening, looking = (
+        median(values) for values in zip(*(run[:4] for run in runs), strict=True)
+    )
     return [
         Figure("first paint", painted / 1000, "s", Target("at most", 2)),
         Figure("list stands", ready / 1000, "s"),

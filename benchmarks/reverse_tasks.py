@@ -1,4 +1,5 @@
-"""Reverse task synthesis on the storefront: what a stage of explorations gives, and what its tests cost.
+"""Reverse task synthesis on the storefront: what a stage of explorations gives, and what its tests
+cost.
 
 Run: `python -m benchmarks.reverse_tasks`
 """
@@ -46,21 +47,57 @@ def measure(explorations: int = EXPLORATIONS) -> Report:
     writing = found["coverage"]["writing_tools"]
     missing = sorted(tool for tool in WRITES if not writing.get(tool, {}).get("tasks"))
     whole = explorations >= EXPLORATIONS
-    rejected = ", ".join(f"{count} {reason}" for reason, count in report["rejected"].items()) or "none"
+    rejected = (
+        ", ".join(f"{count} {reason}" for reason, count in report["rejected"].items()) or "none"
+    )
     return Report(
         f"Reverse tasks, storefront, {explorations:,} explorations",
         (
             Figure("windows attempted", report["attempted"]),
             Figure("tasks verified by T1 to T8", tasks, "", Target("at least", 1)),
-            Figure("distinct operation signatures", found["signatures"], "", Target("at least", SIGNATURES) if whole else None),
+            Figure(
+                "distinct operation signatures",
+                found["signatures"],
+                "",
+                Target("at least", SIGNATURES) if whole else None,
+            ),
             Figure("distinct operations and goals, entities masked", found["kinds"]),
-            Figure("tasks of several operations", _percent(found["several_operations"], tasks), "%", Target("at least", SEVERAL_PERCENT)),
-            Figure("tasks with a refusal", found["refusals"], "", Target("at least", 1) if whole else None),
-            Figure("tasks that ask for an answer, with the commonest answer judged over 100 seeds (T7)", found["questions"]),
-            Figure("writing tools that no task uses", len(missing), "", Target("at most", 0) if whole else None),
+            Figure(
+                "tasks of several operations",
+                _percent(found["several_operations"], tasks),
+                "%",
+                Target("at least", SEVERAL_PERCENT),
+            ),
+            Figure(
+                "tasks with a refusal",
+                found["refusals"],
+                "",
+                Target("at least", 1) if whole else None,
+            ),
+            Figure(
+                "tasks that ask for an answer, with the commonest answer judged over 100 seeds "
+                "(T7)",
+                found["questions"],
+            ),
+            Figure(
+                "writing tools that no task uses",
+                len(missing),
+                "",
+                Target("at most", 0) if whole else None,
+            ),
             Figure("mutants tried", mutants["made"]),
-            Figure("mutants killed", _percent(mutants["killed"], mutants["made"]), "%", Target("at least", KILLED_PERCENT)),
-            Figure("explorations that the world broke", sum(found["faults"].values()), "", Target("at most", 0)),
+            Figure(
+                "mutants killed",
+                _percent(mutants["killed"], mutants["made"]),
+                "%",
+                Target("at least", KILLED_PERCENT),
+            ),
+            Figure(
+                "explorations that the world broke",
+                sum(found["faults"].values()),
+                "",
+                Target("at most", 0),
+            ),
             Figure("time per exploration, with all tests", 1000 * took_s / explorations, "ms"),
             Figure("time in all", took_s, "s"),
         ),

@@ -1,4 +1,5 @@
-"""Rollouts: storefront episodes through the whole loop, next to the same planning and stepping without it.
+"""Rollouts: storefront episodes through the whole loop, next to the same planning and stepping
+without it.
 
 Run: `python -m benchmarks.rollout_rate`
 """
@@ -38,9 +39,24 @@ def works_of(tasks: Sequence[Task], trials: int) -> list[Work]:
 
 def _work(task: Task, trial: int) -> Work:
     slot = slot_id(
-        task_id=task.task_id, synthesizer="rollout", trial=trial, seed=0, policy=POLICY.identity, model=None, sampling={}, settings={}
+        task_id=task.task_id,
+        synthesizer="rollout",
+        trial=trial,
+        seed=0,
+        policy=POLICY.identity,
+        model=None,
+        sampling={},
+        settings={},
     )
-    return Work(slot_id=slot, task=task, trial=trial, seed=0, synthesizer="rollout", policy=POLICY, limits=Limits())
+    return Work(
+        slot_id=slot,
+        task=task,
+        trial=trial,
+        seed=0,
+        synthesizer="rollout",
+        policy=POLICY,
+        limits=Limits(),
+    )
 
 
 async def rolled_out(works: Sequence[Work], folder: Path) -> list[Trajectory]:
@@ -64,7 +80,9 @@ async def rolled_out(works: Sequence[Work], folder: Path) -> list[Trajectory]:
 
 
 async def planned_and_stepped(works: Sequence[Work], turns: Sequence[int]) -> None:
-    """As many turns of each episode, planned by the world's expert and stepped one after the other, then checked; nothing is kept."""
+    """As many turns of each episode, planned by the world's expert and stepped one after the other,
+    then checked; nothing is kept.
+    """
     for work, count in zip(works, turns, strict=True):
         env = WORLD.open({})
         await env.reset(work.task)
@@ -100,7 +118,9 @@ def measure(tasks: int = 200, trials: int = 2, rounds: int = 5) -> Report:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         trajectories = asyncio.run(rolled_out(works, folder))
-        turns = [[AgentTurn(turn.content, turn.tool_calls) for turn in t.turns] for t in trajectories]
+        turns = [
+            [AgentTurn(turn.content, turn.tool_calls) for turn in t.turns] for t in trajectories
+        ]
         lengths = [len(recorded) for recorded in turns]
         found = medians(
             {
@@ -120,10 +140,16 @@ def measure(tasks: int = 200, trials: int = 2, rounds: int = 5) -> Report:
             Figure("steps taken without loop and planner", steps / found["stepped"], "/s"),
             Figure("rollout / planning and stepping", found["planned"] / found["rollout"], "x"),
             Figure("rollout / stepping", found["stepped"] / found["rollout"], "x"),
-            Figure("the loop's own time per step", (found["rollout"] - found["planned"]) / steps * 1e6, "us"),
+            Figure(
+                "the loop's own time per step",
+                (found["rollout"] - found["planned"]) / steps * 1e6,
+                "us",
+            ),
         ),
-        f"{tasks} storefront tasks x {trials} trials, {steps / len(works):.1f} steps each, expert with profiles `{PROFILES}`, one core, "
-        f"journal on the disk of {tempfile.gettempdir()}; medians of {rounds} rounds in turn. Ratios are of speeds.",
+        f"{tasks} storefront tasks x {trials} trials, {steps / len(works):.1f} steps each, expert "
+        f"with profiles `{PROFILES}`, one core, "
+        f"journal on the disk of {tempfile.gettempdir()}; medians of {rounds} rounds in turn. "
+        "Ratios are of speeds.",
     )
 
 

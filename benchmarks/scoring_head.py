@@ -1,6 +1,8 @@
-"""`python -m benchmarks.scoring_head` (extra `score`): rank and log-probability in chunks of the vocabulary, against full logits.
+"""`python -m benchmarks.scoring_head` (extra `score`): rank and log-probability in chunks of the
+vocabulary, against full logits.
 
-Each method runs in a process of its own, so that its peak of memory is its own; the two take turns, so that noise falls on both alike.
+Each method runs in a process of its own, so that its peak of memory is its own; the two take turns,
+so that noise falls on both alike.
 """
 
 import json
@@ -17,11 +19,14 @@ from benchmarks.machine import CpuOfOthers
 POSITIONS, WIDTH, VOCABULARY = 2048, 256, 32_768
 ROUNDS = 5
 METHODS = ("full", "chunks")
-"""`full`: all logits at once, as a plain forward gives them, `(logits > chosen).sum` and logsumexp."""
+"""`full`: all logits at once, as a plain forward gives them, `(logits > chosen).sum` and logsumexp.
+"""
 
 
 def _inputs() -> tuple[Any, Any, Any]:
-    """Hidden states, head and targets as a model's are: half of the targets are likely, the others drawn at random."""
+    """Hidden states, head and targets as a model's are: half of the targets are likely, the others
+    drawn at random.
+    """
     import torch
 
     draw = torch.Generator().manual_seed(0)
@@ -46,13 +51,19 @@ def one(method: str, threads: int) -> dict[str, Any]:
 
     from synth.models.transformers_ranks import ranks_and_logprobs
 
-    clock = process_time if threads == 1 else perf_counter  # the CPU's seconds are the same beside other processes
+    clock = (
+        process_time if threads == 1 else perf_counter
+    )  # the CPU's seconds are the same beside other processes
     torch.set_num_threads(threads)
     hidden, weight, targets = _inputs()
 
     def score(rows: int, words: int) -> tuple[Any, Any]:
         head, wanted = weight[:words], targets[:rows] % words
-        return _full(hidden[:rows], head, wanted) if method == "full" else ranks_and_logprobs(hidden[:rows], head, None, wanted)
+        return (
+            _full(hidden[:rows], head, wanted)
+            if method == "full"
+            else ranks_and_logprobs(hidden[:rows], head, None, wanted)
+        )
 
     with torch.inference_mode():
         score(8, 256)
@@ -65,7 +76,12 @@ def one(method: str, threads: int) -> dict[str, Any]:
             began = clock()
             score(POSITIONS, VOCABULARY)
             times.append(clock() - began)
-    return {"seconds": min(times), "bytes": extra, "ranks": ranks.tolist(), "logprobs": logprobs.tolist()}
+    return {
+        "seconds": min(times),
+        "bytes": extra,
+        "ranks": ranks.tolist(),
+        "logprobs": logprobs.tolist(),
+    }
 
 
 def _peak_bytes() -> int:
@@ -86,27 +102,43 @@ def main() -> int:
                 found[method].append(json.loads(done.stdout))
         figures += _figures(found["full"], found["chunks"], threads)
     how = (
-        f"{POSITIONS:,} positions, width {WIDTH}, vocabulary {VOCABULARY:,}, float32; medians of {ROUNDS} pairs of processes, the best of "
-        "three passes in each: seconds of CPU with one thread, of the clock with two. Extra memory: peak of the process less its peak "
+        f"{POSITIONS:,} positions, width {WIDTH}, vocabulary {VOCABULARY:,}, float32; medians of "
+        f"{ROUNDS} pairs of processes, the best of "
+        "three passes in each: seconds of CPU with one thread, of the clock with two. Extra "
+        "memory: peak of the process less its peak "
         "before the first pass."
     )
     return shown(Report("Rank and surprisal of given tokens", figures, how), others)
 
 
-def _figures(full: list[dict[str, Any]], chunks: list[dict[str, Any]], threads: int) -> list[Figure]:
+def _figures(
+    full: list[dict[str, Any]], chunks: list[dict[str, Any]], threads: int
+) -> list[Figure]:
     speed = median(a["seconds"] / b["seconds"] for a, b in zip(full, chunks, strict=True))
     memory = median(a["bytes"] for a in full) / max(median(b["bytes"] for b in chunks), 1)
     apart = [abs(a - b) for a, b in zip(full[0]["ranks"], chunks[0]["ranks"], strict=True)]
     nll = max(abs(a - b) for a, b in zip(full[0]["logprobs"], chunks[0]["logprobs"], strict=True))
     on = f"{threads} thread{'s' * (threads > 1)}"
     return [
-        Figure(f"speed, over full logits, {on}", speed, "x", Target("at least", 2) if threads == 1 else None),
+        Figure(
+            f"speed, over full logits, {on}",
+            speed,
+            "x",
+            Target("at least", 2) if threads == 1 else None,
+        ),
         Figure(f"positions per second, {on}", POSITIONS / median(b["seconds"] for b in chunks)),
         Figure(f"extra memory of full logits, over ours, {on}", memory, "x", Target("at least", 8)),
         Figure(f"extra memory, {on}", median(b["bytes"] for b in chunks) / 2**20, "MiB"),
-        Figure(f"ranks that differ, {on}", 100 * sum(map(bool, apart)) / len(apart), "%", Target("at most", 0.5)),
+        Figure(
+            f"ranks that differ, {on}",
+            100 * sum(map(bool, apart)) / len(apart),
+            "%",
+            Target("at most", 0.5),
+        ),
         Figure(f"largest difference of a rank, {on}", max(apart), "", Target("at most", 1)),
-        Figure(f"largest difference of a log-probability, {on}", nll, "nats", Target("at most", 1e-5)),
+        Figure(
+            f"largest difference of a log-probability, {on}", nll, "nats", Target("at most", 1e-5)
+        ),
     ]
 
 

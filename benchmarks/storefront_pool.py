@@ -1,4 +1,5 @@
-"""A pool of storefront trials, eight of each task, each by a planner that holds misconceptions of its own; with their true labels.
+"""A pool of storefront trials, eight of each task, each by a planner that holds misconceptions of
+its own; with their true labels.
 
 The labels (`Truth`) are for measuring alone: nothing that scores or selects is given them.
 """
@@ -23,12 +24,16 @@ TASKS, TRIALS = 400, 8
 SEED = 777005
 """Not one of the seeds on which heuristics of the project were written."""
 GUESSERS = ("mixed", "first_match", "first_address", "skips_confirmation")
-"""Profiles of a pool in which lucky passes are common: each trial has one of them, three in four a habit of guessing."""
+"""Profiles of a pool in which lucky passes are common: each trial has one of them, three in four a
+habit of guessing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """`guessed`: some write was not justified by what had been shown; a lucky pass is a pass that guessed."""
+    """`guessed`: some write was not justified by what had been shown; a lucky pass is a pass that
+    guessed.
+    """
 
     guessed: bool
     breached: bool
@@ -55,16 +60,30 @@ class Trial:
 Pool = Mapping[str, Sequence[Trial]]
 
 
-def pool(tasks: int = TASKS, seed: int = SEED, *, profiles: Sequence[str] = ("mixed",), outcome_only: bool = False, **world: Any) -> Pool:
-    """Trials by task, the profiles in turn. `outcome_only`: state and told facts decide; else the whole check does, process included."""
+def pool(
+    tasks: int = TASKS,
+    seed: int = SEED,
+    *,
+    profiles: Sequence[str] = ("mixed",),
+    outcome_only: bool = False,
+    **world: Any,
+) -> Pool:
+    """Trials by task, the profiles in turn. `outcome_only`: state and told facts decide; else the
+    whole check does, process included.
+    """
     return asyncio.run(_pool(tasks, seed, profiles, outcome_only, world))
 
 
-async def _pool(tasks: int, seed: int, profiles: Sequence[str], outcome_only: bool, world: Mapping[str, Any]) -> Pool:
+async def _pool(
+    tasks: int, seed: int, profiles: Sequence[str], outcome_only: bool, world: Mapping[str, Any]
+) -> Pool:
     found = {}
     for at, task in enumerate(WORLD.make_tasks(world, seed, tasks)):
         found[task.task_id] = [
-            await _trial(task, trial, profiles[trial % len(profiles)], TRIALS * at + trial, outcome_only) for trial in range(TRIALS)
+            await _trial(
+                task, trial, profiles[trial % len(profiles)], TRIALS * at + trial, outcome_only
+            )
+            for trial in range(TRIALS)
         ]
     return found
 
@@ -77,7 +96,15 @@ async def _trial(task: Task, trial: int, profile: str, seed: int, outcome_only: 
     while not done and len(turns) < MOST_TURNS:
         act = await env.expert(profile, seed)
         answer = await env.step(act)
-        turns.append(Turn(len(turns), act.content, act.tool_calls, answer.observations, state_key=answer.state_key))
+        turns.append(
+            Turn(
+                len(turns),
+                act.content,
+                act.tool_calls,
+                answer.observations,
+                state_key=answer.state_key,
+            )
+        )
         done = answer.done
     verdict = await env.check()
     await env.close()
@@ -90,7 +117,10 @@ async def _trial(task: Task, trial: int, profile: str, seed: int, outcome_only: 
         opening_state_key=opening.state_key,
     )
     truth = await truth_of(task, played)
-    return Trial(played, Truth(any(write.label != "justified" for write in truth.writes), bool(truth.breaches)))
+    return Trial(
+        played,
+        Truth(any(write.label != "justified" for write in truth.writes), bool(truth.breaches)),
+    )
 
 
 def _recorded(task: Task, trial: int, turns: Sequence[Turn], verdict: CheckResult) -> Trajectory:

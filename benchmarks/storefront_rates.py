@@ -26,11 +26,16 @@ TRIALS = 8
 async def bot_rates(name: str, tasks: Sequence[Task]) -> list[bool]:
     """Which tasks a bot passes."""
     env = WORLD.open({})
-    return [(await play(env, task, BOTS[name], seed=SEED, max_turns=MOST_TURNS)).verdict.passed for task in tasks]
+    return [
+        (await play(env, task, BOTS[name], seed=SEED, max_turns=MOST_TURNS)).verdict.passed
+        for task in tasks
+    ]
 
 
 async def profile_rates(name: str, tasks: Sequence[Task]) -> list[bool]:
-    """Which tasks the expert of a profile passes; `mixed` draws its misconceptions anew for each task."""
+    """Which tasks the expert of a profile passes; `mixed` draws its misconceptions anew for each
+    task.
+    """
     return [expert_passes(task, name, SEED + at) for at, task in enumerate(tasks)]
 
 
@@ -39,7 +44,10 @@ def row(name: str, tasks: Sequence[Task], passed: Sequence[bool]) -> str:
     of_kind: defaultdict[str, list[bool]] = defaultdict(list)
     for task, verdict in zip(tasks, passed, strict=True):
         of_kind[task.difficulty["kind"]].append(verdict)
-    shares = [100 * sum(passed) / len(passed), *(100 * sum(of_kind[kind]) / max(1, len(of_kind[kind])) for kind in KINDS)]
+    shares = [
+        100 * sum(passed) / len(passed),
+        *(100 * sum(of_kind[kind]) / max(1, len(of_kind[kind])) for kind in KINDS),
+    ]
     return f"| {name:<24} |" + "|".join(f"{share:8.1f} " for share in shares) + "|"
 
 
@@ -50,7 +58,8 @@ def trials(tasks: Sequence[Task]) -> str:
     both = sum(0 < count < TRIALS for count in passed) / len(long)
     share = sum(passed) / TRIALS / len(long)
     return (
-        f"mixed, {len(long)} tasks of {LONG} requests or more, {TRIALS} trials each: {100 * share:.1f} % passed, "
+        f"mixed, {len(long)} tasks of {LONG} requests or more, {TRIALS} trials each: "
+        f"{100 * share:.1f} % passed, "
         f"{100 * both:.1f} % of tasks with both outcomes"
     )
 
@@ -59,9 +68,13 @@ async def main() -> None:
     """Prints the table."""
     tasks = WORLD.make_tasks({}, SEED, int(sys.argv[1]) if len(sys.argv) > 1 else TASKS)
     print(f"{len(tasks)} tasks; per cent passed\n")
-    print(f"| {'bot or profile':<24} |" + "|".join(f"{kind:>8.8} " for kind in ("all", *KINDS)) + "|")
+    print(
+        f"| {'bot or profile':<24} |" + "|".join(f"{kind:>8.8} " for kind in ("all", *KINDS)) + "|"
+    )
     print(f"|{'-' * 26}|" + "|".join("-" * 9 for _ in range(len(KINDS) + 1)) + "|")
-    runs: list[tuple[str, Callable[[str, Sequence[Task]], Awaitable[list[bool]]]]] = [(name, bot_rates) for name in BOTS]
+    runs: list[tuple[str, Callable[[str, Sequence[Task]], Awaitable[list[bool]]]]] = [
+        (name, bot_rates) for name in BOTS
+    ]
     runs += [(name, profile_rates) for name in (CORRECT, MIXED, *MISCONCEPTIONS)]
     for name, rates in runs:
         shown = f"expert: {name}" if rates is profile_rates else name

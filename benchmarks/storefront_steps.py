@@ -26,11 +26,21 @@ def turn(name: str, **arguments: object) -> AgentTurn:
 
 
 async def mix(env: Env) -> list[AgentTurn]:
-    """Three reads and one write, over what the world holds: every argument is valid, every write changes the state."""
+    """Three reads and one write, over what the world holds: every argument is valid, every write
+    changes the state.
+    """
     facts = await env.facts()
-    order_id = next(path.split("/")[1] for path, value in facts.items() if path.startswith("orders/") and value == "pending")
+    order_id = next(
+        path.split("/")[1]
+        for path, value in facts.items()
+        if path.startswith("orders/") and value == "pending"
+    )
     customer_id = facts[f"orders/{order_id}/customer_id"]
-    address_ids = [p.split("/")[1] for p, value in facts.items() if p.startswith("addresses/") and value == customer_id]
+    address_ids = [
+        p.split("/")[1]
+        for p, value in facts.items()
+        if p.startswith("addresses/") and value == customer_id
+    ]
     turns = []
     for step in range(STEPS_PER_EPISODE // 4):
         turns += [
@@ -73,7 +83,9 @@ async def expert_episodes(tasks: list[Task]) -> tuple[float, list[int]]:
 
 
 async def live_bytes(tasks: list[Task]) -> float:
-    """Growth of peak resident memory per episode that is open at the same time, 15 expert turns in."""
+    """Growth of peak resident memory per episode that is open at the same time, 15 expert turns
+    in.
+    """
     unit = 1 if sys.platform == "darwin" else 1024
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     live = []

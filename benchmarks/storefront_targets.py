@@ -9,20 +9,39 @@ from statistics import median
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from benchmarks.storefront_steps import LIVE_EPISODES, STEPS, expert_episodes, live_bytes, steps_per_second
+from benchmarks.storefront_steps import (
+    LIVE_EPISODES,
+    STEPS,
+    expert_episodes,
+    live_bytes,
+    steps_per_second,
+)
 from synth.envs.storefront import WORLD
 
 
 async def measured(task_count: int, rounds: int, *, with_live: bool) -> Report:
     """Live episodes first: their memory is read off the peak of the process."""
     tasks = list(WORLD.make_tasks({}, 7, task_count))
-    live = [Figure(f"memory per live episode, {LIVE_EPISODES:,} open", await live_bytes(tasks), "bytes")] if with_live else []
+    live = (
+        [
+            Figure(
+                f"memory per live episode, {LIVE_EPISODES:,} open", await live_bytes(tasks), "bytes"
+            )
+        ]
+        if with_live
+        else []
+    )
     rate = median([await steps_per_second(tasks[0]) for _ in range(rounds)])
     planned, parked = await expert_episodes(tasks)
     return Report(
         "Storefront",
         (
-            Figure("steps per second and core, validated and keyed", rate, "/s", Target("at least", 10_000)),
+            Figure(
+                "steps per second and core, validated and keyed",
+                rate,
+                "/s",
+                Target("at least", 10_000),
+            ),
             Figure("turns per second with the expert planning each", planned, "/s"),
             Figure("largest parked episode", max(parked), "bytes", Target("at most", 64 * 1024)),
             Figure("parked episode, mean", sum(parked) / len(parked), "bytes"),

@@ -1,6 +1,7 @@
 """Storefront: the true labels of a run's trajectories, beside its ledger and in no view of it.
 
-Run: `python -m benchmarks.storefront_truth RUN` writes RUN/truth/{episodes,writes,denials,reads}.parquet and prints the shares.
+Run: `python -m benchmarks.storefront_truth RUN` writes
+RUN/truth/{episodes,writes,denials,reads}.parquet and prints the shares.
 """
 
 import asyncio
@@ -17,20 +18,64 @@ from synth.envs.storefront.monitor import DenialLabel, ReadTruth, TruthLabels, W
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import SynthError
 
-_EPISODE = ("trajectory_id", "task_id", "passed", "passed_outcome", "lucky", "lucky_outcome", "breaches")
+_EPISODE = (
+    "trajectory_id",
+    "task_id",
+    "passed",
+    "passed_outcome",
+    "lucky",
+    "lucky_outcome",
+    "breaches",
+)
 _SCHEMAS = {
-    "episodes": pa.schema([(name, pa.list_(pa.string()) if name == "breaches" else pa.string() if name.endswith("_id") else pa.bool_())
-                           for name in _EPISODE]),
-    "writes": pa.schema([("trajectory_id", pa.string()), ("turn", pa.int64()), ("tool", pa.string()), ("label", pa.string()),
-                         ("what", pa.string()), ("k", pa.int64()), ("seen", pa.int64())]),
-    "denials": pa.schema([("trajectory_id", pa.string()), ("turn", pa.int64()), ("request", pa.int64()), ("rule", pa.string()),
-                          ("grounded", pa.bool_())]),
-    "reads": pa.schema([("trajectory_id", pa.string()), ("turn", pa.int64()), ("tool", pa.string()), ("label", pa.string())]),
-}  # fmt: skip
+    "episodes": pa.schema(
+        [
+            (
+                name,
+                pa.list_(pa.string())
+                if name == "breaches"
+                else pa.string()
+                if name.endswith("_id")
+                else pa.bool_(),
+            )
+            for name in _EPISODE
+        ]
+    ),
+    "writes": pa.schema(
+        [
+            ("trajectory_id", pa.string()),
+            ("turn", pa.int64()),
+            ("tool", pa.string()),
+            ("label", pa.string()),
+            ("what", pa.string()),
+            ("k", pa.int64()),
+            ("seen", pa.int64()),
+        ]
+    ),
+    "denials": pa.schema(
+        [
+            ("trajectory_id", pa.string()),
+            ("turn", pa.int64()),
+            ("request", pa.int64()),
+            ("rule", pa.string()),
+            ("grounded", pa.bool_()),
+        ]
+    ),
+    "reads": pa.schema(
+        [
+            ("trajectory_id", pa.string()),
+            ("turn", pa.int64()),
+            ("tool", pa.string()),
+            ("label", pa.string()),
+        ]
+    ),
+}
 
 
 async def labelled(ledger: Ledger) -> list[TruthLabels]:
-    """The labels of every storefront trajectory that re-executes as it was recorded; the others are named on standard error."""
+    """The labels of every storefront trajectory that re-executes as it was recorded; the others are
+    named on standard error.
+    """
     tasks = ledger.tasks({trajectory.task_id for trajectory in ledger.trajectories()})
     found = []
     for trajectory in ledger.trajectories():
@@ -49,7 +94,9 @@ def tables(labels: Sequence[TruthLabels]) -> dict[str, pa.Table]:
         "episodes": [{name: getattr(truth, name) for name in _EPISODE} for truth in labels],
         **{name: list(_rows(labels, name)) for name in ("writes", "denials", "reads")},
     }
-    return {name: pa.Table.from_pylist(rows[name], schema=schema) for name, schema in _SCHEMAS.items()}
+    return {
+        name: pa.Table.from_pylist(rows[name], schema=schema) for name, schema in _SCHEMAS.items()
+    }
 
 
 def _rows(labels: Sequence[TruthLabels], name: str) -> Iterator[dict[str, object]]:
@@ -60,22 +107,31 @@ def _rows(labels: Sequence[TruthLabels], name: str) -> Iterator[dict[str, object
 
 
 def shares(labels: Sequence[TruthLabels]) -> dict[str, float]:
-    """Passes, passes by outcome alone, lucky ones among each, and the share of each label of writes, denials and reads."""
+    """Passes, passes by outcome alone, lucky ones among each, and the share of each label of
+    writes, denials and reads.
+    """
     passed, outcome = sum(t.passed for t in labels), sum(t.passed_outcome for t in labels)
     found = {
         "passed": passed / len(labels),
         "passed by outcome": outcome / len(labels),
         "lucky among passed": sum(t.lucky for t in labels) / max(passed, 1),
         "lucky among passed by outcome": sum(t.lucky_outcome for t in labels) / max(outcome, 1),
-        "with a breach of process among passed by outcome": sum(t.passed_outcome and bool(t.breaches) for t in labels) / max(outcome, 1),
+        "with a breach of process among passed by outcome": sum(
+            t.passed_outcome and bool(t.breaches) for t in labels
+        )
+        / max(outcome, 1),
     }
     counted: dict[str, Counter[str]] = {
         "writes": Counter(w.label for t in labels for w in t.writes),
-        "denials": Counter("grounded" if d.grounded else "ungrounded" for t in labels for d in t.denials),
+        "denials": Counter(
+            "grounded" if d.grounded else "ungrounded" for t in labels for d in t.denials
+        ),
         "reads": Counter(r.label for t in labels for r in t.reads),
     }
     for kind, counts in counted.items():
-        found |= {f"{kind}: {label}": count / counts.total() for label, count in sorted(counts.items())}
+        found |= {
+            f"{kind}: {label}": count / counts.total() for label, count in sorted(counts.items())
+        }
     return found
 
 

@@ -1,4 +1,5 @@
-"""TextWorld: how late the event loop is with 64 episodes live, and whether a snapshot beats replaying. Needs the extra `textworld`.
+"""TextWorld: how late the event loop is with 64 episodes live, and whether a snapshot beats
+replaying. Needs the extra `textworld`.
 
 Run: `python -m benchmarks.textworld_lag`
 """
@@ -37,12 +38,32 @@ LENGTHS = (5, 20, 60)
 
 def work(task: Task, trial: int) -> Work:
     """One episode of the expert that wanders."""
-    slot = slot_id(task_id=task.task_id, synthesizer="rollout", trial=trial, seed=0, policy=POLICY.identity, model=None, sampling={})
-    return Work(slot_id=slot, task=task, trial=trial, seed=0, synthesizer="rollout", policy=POLICY, limits=Limits())
+    slot = slot_id(
+        task_id=task.task_id,
+        synthesizer="rollout",
+        trial=trial,
+        seed=0,
+        policy=POLICY.identity,
+        model=None,
+        sampling={},
+    )
+    return Work(
+        slot_id=slot,
+        task=task,
+        trial=trial,
+        seed=0,
+        synthesizer="rollout",
+        policy=POLICY,
+        limits=Limits(),
+    )
 
 
-async def rolled_out(tasks: Sequence[Task], folder: Path) -> tuple[list[Trajectory], list[float], float]:
-    """All episodes at once on as many threads as cores: trajectories, the loop's lateness at each beat (ms), wall time (s)."""
+async def rolled_out(
+    tasks: Sequence[Task], folder: Path
+) -> tuple[list[Trajectory], list[float], float]:
+    """All episodes at once on as many threads as cores: trajectories, the loop's lateness at each
+    beat (ms), wall time (s).
+    """
     works = [work(tasks[at % len(tasks)], at // len(tasks)) for at in range(LIVE)]
     threads, journal, late = Threads(), Journal(folder / "rollout.jsonl"), []
 
@@ -74,12 +95,18 @@ async def rolled_out(tasks: Sequence[Task], folder: Path) -> tuple[list[Trajecto
 
 
 async def back_again(task: Task, turns: int, rounds: int) -> tuple[float, float]:
-    """Milliseconds to get a fresh world to where another is after so many turns: from a snapshot, and by doing them again."""
+    """Milliseconds to get a fresh world to where another is after so many turns: from a snapshot,
+    and by doing them again.
+    """
     done: list[AgentTurn] = []
     env = WORLD.open({})
     await env.reset(task)
     while len(done) < turns:
-        back_and_forth = [turn for turn in await env.affordances() if turn.tool_calls[0].name in ("take", "drop", "go")]
+        back_and_forth = [
+            turn
+            for turn in await env.affordances()
+            if turn.tool_calls[0].name in ("take", "drop", "go")
+        ]
         done.append(back_and_forth[len(done) % len(back_and_forth)])
         if (await env.step(done[-1])).done:
             raise RuntimeError("the walk won the game; choose another task")
@@ -113,7 +140,12 @@ def measure(tasks: int = 16, rounds: int = 5) -> Report:
     return Report(
         f"TextWorld {SPEC.version}",
         (
-            Figure(f"the event loop is late with {LIVE} episodes live, p99", percentile(late, 0.99), "ms", Target("at most", 100)),
+            Figure(
+                f"the event loop is late with {LIVE} episodes live, p99",
+                percentile(late, 0.99),
+                "ms",
+                Target("at most", 100),
+            ),
             Figure("the same, median", median(late), "ms"),
             Figure("the same, longest", max(late), "ms"),
             Figure("steps planned and taken", median(rates), "/s"),
@@ -123,7 +155,8 @@ def measure(tasks: int = 16, rounds: int = 5) -> Report:
                 for how, value in (("snapshot", restored), ("replay", replayed))
             ),
         ),
-        f"{LIVE} episodes on {tasks} games of the default size, all live at once on {os.cpu_count()} threads, "
+        f"{LIVE} episodes on {tasks} games of the default size, all live at once on "
+        f"{os.cpu_count()} threads, "
         f"expert that wanders, {len(late):,} beats of {1000 * BEAT_S:g} ms in {rounds} rounds.",
     )
 

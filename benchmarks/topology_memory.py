@@ -1,4 +1,5 @@
-"""The stage `topology` over a whole ledger: peak memory and rate of `synth run`, on as many made trials as asked for, four to a task.
+"""The stage `topology` over a whole ledger: peak memory and rate of `synth run`, on as many made
+trials as asked for, four to a task.
 
 Run: `python -m benchmarks.topology_memory`
 """
@@ -28,10 +29,15 @@ _FLOW = {"name": "measured", "stages": [{"topology": {"learn": 0}}]}
 
 
 def trials(count: int) -> Iterator[tuple[list[Task], list[Trajectory]]]:
-    """Shards of them. The trials of a task begin alike and part at a turn of their own; every other one succeeds."""
+    """Shards of them. The trials of a task begin alike and part at a turn of their own; every other
+    one succeeds.
+    """
     for shard in range(0, count, PER_SHARD):
         made = recorded_episodes(min(PER_SHARD, count - shard), shard)
-        tasks = [Task.identified(env="echo", goal=f"Task {shard + at}.") for at in range(0, len(made), PER_TASK)]
+        tasks = [
+            Task.identified(env="echo", goal=f"Task {shard + at}.")
+            for at in range(0, len(made), PER_TASK)
+        ]
         found = []
         for at, episode in enumerate(made):
             first, shared = made[at - at % PER_TASK], 2 + 2 * (at % PER_TASK)
@@ -54,7 +60,11 @@ def fill(url: str, count: int) -> None:
     """A ledger with that many trials."""
     ledger = Ledger(url, create=True)
     for tasks, found in trials(count):
-        ledger.commit(StageRef("import", content_hash([one.slot_id for one in found])), tasks=tasks, trajectories=found)
+        ledger.commit(
+            StageRef("import", content_hash([one.slot_id for one in found])),
+            tasks=tasks,
+            trajectories=found,
+        )
 
 
 def measure(count: int = TRIALS, small: int = SMALL) -> Report:
@@ -65,17 +75,32 @@ def measure(count: int = TRIALS, small: int = SMALL) -> Report:
         flow_file.write_text(json.dumps(_FLOW), encoding="utf-8")
         for size in (small, count):
             url = str(Path(folder, str(size)))
-            subprocess.run([sys.executable, "-m", "benchmarks.topology_memory", "--fill", url, str(size)], cwd=ROOT, check=True)
-            found[size] = ended([*SYNTH, "run", str(flow_file), "--run-dir", url, "--quiet"], Path(folder, f"state-{size}"))
+            subprocess.run(
+                [sys.executable, "-m", "benchmarks.topology_memory", "--fill", url, str(size)],
+                cwd=ROOT,
+                check=True,
+            )
+            found[size] = ended(
+                [*SYNTH, "run", str(flow_file), "--run-dir", url, "--quiet"],
+                Path(folder, f"state-{size}"),
+            )
     large, few = found[count], found[small]
     figures = (
-        Figure(f"peak memory, {count:,} trials", large.peak_mib, "MiB", Target("at most", 500 * 10**6 / 2**20)),
+        Figure(
+            f"peak memory, {count:,} trials",
+            large.peak_mib,
+            "MiB",
+            Target("at most", 500 * 10**6 / 2**20),
+        ),
         Figure(f"peak memory, {small:,} trials", few.peak_mib, "MiB"),
         Figure("peak, large / small", large.peak_mib / few.peak_mib, "x"),
         Figure("whole stage, rows written", count / large.wall_s, "trials/s"),
         Figure("time per trial, large / small", large.wall_s / count / (few.wall_s / small), "x"),
     )
-    how = f"`synth run` with the stage alone, on a ledger of made trials of {TURNS} turns, {PER_TASK} to a task; one process each."
+    how = (
+        f"`synth run` with the stage alone, on a ledger of made trials of {TURNS} turns, "
+        f"{PER_TASK} to a task; one process each."
+    )
     return Report("Memory of the stage topology", figures, how)
 
 

@@ -1,6 +1,8 @@
-"""Topology: what the other trials of a task know about a trial, by how much of it was seen; with the outcomes shuffled, and as they are.
+"""Topology: what the other trials of a task know about a trial, by how much of it was seen; with
+the outcomes shuffled, and as they are.
 
-Run: `python -m benchmarks.topology_ranking [FOLDER]` (trajectories to import, by default ../shared/data; then the storefront)
+Run: `python -m benchmarks.topology_ranking [FOLDER]` (trajectories to import, by default
+../shared/data; then the storefront)
 """
 
 import sys
@@ -31,8 +33,14 @@ def graphs(trajectories: Iterable[Trajectory], level: Level = "exact") -> dict[s
     found: dict[tuple[str, str], list[tuple[Trajectory, list[TurnKeys]]]] = {}
     for trajectory in trajectories:
         if is_donor(trajectory):
-            found.setdefault((trajectory.task_id, population(trajectory)), []).append((trajectory, trajectory_keys(trajectory)))
-    made = {f"{task} {who}": task_graph(task, trials, level) for (task, who), trials in found.items() if len(trials) >= LEAST}
+            found.setdefault((trajectory.task_id, population(trajectory)), []).append(
+                (trajectory, trajectory_keys(trajectory))
+            )
+    made = {
+        f"{task} {who}": task_graph(task, trials, level)
+        for (task, who), trials in found.items()
+        if len(trials) >= LEAST
+    }
     return {name: graph for name, graph in made.items() if graph.mixed}
 
 
@@ -45,7 +53,10 @@ def one_by_one(tasks: Mapping[str, TaskGraph], prefix: int | None) -> Ranking | 
     """Every trial scored by all the others, the one that it is compared with among them."""
     scored = {}
     for name, graph in tasks.items():
-        means = [(potential.mean(prefix), trial.success) for trial, potential in zip(graph.trials, potentials(graph), strict=True)]
+        means = [
+            (potential.mean(prefix), trial.success)
+            for trial, potential in zip(graph.trials, potentials(graph), strict=True)
+        ]
         scored[name] = [(mean, success) for mean, success in means if mean is not None]
     return within_tasks(scored)
 
@@ -57,7 +68,10 @@ def shuffled(tasks: Mapping[str, TaskGraph], seed: int) -> dict[str, TaskGraph]:
     for name, graph in tasks.items():
         outcomes = [trial.success for trial in graph.trials]
         rng.shuffle(outcomes)
-        dealt = [Trial(trial.trajectory_id, success, trial.nodes) for trial, success in zip(graph.trials, outcomes, strict=True)]
+        dealt = [
+            Trial(trial.trajectory_id, success, trial.nodes)
+            for trial, success in zip(graph.trials, outcomes, strict=True)
+        ]
         found[name] = graph_of(graph.task_id, dealt, graph.level)
     return found
 
@@ -65,15 +79,25 @@ def shuffled(tasks: Mapping[str, TaskGraph], seed: int) -> dict[str, TaskGraph]:
 def noise(tasks: Mapping[str, TaskGraph], rank: Rank, prefix: int | None) -> float | None:
     """The mean over shuffles: .5 where the measure is fair."""
     seeds = range(max(5, min(50, DEALT // len(tasks))))
-    found = [ranking.auroc for seed in seeds if (ranking := rank(shuffled(tasks, seed), prefix)) is not None]
+    found = [
+        ranking.auroc
+        for seed in seeds
+        if (ranking := rank(shuffled(tasks, seed), prefix)) is not None
+    ]
     return sum(found) / len(found) if found else None
 
 
 def show(title: str, tasks: Mapping[str, TaskGraph]) -> None:
     """Prints a table, noise before signal."""
     trials = sum(len(graph.trials) for graph in tasks.values())
-    print(f"\n## {title}\n\n{len(tasks)} tasks with at least {LEAST} trials and both outcomes, {trials} trials; 95 % intervals by task\n")
-    print("| turns seen | outcomes shuffled | AUROC within tasks | tasks, pairs | one by one | its shuffle |\n|---|---|---|---|---|---|")
+    print(
+        f"\n## {title}\n\n{len(tasks)} tasks with at least {LEAST} trials and both outcomes, "
+        f"{trials} trials; 95 % intervals by task\n"
+    )
+    print(
+        "| turns seen | outcomes shuffled | AUROC within tasks | tasks, pairs | one by one | its "
+        "shuffle |\n|---|---|---|---|---|---|"
+    )
     for prefix in PREFIXES:
         pairs, singly = by_pairs(tasks, prefix), one_by_one(tasks, prefix)
         if pairs is None or singly is None:
@@ -104,4 +128,10 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "shared" / "data"))
+    sys.exit(
+        main(
+            Path(sys.argv[1])
+            if len(sys.argv) > 1
+            else Path(__file__).parents[2] / "shared" / "data"
+        )
+    )

@@ -1,6 +1,7 @@
 """Agents that understand nothing: their pass rates say what a world's check is worth.
 
-Each is opened for an episode like any policy, and knows no world: it acts from tool schemas and affordances alone.
+Each is opened for an episode like any policy, and knows no world: it acts from tool schemas and
+affordances alone.
 """
 
 import re
@@ -31,10 +32,13 @@ class DoNothing:
 
 
 class RefuseAll:
-    """Denies everything for every reason, then finishes; in text where the world has no tool `deny`.
+    """Denies everything for every reason, then finishes; in text where the world has no tool
+    `deny`.
 
-    One turn per value of the argument with the most values (a rule, as a rule), with a call for every choice of the others.
-    Values are the schema's enumerations and the first numbers of its ranges; the rules may stand in the system prompt instead.
+    One turn per value of the argument with the most values (a rule, as a rule), with a call for
+    every choice of the others.
+    Values are the schema's enumerations and the first numbers of its ranges; the rules may stand in
+    the system prompt instead.
     """
 
     async def act(self, view: View) -> Act:
@@ -97,7 +101,9 @@ def _tool(opening: Opening, name: str) -> ToolSchema | None:
 def _choices(function: ToolSchema, opening: Opening) -> dict[str, list[Any]]:
     """Values to try for each required argument."""
     parameters = function.get("parameters", {})
-    rules = sorted(set(_RULE_NAME.findall(opening.system_prompt or "")), key=lambda rule: int(rule[1:]))
+    rules = sorted(
+        set(_RULE_NAME.findall(opening.system_prompt or "")), key=lambda rule: int(rule[1:])
+    )
     choices: dict[str, list[Any]] = {}
     for name in parameters.get("required", ()):
         schema = parameters.get("properties", {}).get(name, {})
@@ -112,7 +118,9 @@ def _values(schema: Mapping[str, Any]) -> list[Any]:
         return list(schema["enum"])
     if schema.get("type") in ("integer", "number"):
         first = int(schema.get("minimum", 1))
-        return list(range(first, min(int(schema.get("maximum", first)), first + FIRST_NUMBERS - 1) + 1))
+        return list(
+            range(first, min(int(schema.get("maximum", first)), first + FIRST_NUMBERS - 1) + 1)
+        )
     of_type: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
     return [of_type.get(str(schema.get("type")), REFUSAL)]
 
@@ -122,7 +130,11 @@ def _finish(view: View) -> AgentTurn:
     finish = _tool(view.opening, "finish")
     if finish is None:
         return AgentTurn()
-    return _calls(view, "finish", [{name: values[0] for name, values in _choices(finish, view.opening).items()}])
+    return _calls(
+        view,
+        "finish",
+        [{name: values[0] for name, values in _choices(finish, view.opening).items()}],
+    )
 
 
 def _calls(view: View, name: str, calls: Sequence[Mapping[str, Any]]) -> AgentTurn:

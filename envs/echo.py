@@ -1,4 +1,6 @@
-"""Echo: the smallest world that has everything, for tests and benchmarks; trouble can be planned in its settings."""
+"""Echo: the smallest world that has everything, for tests and benchmarks; trouble can be planned in
+its settings.
+"""
 
 import asyncio
 import secrets
@@ -28,29 +30,54 @@ SPEC = EnvSpec(
     facts={"said/*/text": "required", "session/*/finished": "required"},
     profiles=("stops_early", "stutters"),
 )
-WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "kelp", "lagoon")
+WORDS = (
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "inlet",
+    "jetty",
+    "kelp",
+    "lagoon",
+)
 LONGEST_TEXT = 1000
 FINISHED = "The work is finished; nothing more can be done."
-SYSTEM_PROMPT = "You work the echo desk. Call `echo` once per word, in the order asked for, then call `finish`."
+SYSTEM_PROMPT = (
+    "You work the echo desk. Call `echo` once per word, in the order asked for, then call `finish`."
+)
 TOOLS: tuple[ToolSchema, ...] = (
     {
         "type": "function",
         "function": {
             "name": "echo",
             "description": "Says a text back.",
-            "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+            "parameters": {
+                "type": "object",
+                "properties": {"text": {"type": "string"}},
+                "required": ["text"],
+            },
         },
     },
     {
         "type": "function",
-        "function": {"name": "finish", "description": "Ends the work.", "parameters": {"type": "object", "properties": {}}},
+        "function": {
+            "name": "finish",
+            "description": "Ends the work.",
+            "parameters": {"type": "object", "properties": {}},
+        },
     },
 )
 _PROCESS_TOKEN = secrets.token_hex(4)  # what drifts: another value in every process
 
 
 class EchoConfig(BaseModel):
-    """Size of an episode (`turns` = words to echo), its weight, and planned trouble (turns count from 0)."""
+    """Size of an episode (`turns` = words to echo), its weight, and planned trouble (turns count
+    from 0).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,7 +92,9 @@ class EchoConfig(BaseModel):
 
 
 class _Desk(msgspec.Struct):
-    """The whole state: what was said, whether the work is finished, and how many turns were taken."""
+    """The whole state: what was said, whether the work is finished, and how many turns were
+    taken.
+    """
 
     said: list[str] = []
     finished: bool = False
@@ -97,7 +126,9 @@ class EchoEnv:
         self._task = task
         self._desk = _Desk(state_key=content_hash([]))
         goal = task.goal if task else "Echo what you like, then finish."
-        return Opening(SYSTEM_PROMPT, TOOLS, (Observation(goal, Source.USER),), self._desk.state_key)
+        return Opening(
+            SYSTEM_PROMPT, TOOLS, (Observation(goal, Source.USER),), self._desk.state_key
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers each call of the turn; text is answered by the user."""
@@ -116,7 +147,9 @@ class EchoEnv:
         if not observations:
             observations = (self._answer_to_text(turn.content or ""),)
         if index == config.drift_at_turn:
-            first = msgspec.structs.replace(observations[0], content=f"{observations[0].content} {_PROCESS_TOKEN}")
+            first = msgspec.structs.replace(
+                observations[0], content=f"{observations[0].content} {_PROCESS_TOKEN}"
+            )
             observations = (first, *observations[1:])
         return self._response(observations)
 
@@ -147,12 +180,16 @@ class EchoEnv:
 
     async def snapshot(self) -> Snapshot:
         """Task and desk as JSON."""
-        return Snapshot(SPEC.name, SPEC.version, msgspec.json.encode(_Saved(self._task, self._desk)))
+        return Snapshot(
+            SPEC.name, SPEC.version, msgspec.json.encode(_Saved(self._task, self._desk))
+        )
 
     async def restore(self, snapshot: Snapshot) -> None:
         """The desk as it was put aside. Raises `ValueError` for another world's snapshot."""
         if (snapshot.env, snapshot.version) != (SPEC.name, SPEC.version):
-            raise ValueError(f"a snapshot of {snapshot.env} {snapshot.version} does not fit echo {SPEC.version}")
+            raise ValueError(
+                f"a snapshot of {snapshot.env} {snapshot.version} does not fit echo {SPEC.version}"
+            )
         saved = msgspec.json.decode(snapshot.blob, type=_Saved)
         self._task, self._desk = saved.task, saved.desk
 
@@ -162,14 +199,19 @@ class EchoEnv:
         chosen = Random(seed).choice(("correct", *SPEC.profiles)) if name == "mixed" else name
         chosen = "correct" if chosen in rid else chosen
         if chosen not in ("correct", *SPEC.profiles):
-            raise ValueError(f"echo has no expert profile {chosen!r}; it has correct, mixed, {', '.join(SPEC.profiles)}")
+            raise ValueError(
+                f"echo has no expert profile {chosen!r}; it has correct, mixed, "
+                f"{', '.join(SPEC.profiles)}"
+            )
         words = self._words()
         if chosen == "stops_early":
             words = words[:-1]
         elif chosen == "stutters":
             words = (*words[:1], *words)
         done = len(self._desk.said)
-        return _say(words[done], self._desk.turns) if done < len(words) else _finish(self._desk.turns)
+        return (
+            _say(words[done], self._desk.turns) if done < len(words) else _finish(self._desk.turns)
+        )
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The task's present check, over the recorded turns done again at an untroubled desk."""
@@ -184,33 +226,46 @@ class EchoEnv:
         if self._desk.finished:
             return Observation(FINISHED, Source.ENVIRONMENT, error=True)
         if not text.strip():
-            return Observation("An empty turn does nothing: call `echo` or `finish`.", Source.ENVIRONMENT, error=True)
+            return Observation(
+                "An empty turn does nothing: call `echo` or `finish`.",
+                Source.ENVIRONMENT,
+                error=True,
+            )
         return Observation("Please use the tools.", Source.USER)
 
     def _call(self, call: ToolCall) -> Observation:
         """One call's answer."""
 
         def answer(content: str, *, error: bool = False) -> Observation:
-            return Observation(valid_text(content), Source.TOOL, call.call_id, valid_text(call.name), error)
+            return Observation(
+                valid_text(content), Source.TOOL, call.call_id, valid_text(call.name), error
+            )
 
         desk = self._desk
         if desk.finished:
             return answer(FINISHED, error=True)
         if call.name not in ("echo", "finish"):
-            return answer(f"There is no tool {call.name[:80]!r}; the tools are echo and finish.", error=True)
+            return answer(
+                f"There is no tool {call.name[:80]!r}; the tools are echo and finish.", error=True
+            )
         if call.parse_error is not None:
             return answer(call.parse_error, error=True)
         arguments = call.parsed()
         wanted = {"echo": {"text"}, "finish": set()}[call.name]
         if arguments.keys() != wanted:
-            return answer(f"`{call.name}` takes {'one argument, text' if wanted else 'no arguments'}.", error=True)
+            return answer(
+                f"`{call.name}` takes {'one argument, text' if wanted else 'no arguments'}.",
+                error=True,
+            )
         if call.name == "finish":
             desk.finished = True
             desk.state_key = content_hash([desk.state_key])
             return answer("Done.")
         text = arguments["text"]
         if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-            return answer(f"`text` must be a string of at most {LONGEST_TEXT} characters.", error=True)
+            return answer(
+                f"`text` must be a string of at most {LONGEST_TEXT} characters.", error=True
+            )
         desk.said.append(valid_text(text))
         desk.state_key = content_hash([desk.state_key, desk.said[-1]])
         return answer(text + self._payload)
@@ -219,14 +274,22 @@ class EchoEnv:
         return Response(observations, self._desk.state_key, done=self._desk.finished)
 
     def _facts(self) -> dict[str, Scalar]:
-        said: dict[str, Scalar] = {f"said/{place}/text": text for place, text in enumerate(self._desk.said)}
+        said: dict[str, Scalar] = {
+            f"said/{place}/text": text for place, text in enumerate(self._desk.said)
+        }
         return said | {"session/0/finished": self._desk.finished}
 
     def _words(self) -> tuple[str, ...]:
         """The words asked for, in order: what the goal predicates say."""
         check = self._task.check if self._task else None
-        rows = [row.where for row in check.required if row.table == "said" and "text" in row.where] if check else []
-        return tuple(str(row["text"]) for row in sorted(rows, key=lambda row: int(str(row.get("id", 0)))))
+        rows = (
+            [row.where for row in check.required if row.table == "said" and "text" in row.where]
+            if check
+            else []
+        )
+        return tuple(
+            str(row["text"]) for row in sorted(rows, key=lambda row: int(str(row.get("id", 0))))
+        )
 
 
 _START: dict[str, Scalar] = {"session/0/finished": False}
@@ -238,7 +301,11 @@ def _block(seconds: float) -> None:
 
 
 def _say(word: str, turn: int) -> AgentTurn:
-    return AgentTurn(tool_calls=(ToolCall.received(f"call_{turn}", "echo", msgspec.json.encode({"text": word}).decode()),))
+    return AgentTurn(
+        tool_calls=(
+            ToolCall.received(f"call_{turn}", "echo", msgspec.json.encode({"text": word}).decode()),
+        )
+    )
 
 
 def _finish(turn: int) -> AgentTurn:
@@ -258,7 +325,9 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
 
 def _task(config: dict[str, Any], turns: int, seed: int, number: int) -> Task:
     words = Random(f"echo {seed} {number}").choices(WORDS, k=turns)
-    required = [RowPredicate("said", {"id": str(place), "text": word}) for place, word in enumerate(words)]
+    required = [
+        RowPredicate("said", {"id": str(place), "text": word}) for place, word in enumerate(words)
+    ]
     return Task.identified(
         env=SPEC.name,
         env_config=config,

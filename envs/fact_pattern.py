@@ -6,15 +6,25 @@ from collections.abc import Mapping
 def matches(pattern: str, path: str) -> bool:
     """Whether a path fits a pattern, segment by segment."""
     wanted, found = pattern.split("/"), path.split("/")
-    return len(wanted) == len(found) and all(w in ("*", f) for w, f in zip(wanted, found, strict=True))
+    return len(wanted) == len(found) and all(
+        w in ("*", f) for w, f in zip(wanted, found, strict=True)
+    )
 
 
 def pattern_of(patterns: Mapping[str, str], path: str) -> str | None:
-    """The pattern that says most about a path: the one with the fewest `*`; None where none fits."""
-    return min((pattern for pattern in patterns if matches(pattern, path)), key=lambda pattern: pattern.count("*"), default=None)
+    """The pattern that says most about a path: the one with the fewest `*`; None where none
+    fits.
+    """
+    return min(
+        (pattern for pattern in patterns if matches(pattern, path)),
+        key=lambda pattern: pattern.count("*"),
+        default=None,
+    )
 
 
 def zone_of(patterns: Mapping[str, str], path: str) -> str:
-    """required, free, protected or generated, as the most telling pattern says; protected where none fits."""
+    """required, free, protected or generated, as the most telling pattern says; protected where
+    none fits.
+    """
     pattern = pattern_of(patterns, path)
     return "protected" if pattern is None else patterns[pattern]

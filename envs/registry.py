@@ -1,4 +1,6 @@
-"""Worlds by name: `name -> "module:attribute"`, where the attribute is a `synth.envs.world.World`; importing this loads none of them."""
+"""Worlds by name: `name -> "module:attribute"`, where the attribute is a `synth.envs.world.World`;
+importing this loads none of them.
+"""
 
 ENVS: dict[str, str] = {
     "storefront": "synth.envs.storefront:WORLD",

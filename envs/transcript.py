@@ -1,4 +1,6 @@
-"""An episode on the bench: played by a policy or performed from given actions, and compared with another."""
+"""An episode on the bench: played by a policy or performed from given actions, and compared with
+another.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -24,7 +26,14 @@ class Transcript(msgspec.Struct, frozen=True):
     verdict: CheckResult
 
 
-async def play(env: Env, task: Task | None, choose: Callable[[Episode], Policy], *, seed: int, max_turns: int = MAX_TURNS) -> Transcript:
+async def play(
+    env: Env,
+    task: Task | None,
+    choose: Callable[[Episode], Policy],
+    *,
+    seed: int,
+    max_turns: int = MAX_TURNS,
+) -> Transcript:
     """An episode in which a policy acts until the world ends it, or `max_turns` are over."""
     opening = await env.reset(task)
     policy = choose(Episode(env, None, 0, seed))
@@ -34,7 +43,15 @@ async def play(env: Env, task: Task | None, choose: Callable[[Episode], Policy],
     while len(turns) < max_turns and not (responses and responses[-1].done):
         action = (await policy.act(View(opening, tuple(turns)))).turn
         response = await env.step(action)
-        turns.append(Turn(len(turns), action.content, action.tool_calls, response.observations, state_key=response.state_key))
+        turns.append(
+            Turn(
+                len(turns),
+                action.content,
+                action.tool_calls,
+                response.observations,
+                state_key=response.state_key,
+            )
+        )
         actions.append(action)
         responses.append(response)
     return Transcript(opening, tuple(actions), tuple(responses), await env.check())
@@ -52,7 +69,9 @@ def difference(expected: Transcript, found: Transcript) -> str | None:
     a, b = expected.opening, found.opening
     if (a.system_prompt, a.tools, a.greeting) != (b.system_prompt, b.tools, b.greeting):
         return "the opening's system prompt, tools or greeting differ"
-    opening = response_difference(Response(a.observations, a.state_key), Response(b.observations, b.state_key))
+    opening = response_difference(
+        Response(a.observations, a.state_key), Response(b.observations, b.state_key)
+    )
     if opening is not None:
         return f"opening: {opening}"
     steps = rest_difference(expected.responses, found.responses)
@@ -63,7 +82,9 @@ def difference(expected: Transcript, found: Transcript) -> str | None:
     return None
 
 
-def rest_difference(expected: Sequence[Response], found: Sequence[Response], *, first: int = 0) -> str | None:
+def rest_difference(
+    expected: Sequence[Response], found: Sequence[Response], *, first: int = 0
+) -> str | None:
     """The first turn (numbered from `first`) at which two runs of responses differ, and in what."""
     if len(expected) != len(found):
         return f"{len(expected)} responses, then {len(found)}"
@@ -82,5 +103,7 @@ def response_difference(expected: Response, found: Response) -> str | None:
     if expected.state_key != found.state_key:
         return f"state key {expected.state_key} then {found.state_key}"
     if (expected.reward, expected.done) != (found.reward, found.done):
-        return f"reward and done {(expected.reward, expected.done)} then {(found.reward, found.done)}"
+        return (
+            f"reward and done {(expected.reward, expected.done)} then {(found.reward, found.done)}"
+        )
     return None

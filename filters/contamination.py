@@ -1,4 +1,6 @@
-"""What a benchmark asks or answers must not be trained on: tasks that are its own, and texts that repeat its documents."""
+"""What a benchmark asks or answers must not be trained on: tasks that are its own, and texts that
+repeat its documents.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -14,11 +16,15 @@ from synth.schemas.verdict import Verdict
 
 
 class ContaminationConfig(BaseModel):
-    """`benchmarks`: name -> files or folders with its documents; `n`: words of an n-gram; `least`: how many must be repeated.
+    """`benchmarks`: name -> files or folders with its documents; `n`: words of an n-gram; `least`:
+    how many must be repeated.
 
-    `common`: n-grams in more documents than this are set phrases. `texts`: `task` looks at goal, opening and users' words, `all` at what
-    the agent wrote and was answered as well; system prompts and tool schemas never count. `allow`: benchmarks, as they are stamped
-    (`name/split`), whose own tasks may pass. The goals and openings of stamped tasks are documents too.
+    `common`: n-grams in more documents than this are set phrases. `texts`: `task` looks at goal,
+    opening and users' words, `all` at what
+    the agent wrote and was answered as well; system prompts and tool schemas never count. `allow`:
+    benchmarks, as they are stamped
+    (`name/split`), whose own tasks may pass. The goals and openings of stamped tasks are documents
+    too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,19 +38,25 @@ class ContaminationConfig(BaseModel):
 
 
 async def contamination(cases: Cases, config: ContaminationConfig) -> Mapping[str, Verdict]:
-    """Drop `benchmark` (stamped, or descended from what is), `task_identity` (a goal or opening that is a document), `overlap`.
+    """Drop `benchmark` (stamped, or descended from what is), `task_identity` (a goal or opening
+    that is a document), `overlap`.
 
-    The score is the number of repeated n-grams. Keep the others; undefined where there was nothing to compare with.
+    The score is the number of repeated n-grams. Keep the others; undefined where there was nothing
+    to compare with.
     """
     documents = Documents(config.n, config.common)
-    for name, text in read(tuple((name, tuple(paths)) for name, paths in sorted(config.benchmarks.items()))):
+    for name, text in read(
+        tuple((name, tuple(paths)) for name, paths in sorted(config.benchmarks.items()))
+    ):
         documents.add(name, text)
     lineage = Lineage()
     stamps: dict[str, str] = {}
     told: set[tuple[str, bytes]] = set()
     for case in cases:
         lineage.add(case)
-        stamp = case.trajectory.benchmark or (case.task.benchmark if case.task is not None else None)
+        stamp = case.trajectory.benchmark or (
+            case.task.benchmark if case.task is not None else None
+        )
         if stamp is not None:
             stamps[case.trajectory.task_id] = stamp
             for text in _asked(case):
@@ -52,14 +64,29 @@ async def contamination(cases: Cases, config: ContaminationConfig) -> Mapping[st
                 if stamp not in config.allow and known not in told:
                     told.add(known)
                     documents.add(stamp, text)
-    return {case.trajectory.trajectory_id: _verdict(case, config, documents, lineage, stamps) for case in cases}
+    return {
+        case.trajectory.trajectory_id: _verdict(case, config, documents, lineage, stamps)
+        for case in cases
+    }
 
 
-def _verdict(case: Case, config: ContaminationConfig, documents: Documents, lineage: Lineage, stamps: Mapping[str, str]) -> Verdict:
+def _verdict(
+    case: Case,
+    config: ContaminationConfig,
+    documents: Documents,
+    lineage: Lineage,
+    stamps: Mapping[str, str],
+) -> Verdict:
     trajectory = case.trajectory
-    stamp = trajectory.benchmark or next((stamps[task] for task in lineage.tasks(trajectory) if task in stamps), None)
+    stamp = trajectory.benchmark or next(
+        (stamps[task] for task in lineage.tasks(trajectory) if task in stamps), None
+    )
     if stamp is not None:
-        return Verdict(True, "allowed") if stamp in config.allow else Verdict(False, "benchmark", detail={"benchmark": stamp})
+        return (
+            Verdict(True, "allowed")
+            if stamp in config.allow
+            else Verdict(False, "benchmark", detail={"benchmark": stamp})
+        )
     same = next((name for text in _asked(case) if (name := documents.same(text)) is not None), None)
     if same is not None:
         return Verdict(False, "task_identity", detail={"benchmark": same})
@@ -89,7 +116,11 @@ def _said(trajectory: Trajectory) -> Iterator[str]:
     for turn in trajectory.turns:
         yield from filter(None, (turn.content, turn.thought))
         yield from (call.arguments for call in turn.tool_calls)
-        yield from (observation.content for observation in turn.observations if observation.source is not Source.ENVIRONMENT)
+        yield from (
+            observation.content
+            for observation in turn.observations
+            if observation.source is not Source.ENVIRONMENT
+        )
 
 
 FILTER = Filter(ContaminationConfig, contamination, scope="corpus")

@@ -12,7 +12,9 @@ from typing import Any
 from synth.schemas.errors import ConfigError
 
 LEAST_WORDS = 8
-"""Shorter documents are found as a whole text only (Brown et al. 2020, appendix C: n between 8 and 13)."""
+"""Shorter documents are found as a whole text only (Brown et al. 2020, appendix C: n between 8 and
+13).
+"""
 LEAST_WHOLE = 5
 """What is shorter ("Hello, I need help") is nobody's task."""
 _WORD = re.compile(r"\w+")
@@ -20,7 +22,9 @@ _SUFFIXES = (".txt", ".md", ".json", ".jsonl")
 
 
 class Documents:
-    """n-grams by benchmark, and whole texts; what stands in more than `common` documents is a set phrase, and does not count."""
+    """n-grams by benchmark, and whole texts; what stands in more than `common` documents is a set
+    phrase, and does not count.
+    """
 
     def __init__(self, n: int, common: int) -> None:
         self._n = n
@@ -50,7 +54,9 @@ class Documents:
         return self._count
 
     def same(self, text: str) -> str | None:
-        """The benchmark that has a text as a document, letter case and punctuation aside; one of too many documents is nobody's task."""
+        """The benchmark that has a text as a document, letter case and punctuation aside; one of
+        too many documents is nobody's task.
+        """
         name, count = self._whole.get(_key(words(text)), ("", 0))
         return name if 0 < count <= self._common else None
 
@@ -84,7 +90,8 @@ def _key(found: Sequence[str]) -> bytes:
 
 @lru_cache(maxsize=4)
 def read(paths: tuple[tuple[str, tuple[str, ...]], ...]) -> Sequence[tuple[str, str]]:
-    """(benchmark, document) of files and folders; .txt and .md are one document each, records of .json and .jsonl give one per text.
+    """(benchmark, document) of files and folders; .txt and .md are one document each, records of
+    .json and .jsonl give one per text.
 
     Files may end in .gz. Raises `ConfigError` for what does not exist or cannot be read.
     """
@@ -93,21 +100,30 @@ def read(paths: tuple[tuple[str, tuple[str, ...]], ...]) -> Sequence[tuple[str, 
         for place in places:
             files = _files(Path(place))
             if not files:
-                raise ConfigError(f"benchmarks.{benchmark}: {place} holds no {', '.join(_SUFFIXES)} file (each may end in .gz)")
+                raise ConfigError(
+                    f"benchmarks.{benchmark}: {place} holds no {', '.join(_SUFFIXES)} file (each "
+                    "may end in .gz)"
+                )
             found += [(benchmark, text) for file in files for text in _texts(file, benchmark)]
     return found
 
 
 def _files(place: Path) -> list[Path]:
     if place.is_dir():
-        return sorted(path for path in place.rglob("*") if path.name.removesuffix(".gz").endswith(_SUFFIXES))
+        return sorted(
+            path for path in place.rglob("*") if path.name.removesuffix(".gz").endswith(_SUFFIXES)
+        )
     return [place] if place.exists() else []
 
 
 def _texts(file: Path, benchmark: str) -> Iterator[str]:
     kind = Path(file.name.removesuffix(".gz")).suffix
     try:
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
+        with (
+            gzip.open(file, "rt", encoding="utf-8")
+            if file.suffix == ".gz"
+            else file.open(encoding="utf-8") as lines
+        ):
             if kind == ".jsonl":
                 for line in lines:
                     if line.strip():

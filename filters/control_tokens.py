@@ -1,4 +1,6 @@
-"""Looks for text that a tokenizer reads as structure: turns, calls and thoughts that somebody else's words would begin or end."""
+"""Looks for text that a tokenizer reads as structure: turns, calls and thoughts that somebody
+else's words would begin or end.
+"""
 
 from collections import Counter
 from typing import Literal
@@ -13,7 +15,9 @@ from synth.schemas.verdict import Verdict
 
 
 class ControlTokensConfig(BaseModel):
-    """`action`: what every export of the flow does with rows that hold control tokens, unless it says otherwise itself."""
+    """`action`: what every export of the flow does with rows that hold control tokens, unless it
+    says otherwise itself.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -21,15 +25,21 @@ class ControlTokensConfig(BaseModel):
 
 
 async def control_tokens_filter(case: Case, config: ControlTokensConfig) -> Verdict:
-    """Drop by the first token and its place, unless exports are to neutralise or keep it; the detail counts all of them."""
+    """Drop by the first token and its place, unless exports are to neutralise or keep it; the
+    detail counts all of them.
+    """
     hits = in_case(case)
     if not hits:
         return Verdict(True, "clean", 0.0)
     token, place = hits[0]
-    detail = {"tokens": dict(sorted(Counter(f"{token} in {place}" for token, place in hits).items()))}
+    detail = {
+        "tokens": dict(sorted(Counter(f"{token} in {place}" for token, place in hits).items()))
+    }
     if config.action == "drop":
         return Verdict(False, f"{token}:{place}", float(len(hits)), detail)
-    return Verdict(True, "neutralised" if config.action == "neutralise" else "kept", float(len(hits)), detail)
+    return Verdict(
+        True, "neutralised" if config.action == "neutralise" else "kept", float(len(hits)), detail
+    )
 
 
 def in_case(case: Case) -> list[Hit]:

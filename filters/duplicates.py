@@ -1,7 +1,10 @@
-"""Copies: the same transcript again, one that differs in a few words, turns that other rows teach already; the better row stays.
+"""Copies: the same transcript again, one that differs in a few words, turns that other rows teach
+already; the better row stays.
 
-Better, in this order: a success before no verdict, a cut-off run, a failure; higher reward; nobody who wrote it had looked at gold; written
-by a model before scripts; fewer turns, fewer calls; then the lower trial number and the lower id, so that the order is total.
+Better, in this order: a success before no verdict, a cut-off run, a failure; higher reward; nobody
+who wrote it had looked at gold; written
+by a model before scripts; fewer turns, fewer calls; then the lower trial number and the lower id,
+so that the order is total.
 """
 
 from collections.abc import Mapping
@@ -21,11 +24,15 @@ _OUTCOMES = (Outcome.SUCCESS, Outcome.UNKNOWN, Outcome.TRUNCATED, Outcome.FAILUR
 
 
 class DuplicatesConfig(BaseModel):
-    """`similarity`: of word triples (Jaccard), from which on two transcripts are one; None: only exact copies are dropped.
+    """`similarity`: of word triples (Jaccard), from which on two transcripts are one; None: only
+    exact copies are dropped.
 
-    `copied_turns`: share of its turns with loss that better rows hold word for word after the same answer, from which on a row is dropped;
-    None: the share is only told. `turn_similarity`: from which on two turns count as the same one; None: word for word only (1 KB of memory
-    per distinct turn otherwise). `across_outcomes: false` compares successes with successes only, failures with failures, so that a success
+    `copied_turns`: share of its turns with loss that better rows hold word for word after the same
+    answer, from which on a row is dropped;
+    None: the share is only told. `turn_similarity`: from which on two turns count as the same one;
+    None: word for word only (1 KB of memory
+    per distinct turn otherwise). `across_outcomes: false` compares successes with successes only,
+    failures with failures, so that a success
     and the failure beside it both stay.
     """
 
@@ -38,7 +45,9 @@ class DuplicatesConfig(BaseModel):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """What is remembered of a trajectory: its rank among copies, the hash of all it says, and of its turns."""
+    """What is remembered of a trajectory: its rank among copies, the hash of all it says, and of
+    its turns.
+    """
 
     identity: str
     rank: tuple[object, ...]
@@ -49,8 +58,12 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 async def duplicates(cases: Cases, config: DuplicatesConfig) -> Mapping[str, Verdict]:
-    """Drop what a better row holds already: `exact`, `near`, `copied_turns`; undefined where a transcript has no turns."""
-    shared = shared_openings((c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening)
+    """Drop what a better row holds already: `exact`, `near`, `copied_turns`; undefined where a
+    transcript has no turns.
+    """
+    shared = shared_openings(
+        (c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening
+    )
     verdicts: dict[str, Verdict] = {}
     with NearIndex(config.similarity or 1.0) as index, Turns(config.turn_similarity) as turns:
         rows = []
@@ -60,17 +73,33 @@ async def duplicates(cases: Cases, config: DuplicatesConfig) -> Mapping[str, Ver
                 index.add(shingles(spoken(case.trajectory, shared)))
         index.close_adding()
         turns.close_adding()
-        order = sorted((at for at, row in enumerate(rows) if not row.empty), key=lambda at: rows[at].rank)
+        order = sorted(
+            (at for at, row in enumerate(rows) if not row.empty), key=lambda at: rows[at].rank
+        )
         for row in rows:
             if row.empty:
                 verdicts[row.identity] = Verdict(None, "empty")
-        for kind in sorted({rows[at].outcome for at in order}) if not config.across_outcomes else [None]:
-            _judge(rows, [at for at in order if kind in (None, rows[at].outcome)], index, turns, config, verdicts)
+        for kind in (
+            sorted({rows[at].outcome for at in order}) if not config.across_outcomes else [None]
+        ):
+            _judge(
+                rows,
+                [at for at in order if kind in (None, rows[at].outcome)],
+                index,
+                turns,
+                config,
+                verdicts,
+            )
     return verdicts
 
 
 def _judge(
-    rows: list[_Row], order: list[int], index: NearIndex, taught: Turns, config: DuplicatesConfig, verdicts: dict[str, Verdict]
+    rows: list[_Row],
+    order: list[int],
+    index: NearIndex,
+    taught: Turns,
+    config: DuplicatesConfig,
+    verdicts: dict[str, Verdict],
 ) -> None:
     """Decides on rows in order, best first."""
     best: dict[bytes, int] = {}
@@ -79,7 +108,9 @@ def _judge(
 
     def drop(document: int, kept: int, reason: str, score: float) -> None:
         copies[kept] = copies.get(kept, 0) + 1
-        verdicts[rows[document].identity] = Verdict(False, reason, score, {"of": rows[kept].identity})
+        verdicts[rows[document].identity] = Verdict(
+            False, reason, score, {"of": rows[kept].identity}
+        )
 
     for at in order:
         kept = best.setdefault(rows[at].exact, at)
@@ -88,7 +119,11 @@ def _judge(
         else:
             drop(at, kept, "exact", 1.0)
     if config.similarity is not None:
-        kept_first(index, iter(distinct), lambda document, kept, similarity: drop(document, kept, "near", similarity))
+        kept_first(
+            index,
+            iter(distinct),
+            lambda document, kept, similarity: drop(document, kept, "near", similarity),
+        )
         index.close_opened()
     taught.forget()
     for at in distinct:
@@ -100,8 +135,13 @@ def _judge(
             verdicts[rows[at].identity] = Verdict(False, "copied_turns", share)
             continue
         taught.teach(turns)
-        detail = {"copied_turns": round(share, 4), **({"copies": copies[at]} if at in copies else {})}
-        verdicts[rows[at].identity] = Verdict(True, "best_of_copies" if at in copies else "unique", None, detail)
+        detail = {
+            "copied_turns": round(share, 4),
+            **({"copies": copies[at]} if at in copies else {}),
+        }
+        verdicts[rows[at].identity] = Verdict(
+            True, "best_of_copies" if at in copies else "unique", None, detail
+        )
 
 
 def _row(trajectory: Trajectory, turns: Turns) -> _Row:

@@ -1,6 +1,8 @@
-"""Near duplicates: MinHash signatures (rensa), bands, and the true Jaccard similarity of every candidate.
+"""Near duplicates: MinHash signatures (rensa), bands, and the true Jaccard similarity of every
+candidate.
 
-Kept in memory per document: 512 bytes of signature, 128 of bands; its shingles lie in an unnamed temporary file.
+Kept in memory per document: 512 bytes of signature, 128 of bands; its shingles lie in an unnamed
+temporary file.
 """
 
 import tempfile
@@ -26,7 +28,9 @@ _SEED = 1
 
 
 class NearIndex:
-    """Documents by number, in the order they are added; after `close_adding` each can be asked what is similar to it."""
+    """Documents by number, in the order they are added; after `close_adding` each can be asked what
+    is similar to it.
+    """
 
     def __init__(self, similarity: float) -> None:
         self._similarity = similarity
@@ -42,7 +46,12 @@ class NearIndex:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._file.close()
 
     def __len__(self) -> int:
@@ -67,8 +76,12 @@ class NearIndex:
             self._shingles = np.memmap(self._file, np.uint64, "r")
 
     def similar(self, document: int) -> list[tuple[int, float]]:
-        """The opened documents whose true Jaccard similarity to one is at least the index's, the most similar first."""
-        found = {other for group in self._groups_of(document) for other in self._open.get(group, ())}
+        """The opened documents whose true Jaccard similarity to one is at least the index's, the
+        most similar first.
+        """
+        found = {
+            other for group in self._groups_of(document) for other in self._open.get(group, ())
+        }
         found.discard(document)
         if not found:
             return []
@@ -77,7 +90,10 @@ class NearIndex:
         close = others[estimates >= self._similarity - _SLACK]
         mine = self._shingles_of(document)
         verified = [(int(other), jaccard(mine, self._shingles_of(int(other)))) for other in close]
-        return sorted(((o, s) for o, s in verified if s >= self._similarity), key=lambda pair: (-pair[1], pair[0]))
+        return sorted(
+            ((o, s) for o, s in verified if s >= self._similarity),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
 
     def open(self, document: int) -> None:
         """Lets a document be found from now on."""
@@ -99,7 +115,9 @@ class NearIndex:
         if not self._waiting:
             return
         offsets = np.cumsum([0, *map(len, self._waiting)]).astype(np.uint64)
-        digests = RMinHash.digest_matrix_from_flat_token_hashes(np.concatenate(self._waiting), offsets, PERMUTATIONS, _SEED)
+        digests = RMinHash.digest_matrix_from_flat_token_hashes(
+            np.concatenate(self._waiting), offsets, PERMUTATIONS, _SEED
+        )
         self._signatures.append(np.array(digests.to_rows(), np.uint32))
         self._waiting.clear()
 
@@ -113,12 +131,18 @@ def jaccard(one: Hashes, other: Hashes) -> float:
 
 
 def _groups(signatures: NDArray[np.uint32], counted: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """For each document and band the number of the group that agrees in it, or -1 where nobody else does."""
+    """For each document and band the number of the group that agrees in it, or -1 where nobody else
+    does.
+    """
     groups = np.full((len(signatures), BANDS), -1, np.int32)
     rows = np.flatnonzero(counted)
     last = 0
     for band in range(BANDS):
-        part = np.ascontiguousarray(signatures[rows, band * ROWS : (band + 1) * ROWS]).view(np.dtype((np.void, 4 * ROWS))).ravel()
+        part = (
+            np.ascontiguousarray(signatures[rows, band * ROWS : (band + 1) * ROWS])
+            .view(np.dtype((np.void, 4 * ROWS)))
+            .ravel()
+        )
         _, inverse, counts = np.unique(part, return_inverse=True, return_counts=True)
         together = np.flatnonzero(counts > 1)
         numbers = np.full(len(counts), -1, np.int64)
@@ -128,8 +152,11 @@ def _groups(signatures: NDArray[np.uint32], counted: NDArray[np.bool_]) -> NDArr
     return groups
 
 
-def kept_first(index: NearIndex, order: Iterator[int], dropped: Callable[[int, int, float], None]) -> None:
-    """Goes through documents in an order, best first, and tells of each that is similar to one that was kept (document, kept, similarity).
+def kept_first(
+    index: NearIndex, order: Iterator[int], dropped: Callable[[int, int, float], None]
+) -> None:
+    """Goes through documents in an order, best first, and tells of each that is similar to one that
+    was kept (document, kept, similarity).
 
     What was dropped drops nothing else: of a chain of edits, those far from what was kept stay.
     """

@@ -1,4 +1,6 @@
-"""What two trajectories are compared by: the words that were spoken, called and answered, without what every transcript shares."""
+"""What two trajectories are compared by: the words that were spoken, called and answered, without
+what every transcript shares.
+"""
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -23,7 +25,9 @@ _INVERSE = np.uint64(pow(int(_BASE), -1, 2**64))
 
 
 def spoken(trajectory: Trajectory, shared: frozenset[bytes] = frozenset()) -> Iterator[str]:
-    """Message by message; system prompt and tool schemas are left out, and so is every text whose key is `shared`."""
+    """Message by message; system prompt and tool schemas are left out, and so is every text whose
+    key is `shared`.
+    """
     for observation in trajectory.opening:
         if not shared or text_key(observation.content) not in shared:
             yield observation.content
@@ -41,7 +45,9 @@ def text_key(text: str) -> bytes:
 
 
 def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
-    """Keys of opening texts that stand word for word before several tasks, given (task, text): instructions, and no part of either."""
+    """Keys of opening texts that stand word for word before several tasks, given (task, text):
+    instructions, and no part of either.
+    """
     first: dict[bytes, str] = {}
     shared = set()
     for task, text in openings:
@@ -52,26 +58,49 @@ def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
 
 
 def exact_key(trajectory: Trajectory) -> bytes:
-    """128 bits of what was said, called and answered; call ids, names and order of arguments aside."""
+    """128 bits of what was said, called and answered; call ids, names and order of arguments
+    aside.
+    """
     content = [[_answer(o) for o in trajectory.opening], [_turn(turn) for turn in trajectory.turns]]
     return blake2b(canonical_json(content), digest_size=16).digest()
 
 
 def turn_keys(trajectory: Trajectory) -> Iterator[tuple[bytes, list[str]]]:
-    """64 bits of each turn that carries loss, and its words: what the agent did, and what it had just been answered."""
+    """64 bits of each turn that carries loss, and its words: what the agent did, and what it had
+    just been answered.
+    """
     before: Iterable[Observation] = trajectory.opening
     for turn in trajectory.turns:
         own = trajectory.pivot_turn is None or turn.index >= trajectory.pivot_turn
-        if own and turn.sampled_by is SampledBy.POLICY and turn.mask is None and turn.injected is None:
+        if (
+            own
+            and turn.sampled_by is SampledBy.POLICY
+            and turn.mask is None
+            and turn.injected is None
+        ):
             done = [turn.content, turn.thought, [_call(call) for call in turn.tool_calls]]
             calls = [f"{call.name} {call.arguments}" for call in turn.tool_calls]
-            words = [*(o.content for o in before), *filter(None, (turn.content, turn.thought)), *calls]
-            yield blake2b(canonical_json([[_answer(o) for o in before], done]), digest_size=8).digest(), words
+            words = [
+                *(o.content for o in before),
+                *filter(None, (turn.content, turn.thought)),
+                *calls,
+            ]
+            yield (
+                blake2b(
+                    canonical_json([[_answer(o) for o in before], done]), digest_size=8
+                ).digest(),
+                words,
+            )
         before = turn.observations
 
 
 def _turn(turn: Turn) -> list[object]:
-    return [turn.content, turn.thought, [_call(call) for call in turn.tool_calls], [_answer(o) for o in turn.observations]]
+    return [
+        turn.content,
+        turn.thought,
+        [_call(call) for call in turn.tool_calls],
+        [_answer(o) for o in turn.observations],
+    ]
 
 
 def _call(call: ToolCall) -> list[object]:
@@ -86,9 +115,11 @@ def _answer(observation: Observation) -> list[str]:
 
 
 def shingles(texts: Iterable[str]) -> Hashes:
-    """Distinct 64-bit hashes of all runs of three words, letter case and punctuation of JSON aside; sorted.
+    """Distinct 64-bit hashes of all runs of three words, letter case and punctuation of JSON aside;
+    sorted.
 
-    A polynomial over the bytes modulo 2**64, from prefix sums: hash(i, j) = (H[j] - H[i]) / base**i, then mixed.
+    A polynomial over the bytes modulo 2**64, from prefix sums: hash(i, j) = (H[j] - H[i]) /
+    base**i, then mixed.
     """
     text = "\n".join(texts)
     if not text.isascii():

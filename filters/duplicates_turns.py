@@ -8,7 +8,9 @@ from synth.filters.duplicates_text import shingles
 
 
 class Turns:
-    """Distinct turns by key; what was taught is held, and so is what is similar to it where a `similarity` is given."""
+    """Distinct turns by key; what was taught is held, and so is what is similar to it where a
+    `similarity` is given.
+    """
 
     def __init__(self, similarity: float | None) -> None:
         self._near = NearIndex(similarity) if similarity is not None else None
@@ -18,7 +20,12 @@ class Turns:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._near is not None:
             self._near.__exit__(kind, error, trace)
 
@@ -36,7 +43,9 @@ class Turns:
 
     def holds(self, key: bytes) -> bool:
         """Whether a better row has a turn of this key, or one that is similar."""
-        return key in self._taught or (self._near is not None and bool(self._near.similar(self._numbers[key])))
+        return key in self._taught or (
+            self._near is not None and bool(self._near.similar(self._numbers[key]))
+        )
 
     def teach(self, keys: tuple[bytes, ...]) -> None:
         """A row that stays has these turns."""

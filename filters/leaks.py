@@ -1,4 +1,6 @@
-"""Drops what shows traces of hidden help: a guided trajectory that quotes, mentions or acts on guidance that its transcript lacks."""
+"""Drops what shows traces of hidden help: a guided trajectory that quotes, mentions or acts on
+guidance that its transcript lacks.
+"""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,7 +16,9 @@ class LeaksConfig(BaseModel):
 
 
 async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
-    """Keep where the scan finds nothing in the turns after the pivot; undefined for trajectories that nobody guided."""
+    """Keep where the scan finds nothing in the turns after the pivot; undefined for trajectories
+    that nobody guided.
+    """
     trajectory = case.trajectory
     if trajectory.guidance is None:
         return Verdict(None, "not_guided")
@@ -22,7 +26,9 @@ async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
     if not found:
         return Verdict(True, "clean")
     first = found[0]
-    return Verdict(False, first.kind, float(len(found)), {"turn": first.turn, "what": first.what[:200]})
+    return Verdict(
+        False, first.kind, float(len(found)), {"turn": first.turn, "what": first.what[:200]}
+    )
 
 
 FILTER = Filter(LeaksConfig, no_leaks)

@@ -1,4 +1,6 @@
-"""Which task a trajectory goes back to: retries and branches to what they continue, reverse tasks to what they were made of."""
+"""Which task a trajectory goes back to: retries and branches to what they continue, reverse tasks
+to what they were made of.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,6 @@
-"""Did the agent know what it wrote? Drops values that stood nowhere, and entities that nothing singled out (docs/provenance.md)."""
+"""Did the agent know what it wrote? Drops values that stood nowhere, and entities that nothing
+singled out (docs/provenance.md).
+"""
 
 from collections.abc import Sequence
 
@@ -16,9 +18,11 @@ _TOLD = 20
 
 
 class ProvenanceConfig(BaseModel):
-    """`arguments`, `choices`: which of them drop; false only tells. Of the choices that are flagged, three in four truly are unjustified.
+    """`arguments`, `choices`: which of them drop; false only tells. Of the choices that are
+    flagged, three in four truly are unjustified.
 
-    `proposed`: a choice that the agent had put to a person, who then answered, counts as singled out.
+    `proposed`: a choice that the agent had put to a person, who then answered, counts as singled
+    out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,25 +33,45 @@ class ProvenanceConfig(BaseModel):
 
 
 async def measure(case: Case, config: ProvenanceConfig, means: Means) -> Sequence[Measure]:
-    """Unjustified arguments, and unjustified choices, with those that were proposed apart; undefined where the schemas are missing."""
+    """Unjustified arguments, and unjustified choices, with those that were proposed apart;
+    undefined where the schemas are missing.
+    """
     trajectory = case.trajectory
     why = undefined(trajectory)
     if why is not None:
-        return [Measure(ARGUMENTS, None, detail={"why": why}), Measure(CHOICES, None, detail={"why": why})]
+        return [
+            Measure(ARGUMENTS, None, detail={"why": why}),
+            Measure(CHOICES, None, detail={"why": why}),
+        ]
     report = provenance(trajectory)
     wrong = [{"turn": f.turn, "tool": f.tool, "path": f.path} for f in report.unjustified]
     guessed = [choice for choice in report.choices if choice.unjustified]
-    told = [{"turn": c.turn, "tool": c.tool, "path": c.path, "candidates": c.candidates, "proposed": c.proposed} for c in guessed]
+    told = [
+        {
+            "turn": c.turn,
+            "tool": c.tool,
+            "path": c.path,
+            "candidates": c.candidates,
+            "proposed": c.proposed,
+        }
+        for c in guessed
+    ]
     judged = report.justified is not None
     chosen = {"list": told[:_TOLD], "unproposed": sum(not c.proposed for c in guessed)}
     return [
-        Measure(ARGUMENTS, float(len(wrong)) if judged else None, detail={"list": wrong[:_TOLD], "counts": dict(report.counts)}),
+        Measure(
+            ARGUMENTS,
+            float(len(wrong)) if judged else None,
+            detail={"list": wrong[:_TOLD], "counts": dict(report.counts)},
+        ),
         Measure(CHOICES, float(len(guessed)) if report.choices else None, detail=chosen),
     ]
 
 
 def undefined(trajectory: Trajectory) -> str | None:
-    """Why nothing can be said: calls of tools whose schemas were not recorded, so that enumerated values look invented."""
+    """Why nothing can be said: calls of tools whose schemas were not recorded, so that enumerated
+    values look invented.
+    """
     known = {str(tool.get("function", tool).get("name")): tool for tool in trajectory.tools}
     called = {call.name for turn in trajectory.turns for call in turn.tool_calls}
     unknown = {name for name in called - set(known) if effectful_by_name(name)}
@@ -63,10 +87,15 @@ def _changes(name: str, schema: ToolSchema | None) -> bool:
 
 
 async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
-    """Keep where every argument and choice has a source; undefined where there is nothing to judge, or no schemas to judge it by."""
+    """Keep where every argument and choice has a source; undefined where there is nothing to judge,
+    or no schemas to judge it by.
+    """
     found = {measured.metric: measured for measured in case.measures}
     arguments, choices = found[ARGUMENTS], found[CHOICES]
-    detail = {"arguments": (arguments.detail or {}).get("list", []), "choices": (choices.detail or {}).get("list", [])}
+    detail = {
+        "arguments": (arguments.detail or {}).get("list", []),
+        "choices": (choices.detail or {}).get("list", []),
+    }
     if config.arguments and arguments.value:
         return Verdict(False, "unjustified_argument", arguments.value, detail)
     guessed = choices.value if not config.proposed else (choices.detail or {}).get("unproposed")
@@ -74,7 +103,12 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
         return Verdict(False, "unjustified_choice", float(guessed), detail)
     if arguments.value is None and choices.value is None:
         return Verdict(None, str((arguments.detail or {}).get("why", "nothing_judged")))
-    return Verdict(True, "justified", (arguments.value or 0.0) + (choices.value or 0.0), detail if choices.value or arguments.value else {})
+    return Verdict(
+        True,
+        "justified",
+        (arguments.value or 0.0) + (choices.value or 0.0),
+        detail if choices.value or arguments.value else {},
+    )
 
 
 FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=1)

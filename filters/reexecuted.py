@@ -1,4 +1,6 @@
-"""Keeps what can be done again: the trajectory executed a second time gives the same observations and the same verdict."""
+"""Keeps what can be done again: the trajectory executed a second time gives the same observations
+and the same verdict.
+"""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,9 +22,11 @@ class ReexecutedConfig(BaseModel):
 
 
 async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
-    """Drop where the world answers otherwise or its check decides otherwise; undefined where there is no world to ask.
+    """Drop where the world answers otherwise or its check decides otherwise; undefined where there
+    is no world to ask.
 
-    A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the detail. An environment that is not bound
+    A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the
+    detail. An environment that is not bound
     here (`unbound`) is not opened, whatever the task says of it.
     """
     trajectory, task = case.trajectory, case.task
@@ -44,7 +48,12 @@ async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
 async def _replayed(case: Case, task: Task, config: ReexecutedConfig) -> Replayed:
     env = case.open_env(task.env, task.env_config)
     try:
-        return await crossing(Fault.ENVIRONMENT, "re-execution", lambda: replay(env, task, case.trajectory), config.timeout_s)
+        return await crossing(
+            Fault.ENVIRONMENT,
+            "re-execution",
+            lambda: replay(env, task, case.trajectory),
+            config.timeout_s,
+        )
     finally:
         await crossing(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
 
@@ -54,7 +63,11 @@ def _verdict(replayed: Replayed) -> Verdict:
         return Verdict(True, "same")
     difference = replayed.first_difference
     assert difference is not None
-    reason = "verdict_differs" if difference.what in ("verdict", "final facts") else "observation_differs"
+    reason = (
+        "verdict_differs"
+        if difference.what in ("verdict", "final facts")
+        else "observation_differs"
+    )
     return Verdict(False, reason, detail={"turn": difference.turn, "what": difference.what})
 
 

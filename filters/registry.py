@@ -1,4 +1,6 @@
-"""Filters by name: `name -> "module:attribute"`, where the attribute is a `synth.schemas.filter.Filter`; importing this loads none."""
+"""Filters by name: `name -> "module:attribute"`, where the attribute is a
+`synth.schemas.filter.Filter`; importing this loads none.
+"""
 
 FILTERS: dict[str, str] = {
     "solved": "synth.filters.solved:FILTER",

@@ -1,4 +1,6 @@
-"""Secrets and personal data in all that a trajectory holds: taken out of what is exported, or a reason to drop it."""
+"""Secrets and personal data in all that a trajectory holds: taken out of what is exported, or a
+reason to drop it.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -16,9 +18,11 @@ from synth.schemas.verdict import Verdict
 
 
 class SecretsConfig(BaseModel):
-    """`find`: `secrets`, `personal`, or kinds of them; `ignore`: kinds that are none here; `allow`: expressions whose matches are none.
+    """`find`: `secrets`, `personal`, or kinds of them; `ignore`: kinds that are none here; `allow`:
+    expressions whose matches are none.
 
-    `patterns`: kinds of your own, name -> expression (RE2). `redact` has every export write stand-ins, `drop` leaves the row out.
+    `patterns`: kinds of your own, name -> expression (RE2). `redact` has every export write
+    stand-ins, `drop` leaves the row out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,20 +43,27 @@ class SecretsConfig(BaseModel):
 
 
 @lru_cache(maxsize=8)
-def _scan(find: Sequence[str], ignore: Sequence[str], allow: Sequence[str], patterns: Sequence[tuple[str, str]]) -> Scan:
+def _scan(
+    find: Sequence[str],
+    ignore: Sequence[str],
+    allow: Sequence[str],
+    patterns: Sequence[tuple[str, str]],
+) -> Scan:
     return Scan(Finder(find, ignore, allow, dict(patterns)))
 
 
 async def measure(case: Case, config: SecretsConfig, means: Means) -> Sequence[Measure]:
     """How many findings, and where; what they say is kept nowhere."""
-    found = _scan(config.find, config.ignore, config.allow, tuple(config.patterns.items())).findings(
-        case.trajectory, case.task.goal if case.task is not None else ""
-    )
+    found = _scan(
+        config.find, config.ignore, config.allow, tuple(config.patterns.items())
+    ).findings(case.trajectory, case.task.goal if case.task is not None else "")
     return [Measure("secrets", float(len(found)), detail={"findings": msgspec.to_builtins(found)})]
 
 
 async def secrets(case: Case, config: SecretsConfig) -> Verdict:
-    """Keep where nothing was found, and where it is taken out; with `drop`, drop by the kind that stands first."""
+    """Keep where nothing was found, and where it is taken out; with `drop`, drop by the kind that
+    stands first.
+    """
     (measured,) = case.measures
     findings = (measured.detail or {})["findings"]
     if not findings:
@@ -62,4 +73,10 @@ async def secrets(case: Case, config: SecretsConfig) -> Verdict:
     return Verdict(True, REDACTED, measured.value, {"findings": findings})
 
 
-FILTER = Filter(SecretsConfig, secrets, measure=measure, measured=("find", "ignore", "allow", "patterns"), version=2)
+FILTER = Filter(
+    SecretsConfig,
+    secrets,
+    measure=measure,
+    measured=("find", "ignore", "allow", "patterns"),
+    version=2,
+)

@@ -1,4 +1,6 @@
-"""Turns that a trajectory could have done without, as a column; drops only where the flow sets a share."""
+"""Turns that a trajectory could have done without, as a column; drops only where the flow sets a
+share.
+"""
 
 from collections.abc import Sequence
 
@@ -23,7 +25,9 @@ class WasteConfig(BaseModel):
 
 
 async def measure(case: Case, config: WasteConfig, means: Means) -> Sequence[Measure]:
-    """Distinct wasted turns over the agent's turns, with the turns by kind; undefined without turns."""
+    """Distinct wasted turns over the agent's turns, with the turns by kind; undefined without
+    turns.
+    """
     turns = agent_turns(case.trajectory)
     if not turns:
         return [Measure("waste_share", None, detail={"why": "empty"})]
@@ -32,7 +36,9 @@ async def measure(case: Case, config: WasteConfig, means: Means) -> Sequence[Mea
 
 
 async def waste(case: Case, config: WasteConfig) -> Verdict:
-    """Keep, with the share as score; what a failure wasted says nothing of what it teaches, and is undefined."""
+    """Keep, with the share as score; what a failure wasted says nothing of what it teaches, and is
+    undefined.
+    """
     (measured,) = case.measures
     detail = measured.detail or {}
     if measured.value is None:

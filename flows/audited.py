@@ -1,4 +1,6 @@
-"""The world that `synth audit` asks, as the command line names it, with the settings that it is asked about."""
+"""The world that `synth audit` asks, as the command line names it, with the settings that it is
+asked about.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,14 +15,24 @@ from synth.schemas.settings_error import explain
 from synth.schemas.strict_settings import strictly
 
 
-def audited(env: str | World, given: Mapping[str, Any], known: Mapping[str, Any], bindings: Bindings) -> tuple[World, dict[str, Any]]:
-    """The world, ready to be opened, and its settings: those `given` over those of a task (`known`).
+def audited(
+    env: str | World, given: Mapping[str, Any], known: Mapping[str, Any], bindings: Bindings
+) -> tuple[World, dict[str, Any]]:
+    """The world, ready to be opened, and its settings: those `given` over those of a task
+    (`known`).
 
-    How it is started is said by what is given, and by `bindings`; what a task says of that is not looked at. Raises `ConfigError`.
+    How it is started is said by what is given, and by `bindings`; what a task says of that is not
+    looked at. Raises `ConfigError`.
     """
     name = env if isinstance(env, str) else env.spec.name
     said = bindings.said_of(name) if isinstance(env, str) else None
-    found = env if isinstance(env, World) else world(name) if said is None else world(said.world, said.folders)
+    found = (
+        env
+        if isinstance(env, World)
+        else world(name)
+        if said is None
+        else world(said.world, said.folders)
+    )
     keys = private(found)
     settings = {key: value for key, value in {**known, **given}.items() if key not in keys}
     try:

@@ -1,6 +1,8 @@
-"""The one gate to environments: which names this process opens, and how each is started, as its user says and nobody else.
+"""The one gate to environments: which names this process opens, and how each is started, as its
+user says and nobody else.
 
-A task, a row of a dataset and every file below a run folder are data: they name an environment, and carry its public settings.
+A task, a row of a dataset and every file below a run folder are data: they name an environment, and
+carry its public settings.
 """
 
 import shlex
@@ -27,7 +29,9 @@ LONGEST_NAME = 80
 
 
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a user said of an environment: which world it is, how that is started, and where a module of theirs is looked for."""
+    """What a user said of an environment: which world it is, how that is started, and where a
+    module of theirs is looked for.
+    """
 
     world: str
     start: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -39,39 +43,69 @@ Further = Callable[[], Mapping[str, Said]]
 
 
 class Bindings:
-    """Environments by name. One of the registry that needs no start is bound as it is; what else there is, the user has said."""
+    """Environments by name. One of the registry that needs no start is bound as it is; what else
+    there is, the user has said.
+    """
 
-    def __init__(self, said: Mapping[str, Said] | None = None, *, named_in: str = "", further: Sequence[Further] = ()) -> None:
+    def __init__(
+        self,
+        said: Mapping[str, Said] | None = None,
+        *,
+        named_in: str = "",
+        further: Sequence[Further] = (),
+    ) -> None:
         self.said: Mapping[str, Said] = dict(said or {})
         self._named_in = named_in
         self._further = list(further)
         self._worlds: dict[str, World] = {}
 
     def world(self, name: str) -> World:
-        """The world that a name stands for, ready to be opened. Raises `UnboundError` for a name that nobody bound."""
+        """The world that a name stands for, ready to be opened. Raises `UnboundError` for a name
+        that nobody bound.
+        """
         if name not in self._worlds:
             self._worlds[name] = self._found(name)
         return self._worlds[name]
 
     def open_env(self, name: str, config: Mapping[str, Any]) -> Env:
-        """A fresh environment; see `synth.schemas.environment.OpenEnv`. Raises `ConfigError` for settings that it does not take."""
+        """A fresh environment; see `synth.schemas.environment.OpenEnv`. Raises `ConfigError` for
+        settings that it does not take.
+        """
         found = self.world(name)
         try:
             return found.open(config)
         except ValidationError as error:
-            raise ConfigError(f"{self._place}environment {_short(name)}: {explain(error, found.config, 'env_config')}") from error
+            raise ConfigError(
+                f"{self._place}environment {_short(name)}: "
+                f"{explain(error, found.config, 'env_config')}"
+            ) from error
 
-    def make_tasks(self, name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-        """At most `count` tasks; see `synth.schemas.environment.MakeTasks`. Raises `ConfigError` for what is no task of that world."""
+    def make_tasks(
+        self, name: str, config: Mapping[str, Any], seed: int, count: int
+    ) -> Sequence[Task]:
+        """At most `count` tasks; see `synth.schemas.environment.MakeTasks`. Raises `ConfigError`
+        for what is no task of that world.
+        """
         what = f"world {name!r}: make_tasks"
-        made = called(what, lambda: tuple(islice(self.world(name).make_tasks(config, seed, count), count)))
+        made = called(
+            what, lambda: tuple(islice(self.world(name).make_tasks(config, seed, count), count))
+        )
         for task in made:
             if not isinstance(task, Task):
-                raise ConfigError(f"{what} gave a {type(task).__name__}, not a synth.schemas.task.Task (make one with Task.identified)")
+                raise ConfigError(
+                    f"{what} gave a {type(task).__name__}, not a synth.schemas.task.Task (make "
+                    "one with Task.identified)"
+                )
             if task.env != name:
-                raise ConfigError(f"{what} gave a task with env={task.env!r}; it must be {name!r}, as the flow names the world")
+                raise ConfigError(
+                    f"{what} gave a task with env={task.env!r}; it must be {name!r}, as the flow "
+                    "names the world"
+                )
             if not -(2**63) <= task.seed < 2**63:
-                raise ConfigError(f"{what} gave a task with seed {task.seed}: beyond 64 bits; derive seeds modulo 2**63")
+                raise ConfigError(
+                    f"{what} gave a task with seed {task.seed}: beyond 64 bits; derive seeds "
+                    "modulo 2**63"
+                )
         return made
 
     def spec_of(self, name: str, config: Mapping[str, Any]) -> EnvSpec:
@@ -100,17 +134,23 @@ class Bindings:
 
 
 def started(name: str, found: World, start: Mapping[str, Any]) -> World:
-    """A world as its user has it started, whatever tasks of older runs say of that. Raises `ConfigError` for what is no start of it."""
+    """A world as its user has it started, whatever tasks of older runs say of that. Raises
+    `ConfigError` for what is no start of it.
+    """
     if found.start is None:
         return found
     try:
         bound = found.start.bound(found.start.settings.model_validate(dict(start)))
         return replace(bound, open=partial(_opened, bound.open, private(found)))
     except ValidationError as error:
-        raise ConfigError(f"environment {_short(name)}: {explain(error, found.start.settings)}") from error
+        raise ConfigError(
+            f"environment {_short(name)}: {explain(error, found.start.settings)}"
+        ) from error
 
 
-def _opened(opening: Callable[[Mapping[str, Any]], Env], keys: frozenset[str], config: Mapping[str, Any]) -> Env:
+def _opened(
+    opening: Callable[[Mapping[str, Any]], Env], keys: frozenset[str], config: Mapping[str, Any]
+) -> Env:
     return opening({key: value for key, value in config.items() if key not in keys})
 
 
@@ -120,14 +160,22 @@ def private(found: World) -> frozenset[str]:
 
 
 def _how_to_bind(name: str, found: World | None) -> str:
-    shown, written = _short(name), shlex.quote(name) if len(name) <= LONGEST_NAME and printable(name) == name else "NAME"
+    shown, written = (
+        _short(name),
+        shlex.quote(name) if len(name) <= LONGEST_NAME and printable(name) == name else "NAME",
+    )
     if found is not None and found.start is not None:
-        needed = [key for key, field in found.start.settings.model_fields.items() if field.is_required()]
+        needed = [
+            key for key, field in found.start.settings.model_fields.items() if field.is_required()
+        ]
         holds = " and ".join(["`name: " + name + "`", *(f"`{key}: ...`" for key in needed)])
     else:
-        holds = "`name:` one of `synth envs`, or package.module:attribute of your own, and its settings"
+        holds = (
+            "`name:` one of `synth envs`, or package.module:attribute of your own, and its settings"
+        )
     return (
-        f"the environment {shown} is not bound: data names it, and only you say what starts it; add --env {written}=FILE, "
+        f"the environment {shown} is not bound: data names it, and only you say what starts it; "
+        f"add --env {written}=FILE, "
         f"where FILE holds {holds}, as the `env` block of a flow does (docs/security.md)"
     )
 

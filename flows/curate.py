@@ -1,4 +1,6 @@
-"""The stages of a flow after collection, on what a ledger already holds: an import, or a run of another flow."""
+"""The stages of a flow after collection, on what a ledger already holds: an import, or a run of
+another flow.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,28 +26,44 @@ from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.flow import Flow
 
 
-async def curate(flow: Flow, run_url: str, progress: Progress, wrap: Wrap | None = None, said: Mapping[str, Said] | None = None) -> Done:
-    """Runs or resumes them; the reports by stage, those of the collection first. Raises `SynthError`; nothing is collected.
+async def curate(
+    flow: Flow,
+    run_url: str,
+    progress: Progress,
+    wrap: Wrap | None = None,
+    said: Mapping[str, Said] | None = None,
+) -> Done:
+    """Runs or resumes them; the reports by stage, those of the collection first. Raises
+    `SynthError`; nothing is collected.
 
-    Environments are bound by what the command line says (`said`), by the user's own flow, and by the record of a run made here: never
+    Environments are bound by what the command line says (`said`), by the user's own flow, and by
+    the record of a run made here: never
     by what the ledger says.
     """
     roles, stages = resolve_later(flow)
     ledger = Ledger(run_url)
-    bindings = bindings_of({**said_of_run(ledger), **_said_by(flow), **(said or {})}, named_in=run_url)
+    bindings = bindings_of(
+        {**said_of_run(ledger), **_said_by(flow), **(said or {})}, named_in=run_url
+    )
     whole = curated(flow, ledger)
     refuse_their_flow_file(ledger)
     refuse_their_datasets(ledger, flow.name, stages)
     for line in (*loud_settings(whole), *left_alone(flow), *_not_bound(flow, ledger, bindings)):
         progress.say(line)
-    begun_here = [begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)]
+    begun_here = [
+        begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)
+    ]
     collected = [begun for begun in begun_here if kind_of_stage(begun.stage) not in OWN_STAGES]
     left = [stage for stage in unfinished(ledger) if kind_of_stage(stage) not in OWN_STAGES]
     if left:
         progress.say(not_finished(left, "curated"))
     made = record_of(ledger)
     if made is not None:
-        keep_record(ledger, made.said, tuple(what_runs(flow.model_copy(update={"env": None}).model_dump(mode="json"))))
+        keep_record(
+            ledger,
+            made.said,
+            tuple(what_runs(flow.model_copy(update={"env": None}).model_dump(mode="json"))),
+        )
     return await run_on(ledger, whole, roles, stages, progress, wrap, bindings, collected=collected)
 
 
@@ -58,13 +76,17 @@ def _said_by(flow: Flow) -> Mapping[str, Said]:
 
 
 def curated(flow: Flow, ledger: Ledger) -> Flow:
-    """The flow that describes what the ledger will hold: the collection that is there, then the stages after collection of `flow`.
+    """The flow that describes what the ledger will hold: the collection that is there, then the
+    stages after collection of `flow`.
 
     Raises `ConfigError` where one of both is missing.
     """
     later = _later(flow)
     if not later:
-        raise ConfigError(f"flow {flow.name}: has no stages after collection; add `filter:` or `export:` to its stages")
+        raise ConfigError(
+            f"flow {flow.name}: has no stages after collection; add `filter:` or `export:` to its "
+            "stages"
+        )
     if not any("trajectories" in shard.files for part in ledger.state.visible() for shard in part):
         raise ConfigError(f"{ledger.storage.url}: {_nothing(ledger)}")
     if ledger.state.flow is None:
@@ -72,7 +94,10 @@ def curated(flow: Flow, ledger: Ledger) -> Flow:
     try:
         collecting = Flow.model_validate(ledger.state.flow)
     except ValidationError as error:
-        raise ConfigError(f"{ledger.storage.url}: its flow was written by another version of synth: {error.errors()[0]['msg']}") from error
+        raise ConfigError(
+            f"{ledger.storage.url}: its flow was written by another version of synth: "
+            f"{error.errors()[0]['msg']}"
+        ) from error
     collection = tuple(choice for choice in collecting.stages if choice.name not in OWN_STAGES)
     return collecting.model_copy(update={"name": flow.name, "stages": (*collection, *later)})
 
@@ -83,7 +108,8 @@ def _nothing(ledger: Ledger) -> str:
     if not others:
         return "holds no trajectories to curate"
     return (
-        f"its current flow has collected no trajectories yet; the {others:,} in trajectories_all were collected for another flow or for a "
+        f"its current flow has collected no trajectories yet; the {others:,} in trajectories_all "
+        "were collected for another flow or for a "
         "calibration: `synth run` with that flow makes them current again"
     )
 
@@ -91,19 +117,29 @@ def _nothing(ledger: Ledger) -> str:
 def left_alone(flow: Flow) -> Sequence[str]:
     """A line where the flow would collect: its own collection is not run."""
     names = [choice.name for choice in flow.stages if choice.name not in OWN_STAGES]
-    return [f"{', '.join(names)}: not run; the trajectories are those of the ledger"] if names else []
+    return (
+        [f"{', '.join(names)}: not run; the trajectories are those of the ledger"] if names else []
+    )
 
 
 def _not_bound(flow: Flow, ledger: Ledger, bindings: Bindings) -> list[str]:
-    """A line for each environment that a filter would open again and that nobody bound: its trajectories stay undefined."""
-    if not any("reexecuted" in str(choice.settings) for choice in flow.stages if choice.name == "filter"):
+    """A line for each environment that a filter would open again and that nobody bound: its
+    trajectories stay undefined.
+    """
+    if not any(
+        "reexecuted" in str(choice.settings) for choice in flow.stages if choice.name == "filter"
+    ):
         return []
     lines, plugged = [], plugin_names("world")
     for name in sorted(set(ledger.task_ids().values())):
         try:
             bindings.world(name)
         except UnboundError as error:
-            lines += [f"reexecuted: {error}"] if name in ENVS or name in plugged or DOTTED.fullmatch(name) else []
+            lines += (
+                [f"reexecuted: {error}"]
+                if name in ENVS or name in plugged or DOTTED.fullmatch(name)
+                else []
+            )
     return lines
 
 

@@ -1,4 +1,6 @@
-"""Runs and datasets are data, all that lies in them: nothing is imported from there, and nothing starts there that would."""
+"""Runs and datasets are data, all that lies in them: nothing is imported from there, and nothing
+starts there that would.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,9 @@ from synth.schemas.errors import ConfigError
 
 
 def data_around(path: Path) -> Path | None:
-    """The run, or the dataset, that a path is or lies in, links followed or not; None for a place of the user's own."""
+    """The run, or the dataset, that a path is or lies in, links followed or not; None for a place
+    of the user's own.
+    """
     places = [folder for way in (path.absolute(), path.resolve()) for folder in (way, *way.parents)]
     return next((folder for folder in places if _is_run(folder) or _is_dataset(folder)), None)
 
@@ -23,9 +27,12 @@ def _is_dataset(folder: Path) -> bool:
 
 
 def refuse_to_start_in_data(what: str) -> None:
-    """Raises `ConfigError` where `what`, which imports from the folder that it is started in, would be started in a run or a dataset."""
+    """Raises `ConfigError` where `what`, which imports from the folder that it is started in, would
+    be started in a run or a dataset.
+    """
     around = data_around(Path.cwd())
     if around is not None:
         raise ConfigError(
-            f"{what} imports from the folder that it starts in, and this one lies in the data {around}: go to one of your own"
+            f"{what} imports from the folder that it starts in, and this one lies in the data "
+            f"{around}: go to one of your own"
         )

@@ -1,4 +1,6 @@
-"""Registers a flow on a Prefect server: with a schedule, a work pool, and whom to tell when it fails."""
+"""Registers a flow on a Prefect server: with a schedule, a work pool, and whom to tell when it
+fails.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +16,14 @@ from synth.schemas.errors import ConfigError
 
 ENTRYPOINT = "synth.flows.deployment_run.synth"
 POOL = "synth"
-"""The work pool that is made where none is named; its workers start processes on their own machine."""
+"""The work pool that is made where none is named; its workers start processes on their own machine.
+"""
 SERVER = "prefect server start"
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    """What is registered. `content`: the flow as it is written, overrides applied; `cwd`, `folder`: see `register`.
+    """What is registered. `content`: the flow as it is written, overrides applied; `cwd`, `folder`:
+    see `register`.
 
     `job`: what its runs set of the work pool's template.
     """
@@ -40,18 +44,29 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def parameters(self) -> dict[str, Any]:
         """Of its flow runs; each can be given others."""
-        given = {"flow": dict(self.content), "run_dir": self.run_dir, "overrides": [], "partitions": self.partitions}
+        given = {
+            "flow": dict(self.content),
+            "run_dir": self.run_dir,
+            "overrides": [],
+            "partitions": self.partitions,
+        }
         return {**given, "folder": self.folder, "timezone": self.timezone, "part": None}
 
     def when(self) -> str:
         """In words."""
         if self.cron is not None:
             return f"cron {self.cron!r} ({self.timezone})"
-        return f"every {self.interval_s:g} s" if self.interval_s is not None else "when it is asked for"
+        return (
+            f"every {self.interval_s:g} s"
+            if self.interval_s is not None
+            else "when it is asked for"
+        )
 
 
 class Registered(msgspec.Struct, frozen=True):
-    """`pool_type` is Prefect's word for how the pool's workers start runs; `made_pool` whether the pool is new."""
+    """`pool_type` is Prefect's word for how the pool's workers start runs; `made_pool` whether the
+    pool is new.
+    """
 
     id: str
     full_name: str
@@ -72,7 +87,9 @@ def refuse_bad_schedule(cron: str | None, interval_s: float | None, timezone: st
     try:
         ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(f"--timezone {timezone}: not known here; give a name such as Europe/Berlin or UTC") from error
+        raise ConfigError(
+            f"--timezone {timezone}: not known here; give a name such as Europe/Berlin or UTC"
+        ) from error
     if cron is not None:
         from prefect.client.schemas.schedules import CronSchedule
         from pydantic import ValidationError
@@ -80,13 +97,18 @@ def refuse_bad_schedule(cron: str | None, interval_s: float | None, timezone: st
         try:
             CronSchedule(cron=cron, timezone=timezone)
         except ValidationError as error:
-            raise ConfigError(f"--cron {cron!r}: not a cron line; five fields, such as '0 2 * * *' for two in the night") from error
+            raise ConfigError(
+                f"--cron {cron!r}: not a cron line; five fields, such as '0 2 * * *' for two in "
+                "the night"
+            ) from error
 
 
 async def register(order: Deployment) -> Registered:
-    """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server refuses, or the pool is not there.
+    """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server
+    refuses, or the pool is not there.
 
-    Of this machine only process pools are told: their runs start in `cwd`, and look for the user's own parts in `folder`.
+    Of this machine only process pools are told: their runs start in `cwd`, and look for the user's
+    own parts in `folder`.
     """
     import httpx
     from prefect import get_client
@@ -100,7 +122,9 @@ async def register(order: Deployment) -> Registered:
             remote = pool.type != "process"
             refuse_unfit(pool, order.job)
             folder = None if remote else order.folder
-            order = msgspec.structs.replace(order, run_dir=settled(order.run_dir, remote=remote), folder=folder)
+            order = msgspec.structs.replace(
+                order, run_dir=settled(order.run_dir, remote=remote), folder=folder
+            )
             flow_id = await client.create_flow(synth)
             found = await client.create_deployment(
                 flow_id=flow_id,
@@ -130,9 +154,15 @@ def _schedules(order: Deployment) -> list[Any]:
     from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule
 
     if order.cron is not None:
-        return [DeploymentScheduleCreate(schedule=CronSchedule(cron=order.cron, timezone=order.timezone), active=True)]
+        return [
+            DeploymentScheduleCreate(
+                schedule=CronSchedule(cron=order.cron, timezone=order.timezone), active=True
+            )
+        ]
     if order.interval_s is not None:
-        every = IntervalSchedule(interval=timedelta(seconds=order.interval_s), timezone=order.timezone)
+        every = IntervalSchedule(
+            interval=timedelta(seconds=order.interval_s), timezone=order.timezone
+        )
         return [DeploymentScheduleCreate(schedule=every, active=True)]
     return []
 
@@ -148,8 +178,11 @@ async def _pool(client: Any, name: str | None) -> tuple[Any, bool]:
     except ObjectNotFound as error:
         if name is not None:
             raise ConfigError(
-                f"--work-pool {name}: the server has none of that name; make it with: prefect work-pool create {name} --type process "
+                f"--work-pool {name}: the server has none of that name; make it with: prefect "
+                f"work-pool create {name} --type process "
                 "(or docker, kubernetes, ...), or leave the option out"
             ) from error
     template = ProcessWorker.get_default_base_job_template()
-    return await client.create_work_pool(WorkPoolCreate(name=POOL, type="process", base_job_template=template)), True
+    return await client.create_work_pool(
+        WorkPoolCreate(name=POOL, type="process", base_job_template=template)
+    ), True

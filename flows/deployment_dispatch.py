@@ -1,4 +1,6 @@
-"""Has a part of a stage done by a flow run of its own, and waits for it: by its heartbeat in the run directory, not by Prefect's word."""
+"""Has a part of a stage done by a flow run of its own, and waits for it: by its heartbeat in the
+run directory, not by Prefect's word.
+"""
 
 import asyncio
 import contextlib
@@ -18,15 +20,21 @@ from synth.ledger.storage import Storage
 
 POLL_S = 2.0
 TAKEN_WITHIN_S = 300.0
-"""How long a part may lie in the queue before the run that waits does it itself: it may hold the only worker's only place."""
+"""How long a part may lie in the queue before the run that waits does it itself: it may hold the
+only worker's only place.
+"""
 
 Ending = Literal["done", "not taken", "lost"]
 
 
 class Dispatch:
-    """Starts flow runs of the deployment of this one, with its parameters and a part. It needs no answer of the server while they run."""
+    """Starts flow runs of the deployment of this one, with its parameters and a part. It needs no
+    answer of the server while they run.
+    """
 
-    def __init__(self, deployment: str | None, parameters: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, deployment: str | None, parameters: Mapping[str, Any], say: Callable[[str], None]
+    ) -> None:
         self._deployment = deployment
         self._parameters = parameters
         self._say = say
@@ -47,7 +55,8 @@ class Dispatch:
             if ending == "done":
                 return True
             self._say(
-                f"{part}: flow run {flow_run} was {ending}; " + ("done here" if ending == "not taken" else "what it has committed is kept")
+                f"{part}: flow run {flow_run} was {ending}; "
+                + ("done here" if ending == "not taken" else "what it has committed is kept")
             )
             if ending == "not taken":
                 return False
@@ -64,10 +73,14 @@ class Dispatch:
         try:
             async with get_client() as client:
                 made = await client.create_flow_run_from_deployment(
-                    UUID(self._deployment), parameters={**self._parameters, "part": str(part)}, name=str(part).replace("/", "-of-")
+                    UUID(self._deployment),
+                    parameters={**self._parameters, "part": str(part)},
+                    name=str(part).replace("/", "-of-"),
                 )
         except (httpx.HTTPError, OSError, RuntimeError) as error:
-            self._say(f"{part}: Prefect takes no flow run for it ({type(error).__name__}); done here")
+            self._say(
+                f"{part}: Prefect takes no flow run for it ({type(error).__name__}); done here"
+            )
             return None
         return str(made.id)
 
@@ -91,11 +104,20 @@ class Dispatch:
                         over = True
                         return "lost"
                     if state == "SCHEDULED" and time.monotonic() - began > TAKEN_WITHIN_S:
-                        self._say(f"flow run {flow_run}: no worker has taken it within {short_duration(TAKEN_WITHIN_S)}")
+                        self._say(
+                            f"flow run {flow_run}: no worker has taken it within "
+                            f"{short_duration(TAKEN_WITHIN_S)}"
+                        )
                         return "not taken"
         finally:
             if not over:  # taken back, or this run is stopped: nobody waits for it any more
-                await asyncio.shield(_set_state(flow_run, "cancelled", "the run that waited for it has ended or does it itself"))
+                await asyncio.shield(
+                    _set_state(
+                        flow_run,
+                        "cancelled",
+                        "the run that waited for it has ended or does it itself",
+                    )
+                )
 
 
 def _is_dead(storage: Storage, beat: heartbeat.Heartbeat) -> bool:
@@ -104,13 +126,19 @@ def _is_dead(storage: Storage, beat: heartbeat.Heartbeat) -> bool:
 
 def _at_work(storage: Storage, part: Part) -> str | None:
     """The flow run that does this part now: the run that has started it may have been killed."""
-    running = [beat for beat in heartbeat.heartbeats(storage) if beat.state == "running" and beat.part == str(part)]
+    running = [
+        beat
+        for beat in heartbeat.heartbeats(storage)
+        if beat.state == "running" and beat.part == str(part)
+    ]
     gone = {beat.id for beat in heartbeat.dead(storage, running)}
     return next((beat.id for beat in running if beat.id not in gone), None)
 
 
 async def _writes_there(flow_run: str, storage: Storage) -> bool:
-    """Whether it is a flow run of this run by Prefect's own record: a heartbeat that names it may be anybody's."""
+    """Whether it is a flow run of this run by Prefect's own record: a heartbeat that names it may
+    be anybody's.
+    """
     import httpx
     from prefect import get_client
     from prefect.exceptions import ObjectNotFound
@@ -140,5 +168,7 @@ async def _set_state(flow_run: str, ending: Literal["crashed", "cancelled"], mes
 
     with contextlib.suppress(httpx.HTTPError, OSError, RuntimeError):
         async with get_client() as client:
-            state: Any = Crashed(message=message) if ending == "crashed" else Cancelling(message=message)
+            state: Any = (
+                Crashed(message=message) if ending == "crashed" else Cancelling(message=message)
+            )
             await client.set_flow_run_state(UUID(flow_run), state, force=ending == "crashed")

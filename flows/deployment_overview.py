@@ -1,4 +1,6 @@
-"""The schedules of a Prefect server that `synth deploy` has made: when they fire next, and how they went last."""
+"""The schedules of a Prefect server that `synth deploy` has made: when they fire next, and how they
+went last.
+"""
 
 from datetime import datetime
 from pathlib import Path
@@ -43,7 +45,9 @@ async def schedules() -> list[Scheduled]:
     try:
         async with get_client() as client:
             ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
-            found = await client.read_deployments(deployment_filter=ours, sort=DeploymentSort.NAME_ASC, limit=MOST)
+            found = await client.read_deployments(
+                deployment_filter=ours, sort=DeploymentSort.NAME_ASC, limit=MOST
+            )
             return [await _scheduled(client, one) for one in found]
     except httpx.HTTPError as error:
         raise refused(error) from error
@@ -63,10 +67,17 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
     of_it = DeploymentFilter(id=DeploymentFilterId(any_=[deployment.id]))
 
     def in_state(*names: StateType, **inverse: Any) -> FlowRunFilter:
-        return FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(**{inverse.get("how", "any_"): list(names)})))
+        return FlowRunFilter(
+            state=FlowRunFilterState(
+                type=FlowRunFilterStateType(**{inverse.get("how", "any_"): list(names)})
+            )
+        )
 
     waiting = await client.read_flow_runs(
-        deployment_filter=of_it, flow_run_filter=in_state(StateType.SCHEDULED), sort=FlowRunSort.EXPECTED_START_TIME_ASC, limit=1
+        deployment_filter=of_it,
+        flow_run_filter=in_state(StateType.SCHEDULED),
+        sort=FlowRunSort.EXPECTED_START_TIME_ASC,
+        limit=1,
     )
     begun = await client.read_flow_runs(
         deployment_filter=of_it,
@@ -80,7 +91,9 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
     if deployment.work_pool_name is not None:
         workers = [
             one
-            for one in await client.read_workers_for_work_pool(deployment.work_pool_name, limit=MOST, offset=0)
+            for one in await client.read_workers_for_work_pool(
+                deployment.work_pool_name, limit=MOST, offset=0
+            )
             if one.status == "ONLINE"
         ]
     return Scheduled(
@@ -99,23 +112,41 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
 
 
 def url_of(flow_run: Any) -> str | None:
-    """The run directory of a flow run of `synth.flows.deployment_run`; None where its parameters name none."""
+    """The run directory of a flow run of `synth.flows.deployment_run`; None where its parameters
+    name none.
+    """
     from zoneinfo import ZoneInfo
 
     given = flow_run.parameters or {}
     name = given["flow"].get("name") if isinstance(given.get("flow"), dict) else None
-    if not isinstance(name, str) or not isinstance(given.get("run_dir"), str) or flow_run.expected_start_time is None:
+    if (
+        not isinstance(name, str)
+        or not isinstance(given.get("run_dir"), str)
+        or flow_run.expected_start_time is None
+    ):
         return None
     try:
         for written in given.get("overrides") or ():
             name = written.removeprefix("name=") if written.startswith("name=") else name
-        return run_dir_of(given["run_dir"], name, flow_run.expected_start_time.astimezone(ZoneInfo(given.get("timezone") or "UTC")))
-    except (SynthError, KeyError, ValueError, TypeError, AttributeError):  # of a flow that is not ours
+        return run_dir_of(
+            given["run_dir"],
+            name,
+            flow_run.expected_start_time.astimezone(ZoneInfo(given.get("timezone") or "UTC")),
+        )
+    except (
+        SynthError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ):  # of a flow that is not ours
         return None
 
 
 def writes_to(flow_run: Any, place: str) -> bool:
-    """Whether the run at `place` (see `place_of`) is the one of this flow run by the server's own record, whatever a file there says."""
+    """Whether the run at `place` (see `place_of`) is the one of this flow run by the server's own
+    record, whatever a file there says.
+    """
     url = url_of(flow_run)
     if url is None or not ("://" in url or Path(url).is_absolute()):
         return False
@@ -129,14 +160,24 @@ async def open_urls() -> list[str]:
     """The run directories of flow runs that are under way by the server's records."""
     import httpx
     from prefect import get_client
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterState,
+        FlowRunFilterStateType,
+    )
     from prefect.client.schemas.objects import StateType
     from prefect.client.schemas.sorting import FlowRunSort
 
-    under_way = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])))
+    under_way = FlowRunFilter(
+        state=FlowRunFilterState(
+            type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])
+        )
+    )
     try:
         async with get_client() as client:
-            found = await client.read_flow_runs(flow_run_filter=under_way, sort=FlowRunSort.START_TIME_DESC, limit=MOST)
+            found = await client.read_flow_runs(
+                flow_run_filter=under_way, sort=FlowRunSort.START_TIME_DESC, limit=MOST
+            )
     except httpx.HTTPError as error:
         raise refused(error) from error
     return sorted({url for url in map(url_of, found) if url is not None})
@@ -144,7 +185,9 @@ async def open_urls() -> list[str]:
 
 def _words(schedule: Any) -> str:
     given = schedule.schedule
-    words = f"cron {given.cron!r} ({given.timezone})" if hasattr(given, "cron") else "another schedule"
+    words = (
+        f"cron {given.cron!r} ({given.timezone})" if hasattr(given, "cron") else "another schedule"
+    )
     if hasattr(given, "interval"):
         words = f"every {given.interval.total_seconds():g} s"
     return words if schedule.active else f"{words}, paused"

@@ -1,6 +1,8 @@
-"""A stage's work cut into parts by task, each done by a flow run of its own; all of them commit into the same ledger.
+"""A stage's work cut into parts by task, each done by a flow run of its own; all of them commit
+into the same ledger.
 
-The run that waits for them plans the stage, and goes on with what follows once every part is done: by its flow run, by a second one
+The run that waits for them plans the stage, and goes on with what follows once every part is done:
+by its flow run, by a second one
 where the first was lost, and by the waiting run itself where no worker takes it.
 """
 
@@ -44,7 +46,10 @@ def part_of(written: str) -> Part:
     stage, _, numbers = written.rpartition(":")
     number, _, count = numbers.partition("/")
     if not (stage and number.isdecimal() and count.isdecimal() and int(number) < int(count)):
-        raise ConfigError(f"part: {written!r} is not STAGE:NUMBER/COUNT, such as rollout:0/4; leave it out to run the whole flow")
+        raise ConfigError(
+            f"part: {written!r} is not STAGE:NUMBER/COUNT, such as rollout:0/4; leave it out to "
+            "run the whole flow"
+        )
     return Part(stage, int(number), int(count))
 
 
@@ -66,7 +71,9 @@ WorkPart = Callable[[Run, Part], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class InParts(SpreadStage):
-    """A stage whose shards are the parts that still hold work, where they fill slots one by one; else as it is."""
+    """A stage whose shards are the parts that still hold work, where they fill slots one by one;
+    else as it is.
+    """
 
     count: int
     elsewhere: WorkPart
@@ -88,7 +95,9 @@ class InParts(SpreadStage):
         return Plan(shards, whole.adopted, whole.units, whole.unit, at_once=len(shards))
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Has a part done, here if need be; what other flow runs have spent counts for the ceilings from then on."""
+        """Has a part done, here if need be; what other flow runs have spent counts for the ceilings
+        from then on.
+        """
         part = self._parts.get(shard.name)
         if part is None:
             await self.inner.work(run, stage_key, shard)
@@ -102,16 +111,23 @@ class InParts(SpreadStage):
         run.may_start()
 
 
-async def work_part(run: Run, stage: Stage[Run], stage_key: str, part: Part, work: WorkShard) -> None:
-    """Does what is open of a part, and nothing else: no line of the manifest but those of its shards is written."""
+async def work_part(
+    run: Run, stage: Stage[Run], stage_key: str, part: Part, work: WorkShard
+) -> None:
+    """Does what is open of a part, and nothing else: no line of the manifest but those of its
+    shards is written.
+    """
     run.ledger.refresh()
     plan = of_part(stage.plan(run, stage_key), part)
     if plan.shards:
         await do_shards(run, stage, StageRef(stage.name, stage_key), plan, work)
 
 
-async def work_begun_part(run: Run, stages: Sequence[Stage[Run]], part: Part, work: WorkShard) -> Mapping[str, Any]:
-    """Does a part of the stage that the ledger's current flow has begun; the report of what there is of the stage.
+async def work_begun_part(
+    run: Run, stages: Sequence[Stage[Run]], part: Part, work: WorkShard
+) -> Mapping[str, Any]:
+    """Does a part of the stage that the ledger's current flow has begun; the report of what there
+    is of the stage.
 
     Raises `ConfigError` where another flow has been begun since, or another key of the stage.
     """
@@ -120,9 +136,15 @@ async def work_begun_part(run: Run, stages: Sequence[Stage[Run]], part: Part, wo
     stage = next((stage for stage in stages if stage.name == part.stage), None)
     begun = ledger.refresh().stages.get(part.stage)
     if stage is None or begun is None or ledger.state.flow != flow:
-        raise ConfigError(f"{ledger.storage.url}: no run of this flow waits for {part}; run the whole flow, without `part`")
+        raise ConfigError(
+            f"{ledger.storage.url}: no run of this flow waits for {part}; run the whole flow, "
+            "without `part`"
+        )
     if begun.stage_key != content_hash([stage.name, plain(stage.settings), stage.inputs(run)]):
-        raise ConfigError(f"{ledger.storage.url}: {part.stage} has changed since {part} was given out; run the whole flow, without `part`")
+        raise ConfigError(
+            f"{ledger.storage.url}: {part.stage} has changed since {part} was given out; run the "
+            "whole flow, without `part`"
+        )
     with flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url):
         units = of_part(stage.plan(run, begun.stage_key), part).units
         run.progress.start(str(part), units, "episodes", run.budget)
@@ -141,8 +163,12 @@ def share_of_budget(flow: Flow, ledger: Ledger, count: int) -> Budget:
     used = spent(ledger)
     tokens, usd = used.prompt_tokens + used.completion_tokens, used.cost_usd or 0.0
     return Budget(
-        max_tokens=None if flow.max_tokens is None else tokens + max(0, flow.max_tokens - tokens) // count,
-        max_cost_usd=None if flow.max_cost_usd is None else usd + max(0.0, flow.max_cost_usd - usd) / count,
+        max_tokens=None
+        if flow.max_tokens is None
+        else tokens + max(0, flow.max_tokens - tokens) // count,
+        max_cost_usd=None
+        if flow.max_cost_usd is None
+        else usd + max(0.0, flow.max_cost_usd - usd) / count,
         max_hours=flow.max_hours,
         spent=used,
     )

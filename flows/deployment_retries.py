@@ -1,6 +1,8 @@
-"""What is tried again by itself in a run that nobody watches, after how long, and what is not, because it would only repeat itself.
+"""What is tried again by itself in a run that nobody watches, after how long, and what is not,
+because it would only repeat itself.
 
-Episodes have rules of their own, by fault (docs/architecture.md, Outcomes); this is about what ends a shard or a whole run.
+Episodes have rules of their own, by fault (docs/architecture.md, Outcomes); this is about what ends
+a shard or a whole run.
 """
 
 import asyncio
@@ -13,7 +15,9 @@ from synth.schemas.errors import ConfigError, DamagedError, SynthError
 T = TypeVar("T")
 
 SHARD_AGAIN_S = (10.0, 60.0)
-"""A commit that a store or a disk has refused: the journal holds the shard's replies, none is asked for again."""
+"""A commit that a store or a disk has refused: the journal holds the shard's replies, none is asked
+for again.
+"""
 RUN_AGAIN_S = (60.0, 300.0)
 """A run that a model's server has ended by refusing, or a store: what is committed stays."""
 PART_STARTS = 2
@@ -21,14 +25,23 @@ PART_STARTS = 2
 
 
 def passes(error: Exception) -> bool:
-    """Whether the same may go well a while later: not what the user must change, and not what is damaged."""
-    return isinstance(error, (SynthError, OSError)) and not isinstance(error, (ConfigError, DamagedError))
+    """Whether the same may go well a while later: not what the user must change, and not what is
+    damaged.
+    """
+    return isinstance(error, (SynthError, OSError)) and not isinstance(
+        error, (ConfigError, DamagedError)
+    )
 
 
 async def again_after(
-    work: Callable[[], Awaitable[T]], what: str, say: Callable[[str], None], waits_s: tuple[float, ...] = SHARD_AGAIN_S
+    work: Callable[[], Awaitable[T]],
+    what: str,
+    say: Callable[[str], None],
+    waits_s: tuple[float, ...] = SHARD_AGAIN_S,
 ) -> T:
-    """Awaits `work()`, again after each of `waits_s` where what went wrong passes. Raises what the last try has raised."""
+    """Awaits `work()`, again after each of `waits_s` where what went wrong passes. Raises what the
+    last try has raised.
+    """
     for wait_s in waits_s:
         try:
             return await work()

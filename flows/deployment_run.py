@@ -1,4 +1,6 @@
-"""What a worker runs for a deployment made by `synth deploy`: the flow in its parameters, or a part of one of its stages."""
+"""What a worker runs for a deployment made by `synth deploy`: the flow in its parameters, or a part
+of one of its stages.
+"""
 
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -42,7 +44,9 @@ class _RunLog:
 
 
 def __getattr__(name: str) -> Any:
-    """`synth`, the flow that workers load by its name here: made when it is asked for, since it needs Prefect."""
+    """`synth`, the flow that workers load by its name here: made when it is asked for, since it
+    needs Prefect.
+    """
     if name != "synth":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _flow()
@@ -66,8 +70,10 @@ async def fired(
 ) -> Any:
     """Runs or resumes a flow on the ledger at `run_dir`.
 
-    `flow`: the content of a flow.yaml; `overrides`: `a.b=value`; `run_dir`: may hold {name}, {date} and {time} (of the firing, in
-    `timezone`); `folder`: where the flow's own parts are looked for; `part`: given by the run that waits for it.
+    `flow`: the content of a flow.yaml; `overrides`: `a.b=value`; `run_dir`: may hold {name}, {date}
+    and {time} (of the firing, in
+    `timezone`); `folder`: where the flow's own parts are looked for; `part`: given by the run that
+    waits for it.
     """
     from prefect.logging import get_run_logger
     from prefect.runtime import deployment, flow_run
@@ -85,10 +91,19 @@ async def fired(
         async with reporting.watching():
             if part is None:
                 await close_dead([url], progress.say, api)
-                again: dict[str, Any] = {"flow": flow, "overrides": [], "run_dir": url, "folder": folder, "timezone": timezone}
+                again: dict[str, Any] = {
+                    "flow": flow,
+                    "overrides": [],
+                    "run_dir": url,
+                    "folder": folder,
+                    "timezone": timezone,
+                }
                 dispatch = Dispatch(deployment.id, again, progress.say)
                 done = await again_after(
-                    lambda: _whole(settled, url, progress, reporting, partitions, dispatch), "flow", progress.say, RUN_AGAIN_S
+                    lambda: _whole(settled, url, progress, reporting, partitions, dispatch),
+                    "flow",
+                    progress.say,
+                    RUN_AGAIN_S,
                 )
             else:
                 done = await _part(settled, url, progress, reporting, part_of(part))
@@ -100,17 +115,32 @@ async def fired(
     failed = failure(reports) or next(silent_roles(run), None)
     if failed is not None:
         return Failed(message=failed)
-    return Completed(message=f"stopped: {run.stopped}" if run.stopped is not None else f"all of it lies in {run.ledger.storage.url}")
+    return Completed(
+        message=f"stopped: {run.stopped}"
+        if run.stopped is not None
+        else f"all of it lies in {run.ledger.storage.url}"
+    )
 
 
-async def _whole(flow: Flow, url: str, progress: PlainProgress, reporting: Reporting, partitions: int, dispatch: Dispatch) -> Done:
+async def _whole(
+    flow: Flow,
+    url: str,
+    progress: PlainProgress,
+    reporting: Reporting,
+    partitions: int,
+    dispatch: Dispatch,
+) -> Done:
     if partitions <= 1:
         return await synthesize(flow, url, progress, reporting.as_tasks)
-    spread = partial(InParts, count=partitions, elsewhere=dispatch.work_part, wrap=reporting.as_tasks)
+    spread = partial(
+        InParts, count=partitions, elsewhere=dispatch.work_part, wrap=reporting.as_tasks
+    )
     return await synthesize(flow, url, progress, reporting.as_tasks, spread)
 
 
-async def _part(flow: Flow, url: str, progress: PlainProgress, reporting: Reporting, part: Part) -> Done:
+async def _part(
+    flow: Flow, url: str, progress: PlainProgress, reporting: Reporting, part: Part
+) -> Done:
     bindings = bindings_of_flow(flow, url)
     roles, stages = resolve(flow, bindings)
     ledger = Ledger(url)

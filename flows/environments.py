@@ -1,4 +1,6 @@
-"""What a user says of environments, and where: the `env` block of a flow, `--env NAME=FILE`, and a file in their configuration folder."""
+"""What a user says of environments, and where: the `env` block of a flow, `--env NAME=FILE`, and a
+file in their configuration folder.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,18 +27,26 @@ FILE = "environments.yaml"
 OPTION = "--env"
 
 
-def bindings_of(said: Mapping[str, Said], *, named_in: str = "", further: Sequence[Further] = ()) -> Bindings:
-    """What was said, then what `further` gives, then what the user's own file binds, then the registry's that need no start."""
+def bindings_of(
+    said: Mapping[str, Said], *, named_in: str = "", further: Sequence[Further] = ()
+) -> Bindings:
+    """What was said, then what `further` gives, then what the user's own file binds, then the
+    registry's that need no start.
+    """
     return Bindings(said, named_in=named_in, further=[*further, users_environments])
 
 
 def said_by_flow(flow: Flow) -> dict[str, Said]:
-    """How the flow's environment is started; nothing where it has none. Raises `ConfigError` for settings that it does not take."""
+    """How the flow's environment is started; nothing where it has none. Raises `ConfigError` for
+    settings that it does not take.
+    """
     return {} if flow.env is None else {flow.env.name: said_of(flow.env, Path.cwd(), "env")}
 
 
 def said_of(env: EnvChoice, base: Path, where: str) -> Said:
-    """The part of an `env` block that says how the environment is started; its paths are taken from `base`."""
+    """The part of an `env` block that says how the environment is started; its paths are taken from
+    `base`.
+    """
     found = world(env.name)
     start, within = found.start, () if env.name in ENVS else folders()
     if start is None:
@@ -45,7 +55,11 @@ def said_of(env: EnvChoice, base: Path, where: str) -> Said:
     try:
         strictly(start.settings, given)
     except ValidationError as error:
-        raise ConfigError(explain(error, start.settings, where, [*EnvChoice.model_fields, *found.config.model_fields])) from error
+        raise ConfigError(
+            explain(
+                error, start.settings, where, [*EnvChoice.model_fields, *found.config.model_fields]
+            )
+        ) from error
     for key in start.paths:
         if given.get(key) is not None:
             given[key] = _absolute(given[key], base)
@@ -55,7 +69,9 @@ def said_of(env: EnvChoice, base: Path, where: str) -> Said:
 def without_start(env: EnvChoice) -> EnvChoice:
     """What of an `env` block is data: this alone reaches tasks and stages."""
     keys = private(world(env.name))
-    return EnvChoice.model_validate({key: value for key, value in env.model_dump().items() if key not in keys})
+    return EnvChoice.model_validate(
+        {key: value for key, value in env.model_dump().items() if key not in keys}
+    )
 
 
 def said_by_options(written: Sequence[str]) -> dict[str, Said]:
@@ -69,9 +85,14 @@ def files_by_name(written: Sequence[str]) -> dict[str, str]:
     for one in written:
         name, equals, file = one.partition("=")
         if not (name and equals and file):
-            raise ConfigError(f"{OPTION} {one}: write NAME=FILE: the name that the data uses, and a file with an `env` block of your own")
+            raise ConfigError(
+                f"{OPTION} {one}: write NAME=FILE: the name that the data uses, and a file with "
+                "an `env` block of your own"
+            )
         if name in files:
-            raise ConfigError(f"{OPTION} {name}: given twice; one file says how an environment is started")
+            raise ConfigError(
+                f"{OPTION} {name}: given twice; one file says how an environment is started"
+            )
         files[name] = file
     return files
 
@@ -82,15 +103,19 @@ def said_by_files(files: Mapping[str, Path | str]) -> dict[str, Said]:
 
 
 def said_in_file(path: Path, name: str | None = None) -> tuple[str, Said]:
-    """What a file of the user's own binds: an `env` block, or a flow that has one; by `name`, if one is given.
+    """What a file of the user's own binds: an `env` block, or a flow that has one; by `name`, if
+    one is given.
 
-    Raises `ConfigError` for a file that says nothing of an environment, and for one that lies in a run which was not made here.
+    Raises `ConfigError` for a file that says nothing of an environment, and for one that lies in a
+    run which was not made here.
     """
     refuse_what_a_run_says(path)
     content = read_content(path)
     block = content.get("env", content)
     if not isinstance(block, dict):
-        raise ConfigError(f"{path}: env is no mapping; it holds `name` and how the environment is started")
+        raise ConfigError(
+            f"{path}: env is no mapping; it holds `name` and how the environment is started"
+        )
     said = _said_in_block(block, name, Path.cwd(), str(path))
     return name or said.world, said
 
@@ -99,12 +124,19 @@ def said_in_file(path: Path, name: str | None = None) -> tuple[str, Said]:
 def _read_users_file(path: Path) -> Mapping[str, Said]:
     mode = path.stat().st_mode
     if mode & 0o022:
-        raise ConfigError(f"{path}: others may write to it, and it says what runs here: chmod go-w {path}")
-    return {str(name): _said_in_block(block, str(name), path.parent, f"{path}: {name}") for name, block in read_content(path).items()}
+        raise ConfigError(
+            f"{path}: others may write to it, and it says what runs here: chmod go-w {path}"
+        )
+    return {
+        str(name): _said_in_block(block, str(name), path.parent, f"{path}: {name}")
+        for name, block in read_content(path).items()
+    }
 
 
 def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[str, Said]:
-    """What the user's own $XDG_CONFIG_HOME/synth/environments.yaml (else below ~/.config) binds, by name. Raises `ConfigError`."""
+    """What the user's own $XDG_CONFIG_HOME/synth/environments.yaml (else below ~/.config) binds, by
+    name. Raises `ConfigError`.
+    """
     variables = os.environ if environment is None else environment
     base = Path(variables.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     path = base / "synth" / FILE
@@ -113,19 +145,27 @@ def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[
 
 def _said_in_block(block: Any, name: str | None, base: Path, where: str) -> Said:
     if not isinstance(block, dict):
-        raise ConfigError(f"{where}: is no mapping; it holds `name` and how the environment is started")
+        raise ConfigError(
+            f"{where}: is no mapping; it holds `name` and how the environment is started"
+        )
     refuse_literals(block, f"{where}: ")
     try:
         env = strictly(EnvChoice, {"name": name, **block})
     except ValidationError as error:
         raise ConfigError(f"{where}: {explain(error, EnvChoice)}") from error
     if name in ENVS and env.name != name:
-        raise ConfigError(f"{where}: describes {env.name!r}, not {name!r}; name the file that says how {name} is started")
+        raise ConfigError(
+            f"{where}: describes {env.name!r}, not {name!r}; name the file that says how {name} "
+            "is started"
+        )
     found = world(env.name)
     keys = {*EnvChoice.model_fields, *found.config.model_fields, *private(found)}
     unknown = sorted(map(str, env.settings().keys() - keys))
     if unknown:
-        raise ConfigError(f"{where}: {unknown[0]} is not a setting of {env.name}; allowed: {', '.join(sorted(keys))}")
+        raise ConfigError(
+            f"{where}: {unknown[0]} is not a setting of {env.name}; allowed: "
+            f"{', '.join(sorted(keys))}"
+        )
     return said_of(env, base, where)
 
 
@@ -137,15 +177,18 @@ def _absolute(value: Any, base: Path) -> Any:
 
 
 def open_env(name: str, config: Mapping[str, Any]) -> Env:
-    """A fresh environment of those that need no start, and of those that the user's own environments.yaml binds.
+    """A fresh environment of those that need no start, and of those that the user's own
+    environments.yaml binds.
 
-    Raises `synth.schemas.errors.UnboundError` for every other: a row may name an environment, but only `bound_envs` says how it is started.
+    Raises `synth.schemas.errors.UnboundError` for every other: a row may name an environment, but
+    only `bound_envs` says how it is started.
     """
     return bindings_of({}).open_env(name, config)
 
 
 def bound_envs(*files: str | Path) -> OpenEnv:
-    """Opens what `open_env` does, and what these files of the user's own bind: flows, or files as `--env` takes them.
+    """Opens what `open_env` does, and what these files of the user's own bind: flows, or files as
+    `--env` takes them.
 
     Raises `ConfigError` for a file that says nothing of an environment.
     """

@@ -10,7 +10,9 @@ from synth.schemas.errors import SynthError
 
 
 def refuse_failed(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raises `SynthError` where no attempt was valid, or a role answered nothing; what was committed stays."""
+    """Raises `SynthError` where no attempt was valid, or a role answered nothing; what was
+    committed stays.
+    """
     failed = failure(reports) or next(silent_roles(run), None)
     if failed is not None:
         raise SynthError(failed)

@@ -1,4 +1,6 @@
-"""A flow as its user gives it: a file of theirs, the name of one that is installed with synth, or a `Flow`; settings replaced."""
+"""A flow as its user gives it: a file of theirs, the name of one that is installed with synth, or a
+`Flow`; settings replaced.
+"""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -15,7 +17,8 @@ from synth.schemas.flow import Flow
 
 
 def flow_path(written: str | Path) -> Path:
-    """A path; a bare name that is no file here (`quickstart`) is that of an installed flow (`synth.configs`).
+    """A path; a bare name that is no file here (`quickstart`) is that of an installed flow
+    (`synth.configs`).
 
     A path that leads nowhere is refused where it is read.
     """
@@ -27,7 +30,9 @@ def flow_path(written: str | Path) -> Path:
 
 
 def given_flow(given: Flow | Path | str, settings: Mapping[str, Any]) -> tuple[Flow, str]:
-    """The flow with `settings` (`{"env.tasks": 5}`) in place of its own, and how it is called in messages. Raises `ConfigError`."""
+    """The flow with `settings` (`{"env.tasks": 5}`) in place of its own, and how it is called in
+    messages. Raises `ConfigError`.
+    """
     if isinstance(given, Flow):
         if not settings:
             return given, f"flow {given.name}"
@@ -44,7 +49,10 @@ def given_flow(given: Flow | Path | str, settings: Mapping[str, Any]) -> tuple[F
 def _content_of(flow: Flow) -> dict[str, Any]:
     """A flow as a file would say it: a stage is {name: settings}."""
     content = flow.model_dump(mode="json", exclude_unset=True)
-    return {**content, "stages": [{choice.name: deepcopy(choice.settings)} for choice in flow.stages]}
+    return {
+        **content,
+        "stages": [{choice.name: deepcopy(choice.settings)} for choice in flow.stages],
+    }
 
 
 @contextlib.contextmanager

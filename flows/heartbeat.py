@@ -1,6 +1,8 @@
-"""Signs of life of those who work on a run: who it is, how far they are, and whether they still live.
+"""Signs of life of those who work on a run: who it is, how far they are, and whether they still
+live.
 
-A record per process and run, `RUN/heartbeats/<id>.json`, replaced every few seconds; `STATE/runs/` names the runs that this machine
+A record per process and run, `RUN/heartbeats/<id>.json`, replaced every few seconds; `STATE/runs/`
+names the runs that this machine
 has worked on. The ledger says what is done; a heartbeat only says who was at it.
 """
 
@@ -26,17 +28,23 @@ MISSED = 6
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """Since 1970; the bounds refuse what no clock says."""
 Every = Annotated[float, msgspec.Meta(gt=0, le=60)]
-"""Who is silent is watched for two and a half of them: a record of a stranger makes nobody wait for longer than that."""
+"""Who is silent is watched for two and a half of them: a record of a stranger makes nobody wait for
+longer than that.
+"""
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 State = Literal["running", "completed", "stopped", "failed", "interrupted", "crashed"]
-"""`stopped`: by a ceiling, or with stages left that are not its to do, as by `synth curate`; `crashed`: found dead by somebody else."""
+"""`stopped`: by a ceiling, or with stages left that are not its to do, as by `synth curate`;
+`crashed`: found dead by somebody else.
+"""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Times are seconds since 1970 by the clock of `host`; `flow_run` and `api` are Prefect's, where the run has been started by it.
+    """Times are seconds since 1970 by the clock of `host`; `flow_run` and `api` are Prefect's,
+    where the run has been started by it.
 
-    `stages_done`: of the run's current flow, whoever did them, as of the last stage that began and of the end.
+    `stages_done`: of the run's current flow, whoever did them, as of the last stage that began and
+    of the end.
     """
 
     id: str
@@ -64,9 +72,17 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def of_this_process(
-    flow: str, storage: Storage, *, identity: str | None, flow_run: str | None, api: str | None, part: str | None
+    flow: str,
+    storage: Storage,
+    *,
+    identity: str | None,
+    flow_run: str | None,
+    api: str | None,
+    part: str | None,
 ) -> Heartbeat:
-    """The first one. Without an `identity` it has that of the process, whose next run in the same folder takes the record over."""
+    """The first one. Without an `identity` it has that of the process, whose next run in the same
+    folder takes the record over.
+    """
     now, machine, born = time.time(), _this_machine(), _born(os.getpid())
     return Heartbeat(
         id=identity or content_hash([platform.node(), machine, os.getpid(), born])[:32],
@@ -93,7 +109,11 @@ def write(storage: Storage, beat: Heartbeat) -> None:
             Path(storage.root, FOLDER).mkdir(exist_ok=True)
         except OSError as error:
             raise write_error(f"{storage.root}/{FOLDER}", error) from error
-    write_report_file(storage, f"{FOLDER}/{beat.id}.json", msgspec.json.format(msgspec.json.encode(beat), indent=1).decode())
+    write_report_file(
+        storage,
+        f"{FOLDER}/{beat.id}.json",
+        msgspec.json.format(msgspec.json.encode(beat), indent=1).decode(),
+    )
 
 
 def read(storage: Storage, identity: str) -> Heartbeat | None:
@@ -103,7 +123,9 @@ def read(storage: Storage, identity: str) -> Heartbeat | None:
 
 
 def _read(storage: Storage, identity: str) -> Heartbeat | str | None:
-    """A record, or why what lies there is none; None where no file does: a link or a pipe is no record either."""
+    """A record, or why what lies there is none; None where no file does: a link or a pipe is no
+    record either.
+    """
     name = f"{FOLDER}/{identity}.json"
     if not storage.is_plain(name):
         return None
@@ -117,7 +139,9 @@ def _read(storage: Storage, identity: str) -> Heartbeat | str | None:
 
 
 def heartbeats(storage: Storage, say: Callable[[str], None] | None = None) -> list[Heartbeat]:
-    """All records of a run, the one that began first first; of those that cannot be read `say` is told."""
+    """All records of a run, the one that began first first; of those that cannot be read `say` is
+    told.
+    """
     found = []
     for name in sorted(storage.names(FOLDER)):
         if name.startswith(".") or not name.endswith(".json"):
@@ -126,7 +150,10 @@ def heartbeats(storage: Storage, say: Callable[[str], None] | None = None) -> li
         if isinstance(beat, Heartbeat):
             found.append(beat)
         elif beat is not None and say is not None:
-            say(f"{storage.url}/{FOLDER}/{name}: cannot be read as a heartbeat ({beat}); skipped, remove it if the run is yours")
+            say(
+                f"{storage.url}/{FOLDER}/{name}: cannot be read as a heartbeat ({beat}); skipped, "
+                "remove it if the run is yours"
+            )
     return sorted(found, key=lambda beat: (beat.began, beat.id))
 
 
@@ -158,7 +185,8 @@ def remembered() -> Iterator[str]:
 def lives(beat: Heartbeat, now: float | None = None) -> bool | None:
     """Whether the process of a running record lives: on this machine its number and birth tell.
 
-    Of another machine's only its silence tells; None = it has been silent for so long that it may be dead (its clock may differ too).
+    Of another machine's only its silence tells; None = it has been silent for so long that it may
+    be dead (its clock may differ too).
     """
     if beat.machine is not None and beat.machine == _this_machine():
         return _born(beat.pid) == beat.born
@@ -167,14 +195,23 @@ def lives(beat: Heartbeat, now: float | None = None) -> bool | None:
 
 
 def overtaken(beat: Heartbeat, beats: Iterable[Heartbeat]) -> bool:
-    """Whether the whole run was completed by one of `beats` after this one began; a part of a stage completes no run."""
-    return any(other.state == "completed" and other.part is None and other.id != beat.id and other.beat >= beat.began for other in beats)
+    """Whether the whole run was completed by one of `beats` after this one began; a part of a stage
+    completes no run.
+    """
+    return any(
+        other.state == "completed"
+        and other.part is None
+        and other.id != beat.id
+        and other.beat >= beat.began
+        for other in beats
+    )
 
 
 def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> list[Heartbeat]:
     """Those of `beats` that run by their record, and whose process is gone.
 
-    Those of other machines that are silent are watched for two and a half heartbeats: no difference between two clocks looks like death.
+    Those of other machines that are silent are watched for two and a half heartbeats: no difference
+    between two clocks looks like death.
     Without patience they are taken to be alive.
     """
     running = [beat for beat in beats if beat.state == "running"]
@@ -194,7 +231,9 @@ def close(storage: Storage, beat: Heartbeat, state: State, message: str) -> Hear
 
 
 def _this_machine() -> str | None:
-    """The boot and the space of process numbers that this process lives in; None where the system does not tell."""
+    """The boot and the space of process numbers that this process lives in; None where the system
+    does not tell.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -203,7 +242,9 @@ def _this_machine() -> str | None:
 
 
 def _born(pid: int) -> str | None:
-    """When a process of this machine was started, in ticks since its boot; None where there is none. A number is given out again."""
+    """When a process of this machine was started, in ticks since its boot; None where there is
+    none. A number is given out again.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

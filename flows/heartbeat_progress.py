@@ -1,4 +1,6 @@
-"""Tells a run's heartbeat how far it is, and writes it down every few seconds, from a thread: a busy event loop is no dead process."""
+"""Tells a run's heartbeat how far it is, and writes it down every few seconds, from a thread: a
+busy event loop is no dead process.
+"""
 
 import contextlib
 import sys
@@ -24,7 +26,9 @@ from synth.schemas.trajectory import Trajectory, Usage
 
 @dataclass(frozen=True, slots=True)
 class StartedBy:
-    """The Prefect flow run that this work belongs to, its server, and the part of a stage that it was given, if it is one."""
+    """The Prefect flow run that this work belongs to, its server, and the part of a stage that it
+    was given, if it is one.
+    """
 
     flow_run: str
     api: str
@@ -37,7 +41,13 @@ STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None
 class BeatingProgress:
     """Passes on what it is told, and counts it for the heartbeat."""
 
-    def __init__(self, shown: Progress, first: Heartbeat, stages_done: Callable[[], int], was_stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        shown: Progress,
+        first: Heartbeat,
+        stages_done: Callable[[], int],
+        was_stopped: Callable[[], bool],
+    ) -> None:
         self._shown = shown
         self._stages_done = stages_done
         self._was_stopped = was_stopped
@@ -60,7 +70,9 @@ class BeatingProgress:
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """Another stage begins."""
-        self._moved(stage=stage, done=0, total=total, unit=unit, faults=0, stages_done=self._stages_done())
+        self._moved(
+            stage=stage, done=0, total=total, unit=unit, faults=0, stages_done=self._stages_done()
+        )
         self._shown.start(stage, total, unit, budget)
 
     def turned(self, usage: Usage | None) -> None:
@@ -110,12 +122,16 @@ def beating(run: Run) -> Iterator[None]:
         api=by.api if by is not None else None,
         part=by.part if by is not None else None,
     )
-    told = run.progress = BeatingProgress(run.progress, first, lambda: _stages_done(run), lambda: run.stopped is not None)
+    told = run.progress = BeatingProgress(
+        run.progress, first, lambda: _stages_done(run), lambda: run.stopped is not None
+    )
     with contextlib.suppress(SynthError):
         heartbeat.remember(first.url)
     _try_to_write(storage, first)
     over = threading.Event()
-    beats = threading.Thread(target=_beat, args=(storage, told, first.every_s, over), name="heartbeat", daemon=True)
+    beats = threading.Thread(
+        target=_beat, args=(storage, told, first.every_s, over), name="heartbeat", daemon=True
+    )
     beats.start()
     try:
         yield
@@ -123,7 +139,9 @@ def beating(run: Run) -> Iterator[None]:
         over.set()
         beats.join()
         state, message = _ending(run, sys.exception(), part=first.part)
-        _try_to_write(storage, told.now(state=state, message=message, stages_done=_stages_done(run)))
+        _try_to_write(
+            storage, told.now(state=state, message=message, stages_done=_stages_done(run))
+        )
 
 
 def _stages_done(run: Run) -> int:
@@ -138,7 +156,9 @@ def _ending(run: Run, error: BaseException | None, *, part: str | None) -> tuple
         why = run.stopped or left
         return ("completed", "") if why is None else ("stopped", why)
     if isinstance(error, Exception):
-        return "failed", str(error) if isinstance(error, SynthError) else f"{type(error).__name__}: {error}"
+        return "failed", str(error) if isinstance(
+            error, SynthError
+        ) else f"{type(error).__name__}: {error}"
     return "interrupted", ""
 
 
@@ -148,6 +168,8 @@ def _beat(storage: Storage, told: BeatingProgress, every_s: float, over: threadi
 
 
 def _try_to_write(storage: Storage, beat: Heartbeat) -> None:
-    """A heartbeat that cannot be written (a full disk, a store that does not answer) stops no run."""
+    """A heartbeat that cannot be written (a full disk, a store that does not answer) stops no
+    run.
+    """
     with contextlib.suppress(SynthError, OSError, RuntimeError):
         heartbeat.write(storage, beat)

@@ -7,10 +7,21 @@ from synth.keys import key_like
 from synth.schemas.errors import ConfigError
 
 
-def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, str], Any], option: str = "--set") -> None:
-    """Applies one override in place; in a list of stages a name or a number leads to a stage. Raises `ConfigError`."""
+def override(
+    content: dict[str, Any],
+    written: str,
+    read_yaml: Callable[[str, str], Any],
+    option: str = "--set",
+) -> None:
+    """Applies one override in place; in a list of stages a name or a number leads to a stage.
+    Raises `ConfigError`.
+    """
     path, separator, value = written.partition("=")
-    said = f"{path}{separator}..." if separator and any(key_like({path.rpartition(".")[2]: value}, path)) else written
+    said = (
+        f"{path}{separator}..."
+        if separator and any(key_like({path.rpartition(".")[2]: value}, path))
+        else written
+    )
     shown = f"{option} {said if len(said) <= 80 else said[:77] + '...'}"
     *parents, last = path.split(".")
     if not separator or not last or not all(parents):
@@ -22,7 +33,9 @@ def override(content: dict[str, Any], written: str, read_yaml: Callable[[str, st
 
 
 def put(content: dict[str, Any], path: str, value: Any, shown: str) -> None:
-    """Puts a value where `a.b` leads, in place; `shown` names the setting in messages. Raises `ConfigError`."""
+    """Puts a value where `a.b` leads, in place; `shown` names the setting in messages. Raises
+    `ConfigError`.
+    """
     *parents, last = path.split(".")
     if not last or not all(parents):
         raise ConfigError(f"{shown}: name a setting as a.b, for instance env.tasks")
@@ -40,11 +53,15 @@ def put(content: dict[str, Any], path: str, value: Any, shown: str) -> None:
 
 def kind(value: Any) -> str:
     """What a value is, in words."""
-    return {dict: "a mapping", list: "a list", str: "text", type(None): "empty"}.get(type(value), "a single value")
+    return {dict: "a mapping", list: "a list", str: "text", type(None): "empty"}.get(
+        type(value), "a single value"
+    )
 
 
 def _inside(place: Any, part: str, shown: str) -> Any:
-    """What lies one level down; in a list of stages a name or a number leads to that stage's settings."""
+    """What lies one level down; in a list of stages a name or a number leads to that stage's
+    settings.
+    """
     if isinstance(place, list):
         index = _index(place, part, shown)
         if isinstance(place[index], str):
@@ -65,8 +82,13 @@ def _index(place: list[Any], part: str, shown: str) -> int:
     for index, entry in enumerate(place):
         if entry == part or (isinstance(entry, dict) and part in entry):
             return index
-    names = [str(next(iter(entry), "")) if isinstance(entry, dict) else str(entry) for entry in place]
-    raise ConfigError(f"{shown}: there is no {part!r} in that list; it holds {', '.join(names)[:200] or 'nothing'}")
+    names = [
+        str(next(iter(entry), "")) if isinstance(entry, dict) else str(entry) for entry in place
+    ]
+    raise ConfigError(
+        f"{shown}: there is no {part!r} in that list; it holds "
+        f"{', '.join(names)[:200] or 'nothing'}"
+    )
 
 
 def _is_number(part: str) -> bool:

@@ -1,4 +1,6 @@
-"""A flow file in a run or a dataset is data, as all that lies there: what it says of what runs counts only in a run made here so."""
+"""A flow file in a run or a dataset is data, as all that lies there: what it says of what runs
+counts only in a run made here so.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,9 +22,11 @@ REACH = ("engine", "base_url", "api_key_env", "python", "server_args")
 
 
 def refuse_what_a_run_says(path: Path) -> None:
-    """Raises `ConfigError` for a file below a run or a dataset that says what runs, unless that run was made here by the same words.
+    """Raises `ConfigError` for a file below a run or a dataset that says what runs, unless that run
+    was made here by the same words.
 
-    The folders of the user's other files are looked in for modules of theirs; those of data never are.
+    The folders of the user's other files are looked in for modules of theirs; those of data never
+    are.
     """
     data = data_around(path)
     if data is None:
@@ -34,20 +38,31 @@ def refuse_what_a_run_says(path: Path) -> None:
     if foreign:
         place = foreign[0].partition(": ")[0]  # what stands there may be a key
         raise ConfigError(
-            f"{path}: lies in the run or dataset {data}, which was not made here by this flow, and says what runs ({place[:120]}): "
-            "nothing below one may; read it, copy it to a folder of your own, and give that file instead"
+            f"{path}: lies in the run or dataset {data}, which was not made here by this flow, "
+            f"and says what runs ({place[:120]}): "
+            "nothing below one may; read it, copy it to a folder of your own, and give that file "
+            "instead"
         )
 
 
 def what_runs(content: Mapping[str, Any]) -> list[str]:
-    """What a flow, or an `env` block, says of modules, processes and servers, each in one line that equals only the same words."""
+    """What a flow, or an `env` block, says of modules, processes and servers, each in one line that
+    equals only the same words.
+    """
     env = content.get("env", content if "stages" not in content else None)
     rest = {**content, "env": None} if "env" in content or "stages" in content else {}
     plugged = frozenset[str]().union(*map(plugin_names, PARTS))
-    found = [*_starts(env), *_texts(rest, lambda text: text in plugged or DOTTED.fullmatch(text) is not None)]
+    found = [
+        *_starts(env),
+        *_texts(rest, lambda text: text in plugged or DOTTED.fullmatch(text) is not None),
+    ]
     models = content.get("models")
     for role, settings in models.items() if isinstance(models, dict) else ():
-        reach = {key: settings[key] for key in REACH if key in settings} if isinstance(settings, dict) else {}
+        reach = (
+            {key: settings[key] for key in REACH if key in settings}
+            if isinstance(settings, dict)
+            else {}
+        )
         if isinstance(settings, dict) and ("model" in settings or reach):
             found.append(f"models.{role}: {_text({**reach, 'model': settings.get('model')})}")
     return list(dict.fromkeys(found))
@@ -63,7 +78,9 @@ def _starts(env: Any) -> Iterator[str]:
     known = world(name) if isinstance(name, str) and name in ENVS else None
     if known is None and isinstance(name, str) and name in plugin_names("world"):
         yield f"env.name: {name}"
-    starting = {key for key in env if known is None or key in private(known)} - {*EnvChoice.model_fields}
+    starting = {key for key in env if known is None or key in private(known)} - {
+        *EnvChoice.model_fields
+    }
     for key in sorted(starting, key=str):
         yield f"env.{key}: {_text(env[key])}"
 

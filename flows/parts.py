@@ -1,4 +1,6 @@
-"""What the names in a flow stand for: registry entries, parts of installed packages, or a user's own `package.module:attribute`."""
+"""What the names in a flow stand for: registry entries, parts of installed packages, or a user's
+own `package.module:attribute`.
+"""
 
 import re
 import sys
@@ -23,7 +25,9 @@ _FOLDERS: list[str] = []
 
 
 def look_also_in(folder: Path) -> None:
-    """Lets users' own parts be found in a folder once one is named; until then nothing in it can be imported."""
+    """Lets users' own parts be found in a folder once one is named; until then nothing in it can be
+    imported.
+    """
     place = str(folder.absolute())
     if place not in _FOLDERS:
         _FOLDERS.append(place)
@@ -40,9 +44,11 @@ def _on_the_path(places: Sequence[str]) -> None:
 
 
 def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str] = ()) -> Any:
-    """What a name stands for, which the user's own flow or command line says: no data does. Raises `ConfigError`.
+    """What a name stands for, which the user's own flow or command line says: no data does. Raises
+    `ConfigError`.
 
-    A user's own module is looked for `within` these folders; where none are given, in those of `look_also_in` and the current one.
+    A user's own module is looked for `within` these folders; where none are given, in those of
+    `look_also_in` and the current one.
     None that is a run or a dataset, or lies in one, is looked in.
     """
     if name in registry:
@@ -60,9 +66,13 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
         absent = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
         module = name.partition(":")[0]
         if absent is not None and f"{module}.".startswith(f"{absent}."):
-            raise ConfigError(f"{kind} {name!r}: cannot import {module}: {_not_found(given, places)}") from error
+            raise ConfigError(
+                f"{kind} {name!r}: cannot import {module}: {_not_found(given, places)}"
+            ) from error
         if isinstance(error.__cause__, AttributeError):
-            raise ConfigError(f"{error} (it is {getattr(sys.modules[module], '__file__', None) or 'built in'})") from error
+            raise ConfigError(
+                f"{error} (it is {getattr(sys.modules[module], '__file__', None) or 'built in'})"
+            ) from error
         raise
 
 
@@ -70,25 +80,43 @@ def _of_a_package(kind: str, name: str, registry: Mapping[str, str]) -> Any:
     target = plugin(kind, name)
     if target is None:
         known = ", ".join(sorted({*registry, *plugin_names(kind)}))
-        raise ConfigError(f"unknown {kind} {name!r}; known: {known}, or your own as package.module:attribute")
+        raise ConfigError(
+            f"unknown {kind} {name!r}; known: {known}, or your own as package.module:attribute"
+        )
     if not DOTTED.fullmatch(target):
-        raise ConfigError(f"{kind} {name!r}: its package's entry point is {target!r}, not module:attribute")
+        raise ConfigError(
+            f"{kind} {name!r}: its package's entry point is {target!r}, not module:attribute"
+        )
     return imported(f"{kind} {name!r}", target)
 
 
 def _not_found(given: Sequence[str], places: Sequence[str]) -> str:
     skipped = [place for place in given if place not in places]
     beside = f"nor in {' or '.join(places)}" if places else "and no folder was looked in"
-    return f"it is not installed, {beside}" + (f" ({' and '.join(skipped)}: a run or a dataset, never looked in)" if skipped else "")
+    return f"it is not installed, {beside}" + (
+        f" ({' and '.join(skipped)}: a run or a dataset, never looked in)" if skipped else ""
+    )
 
 
 def world(name: str, within: Sequence[str] = ()) -> World:
-    """A world by the name that the user's own flow or command line gives it. Raises `ConfigError`."""
+    """A world by the name that the user's own flow or command line gives it. Raises
+    `ConfigError`.
+    """
     found = part("world", name, ENVS, within)
     if isinstance(found, type) and issubclass(found, ToolEnv):
         found = world_of(found, name)
     if not isinstance(found, World):
-        raise ConfigError(f"world {name!r} is of type {type(found).__name__}, not a ToolEnv or a synth.envs.world.World")
-    if not (isinstance(found.config, type) and issubclass(found.config, BaseModel) and isinstance(found.spec, EnvSpec)):
-        raise ConfigError(f"world {name!r}: World takes spec (an EnvSpec), open, make_tasks and config (a pydantic model class)")
+        raise ConfigError(
+            f"world {name!r} is of type {type(found).__name__}, not a ToolEnv or a "
+            "synth.envs.world.World"
+        )
+    if not (
+        isinstance(found.config, type)
+        and issubclass(found.config, BaseModel)
+        and isinstance(found.spec, EnvSpec)
+    ):
+        raise ConfigError(
+            f"world {name!r}: World takes spec (an EnvSpec), open, make_tasks and config (a "
+            "pydantic model class)"
+        )
     return found

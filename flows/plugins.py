@@ -1,4 +1,6 @@
-"""Parts that other installed packages bring by entry points: found by name, imported only once the user's own flow names one."""
+"""Parts that other installed packages bring by entry points: found by name, imported only once the
+user's own flow names one.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -27,14 +29,18 @@ PARTS = ("world", "filter", "stage", "policy")
 
 
 def plugin(kind: str, name: str) -> str | None:
-    """The `module:attribute` that an installed package gives a name, None where none does; nothing is imported.
+    """The `module:attribute` that an installed package gives a name, None where none does; nothing
+    is imported.
 
     Raises `ConfigError` where two packages give it.
     """
     found = [(package, target) for package, other, target in _given(kind) if other == name]
     if len(found) > 1:
         packages = " and ".join(sorted(package for package, _ in found))
-        raise ConfigError(f"{kind} {name!r}: given by {packages}; uninstall all but one, or name yours as package.module:attribute")
+        raise ConfigError(
+            f"{kind} {name!r}: given by {packages}; uninstall all but one, or name yours as "
+            "package.module:attribute"
+        )
     return found[0][1] if found else None
 
 
@@ -58,7 +64,9 @@ def _points(places: tuple[tuple[str, int], ...]) -> tuple[tuple[str, EntryPoint]
     found: dict[str, list[tuple[str, EntryPoint]]] = {}
     groups = {group for group, _ in GROUPS.values()}
     for package in distributions(path=[place for place, _ in places]):
-        if "synth." not in (package.read_text("entry_points.txt") or ""):  # its name costs a longer file
+        if "synth." not in (
+            package.read_text("entry_points.txt") or ""
+        ):  # its name costs a longer file
             continue
         points = [(package.name, point) for point in package.entry_points if point.group in groups]
         found.setdefault(package.name, points)  # the first on the path is the one that is imported

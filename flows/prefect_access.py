@@ -1,4 +1,6 @@
-"""The user's Prefect server: which one it is, whether it answers, and whether it takes our word for who we are."""
+"""The user's Prefect server: which one it is, whether it answers, and whether it takes our word for
+who we are.
+"""
 
 import base64
 import os
@@ -30,19 +32,24 @@ def quiet() -> None:
 
 
 def named() -> str | None:
-    """The user's server, by PREFECT_API_URL or their Prefect profile. Raises `ConfigError` for a URL that holds a password: it is shown."""
+    """The user's server, by PREFECT_API_URL or their Prefect profile. Raises `ConfigError` for a
+    URL that holds a password: it is shown.
+    """
     from prefect.settings import PREFECT_API_URL
 
     found = PREFECT_API_URL.value()
     if found and "@" in urlsplit(str(found)).netloc:
         raise ConfigError(
-            "PREFECT_API_URL: holds a user or password, and is shown in logs; set PREFECT_API_AUTH_STRING=user:password instead"
+            "PREFECT_API_URL: holds a user or password, and is shown in logs; set "
+            "PREFECT_API_AUTH_STRING=user:password instead"
         )
     return str(found) if found else None
 
 
 def users_server() -> tuple[str | None, str | None]:
-    """The user's server, if there is one that answers, and one line where there is one that does not. Without one, nothing is imported."""
+    """The user's server, if there is one that answers, and one line where there is one that does
+    not. Without one, nothing is imported.
+    """
     if "PREFECT_API_URL" not in os.environ and not _has_profile():
         return None, None
     quiet()
@@ -50,7 +57,11 @@ def users_server() -> tuple[str | None, str | None]:
     if url is None:
         return None, None
     problem = _problem(url)
-    return (None, f"{problem}; schedules are not shown, and flow runs there are not closed") if problem else (url, None)
+    return (
+        (None, f"{problem}; schedules are not shown, and flow runs there are not closed")
+        if problem
+        else (url, None)
+    )
 
 
 def _has_profile() -> bool:
@@ -77,7 +88,10 @@ def require_answer(url: str) -> None:
     if problem is not None and _UNAUTHORIZED in problem:
         raise ConfigError(problem)
     if problem is not None:
-        raise SynthError(f"{problem} (PREFECT_API_URL); start one with `prefect server start`, or unset the variable")
+        raise SynthError(
+            f"{problem} (PREFECT_API_URL); start one with `prefect server start`, or unset the "
+            "variable"
+        )
 
 
 def _problem(url: str) -> str | None:
@@ -85,7 +99,10 @@ def _problem(url: str) -> str | None:
     if not healthy(url):
         return f"Prefect: no server answers at {url}"
     try:
-        urllib.request.urlopen(urllib.request.Request(f"{url.rstrip('/')}/admin/version", headers=_authorization()), timeout=20).close()
+        urllib.request.urlopen(
+            urllib.request.Request(f"{url.rstrip('/')}/admin/version", headers=_authorization()),
+            timeout=20,
+        ).close()
     except HTTPError as error:
         return _unauthorized(url) if error.code in (401, 403) else None
     except (URLError, OSError, HTTPException):
@@ -104,14 +121,19 @@ def _authorization() -> dict[str, str]:
 
 def _unauthorized(url: str) -> str:
     given = "the one that is set is not its own" if _authorization() else "none is set"
-    return f"Prefect: the server at {url} {_UNAUTHORIZED}, and {given}; set it to what the server was started with as {SERVERS_AUTH}"
+    return (
+        f"Prefect: the server at {url} {_UNAUTHORIZED}, and {given}; set it to what the "
+        f"server was started with as {SERVERS_AUTH}"
+    )
 
 
 def refused(error: Exception) -> SynthError:
     """What the server has answered a request with (`httpx.HTTPError`), in one line."""
     response = getattr(error, "response", None)
     if response is None:
-        return SynthError(f"Prefect: refused: {' '.join(str(error).split())[:300] or type(error).__name__}")
+        return SynthError(
+            f"Prefect: refused: {' '.join(str(error).split())[:300] or type(error).__name__}"
+        )
     if response.status_code in (401, 403):
         return ConfigError(_unauthorized(f"{response.url.scheme}://{response.url.netloc.decode()}"))
     try:
@@ -123,7 +145,9 @@ def refused(error: Exception) -> SynthError:
 
 
 def healthy(url: str) -> bool:
-    """Whether a Prefect server answers there, within twenty seconds: one on SQLite that is busy takes many."""
+    """Whether a Prefect server answers there, within twenty seconds: one on SQLite that is busy
+    takes many.
+    """
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=20) as answer:
             return bool(answer.status == 200)

@@ -1,4 +1,6 @@
-"""The same recipe under Prefect's engine: a flow run with states and artifacts, a shard of episodes as a task."""
+"""The same recipe under Prefect's engine: a flow run with states and artifacts, a shard of episodes
+as a task.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -12,15 +14,21 @@ from synth.ledger.storage import Storage
 from synth.schemas.flow import Flow
 
 
-async def run_under_prefect(recipe: Recipe, flow: Flow, run_url: str, progress: Progress, task_runner: Any = None) -> Done:
-    """Runs a recipe as a Prefect flow run; the ledger, not Prefect's records, is the truth. Raises `SynthError`."""
+async def run_under_prefect(
+    recipe: Recipe, flow: Flow, run_url: str, progress: Progress, task_runner: Any = None
+) -> Done:
+    """Runs a recipe as a Prefect flow run; the ledger, not Prefect's records, is the truth. Raises
+    `SynthError`.
+    """
     with prefect_api() as url:
         progress.say(f"{flow.name}: runs under Prefect at {url}")
         return await _flow_run(recipe, flow, run_url, progress, url, task_runner)
 
 
 class _HereOnly:
-    """What a flow run needs in this process only: Prefect packs a flow up with all that its function holds, for workers elsewhere."""
+    """What a flow run needs in this process only: Prefect packs a flow up with all that its
+    function holds, for workers elsewhere.
+    """
 
     def __init__(self, work: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None) -> None:
         self.work = work
@@ -29,7 +37,9 @@ class _HereOnly:
         return _HereOnly, ()
 
 
-async def _flow_run(recipe: Recipe, flow: Flow, run_url: str, progress: Progress, api: str, task_runner: Any) -> Done:
+async def _flow_run(
+    recipe: Recipe, flow: Flow, run_url: str, progress: Progress, api: str, task_runner: Any
+) -> Done:
     import httpx
     from prefect import flow as prefect_flow
     from prefect.runtime import flow_run
@@ -38,13 +48,17 @@ async def _flow_run(recipe: Recipe, flow: Flow, run_url: str, progress: Progress
         STARTED_BY.set(StartedBy(str(flow_run.id), api))
         reporting = Reporting(api, progress)
         async with reporting.watching():
-            run, reports = await recipe(Flow.model_validate(flow), run_url, progress, reporting.as_tasks)
+            run, reports = await recipe(
+                Flow.model_validate(flow), run_url, progress, reporting.as_tasks
+            )
             await reporting.results(run, reports)
         finished.append((run, reports))
 
     here = _HereOnly(work)
 
-    @prefect_flow(name=flow.name, persist_result=False, validate_parameters=False, task_runner=task_runner)
+    @prefect_flow(
+        name=flow.name, persist_result=False, validate_parameters=False, task_runner=task_runner
+    )
     async def synth_flow(flow: Mapping[str, Any], run_dir: str) -> None:
         if here.work is not None:
             await here.work(flow)

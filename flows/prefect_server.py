@@ -1,6 +1,8 @@
-"""A Prefect server for one run, where the user has none: on loopback, quiet, and gone when its run is, killed or not.
+"""A Prefect server for one run, where the user has none: on loopback, quiet, and gone when its run
+is, killed or not.
 
-Prefect's own temporary server outlives a `kill -9` of the process that started it. Run: `python -m synth.flows.prefect_server PORT PARENT`.
+Prefect's own temporary server outlives a `kill -9` of the process that started it. Run: `python -m
+synth.flows.prefect_server PORT PARENT`.
 """
 
 import os
@@ -20,7 +22,9 @@ STARTS_WITHIN_S = 90.0
 
 @contextmanager
 def prefect_api() -> Iterator[str]:
-    """The API to use: the user's server, or one that lives as long as this context. Raises `SynthError` where none answers."""
+    """The API to use: the user's server, or one that lives as long as this context. Raises
+    `SynthError` where none answers.
+    """
     quiet()
     theirs = named()
     if theirs is not None:
@@ -35,7 +39,11 @@ def prefect_api() -> Iterator[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={name: value for name, value in os.environ.items() if name != SERVERS_AUTH}
-        | {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"},
+        | {
+            "PREFECT_UI_ENABLED": "0",
+            "PREFECT__SERVER_EPHEMERAL": "1",
+            "PREFECT__SERVER_FINAL": "1",
+        },
     )
     try:
         _wait(server, url)
@@ -56,9 +64,15 @@ def _wait(server: "subprocess.Popen[bytes]", url: str) -> None:
     deadline = time.monotonic() + STARTS_WITHIN_S
     while not healthy(url):
         if server.poll() is not None:
-            raise SynthError(f"Prefect: its server ended with code {server.returncode} at start; see `synth doctor`")
+            raise SynthError(
+                f"Prefect: its server ended with code {server.returncode} at start; see `synth "
+                "doctor`"
+            )
         if time.monotonic() > deadline:
-            raise SynthError(f"Prefect: its server did not answer within {STARTS_WITHIN_S:.0f} s; start one with `prefect server start`")
+            raise SynthError(
+                f"Prefect: its server did not answer within {STARTS_WITHIN_S:.0f} s; start one "
+                "with `prefect server start`"
+            )
         time.sleep(0.1)
 
 
@@ -69,7 +83,9 @@ def _free_port() -> int:
 
 
 def _die_with(parent: int) -> None:
-    """Ends this process as soon as its parent is another one: a killed run leaves no server behind."""
+    """Ends this process as soon as its parent is another one: a killed run leaves no server
+    behind.
+    """
     while os.getppid() == parent:
         time.sleep(0.2)
     os._exit(0)

@@ -1,6 +1,8 @@
-"""Shards of episodes on a Ray cluster, by Prefect's Ray task runner; what is no episode is done where the flow runs.
+"""Shards of episodes on a Ray cluster, by Prefect's Ray task runner; what is no episode is done
+where the flow runs.
 
-The workers plan nothing and hold nothing: each opens the run's storage, takes a lease on its shard, and commits it.
+The workers plan nothing and hold nothing: each opens the run's storage, takes a lease on its shard,
+and commits it.
 """
 
 import asyncio
@@ -34,18 +36,24 @@ AT_ONCE = 500
 
 
 def ray_runner() -> Any:
-    """Prefect's runner for the cluster at $RAY_ADDRESS, or for one that it starts on this machine. Raises `ConfigError`."""
+    """Prefect's runner for the cluster at $RAY_ADDRESS, or for one that it starts on this machine.
+    Raises `ConfigError`.
+    """
     refuse_to_start_in_data("Ray")
     try:
         from prefect_ray import RayTaskRunner  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
-        raise ConfigError("--runner ray: Ray is not installed; pip install -c constraints.txt -e '.[ray]'") from error
+        raise ConfigError(
+            "--runner ray: Ray is not installed; pip install -c constraints.txt -e '.[ray]'"
+        ) from error
     return RayTaskRunner(init_kwargs={"log_to_driver": False})
 
 
 @dataclass(frozen=True, slots=True)
 class OnRay(SpreadStage):
-    """A stage whose shards of episodes are done by Ray's workers; one whose work does not stand alone is done as it is."""
+    """A stage whose shards of episodes are done by Ray's workers; one whose work does not stand
+    alone is done as it is.
+    """
 
     hand_over: Callable[[Run, str, str, Shard, bool], Any]
     """(run, stage, stage key, shard, whether it only helps with it) -> Prefect's future."""
@@ -59,17 +67,27 @@ class OnRay(SpreadStage):
         if not whole.by_slot:
             return whole
         shards = [Shard(f"ray-{shard.name}", shard.items) for shard in whole.shards]
-        self._theirs.update({given.name: shard for given, shard in zip(shards, whole.shards, strict=True)})
-        return Plan(shards, whole.adopted, whole.units, whole.unit, at_once=min(AT_ONCE, max(1, len(shards))))
+        self._theirs.update(
+            {given.name: shard for given, shard in zip(shards, whole.shards, strict=True)}
+        )
+        return Plan(
+            shards,
+            whole.adopted,
+            whole.units,
+            whole.unit,
+            at_once=min(AT_ONCE, max(1, len(shards))),
+        )
 
     def hands_over(self, shard: Shard) -> bool:
         """Whether a shard is done elsewhere."""
         return shard.name in self._theirs
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Has a shard done; what its worker has spent counts for the ceilings from then on. Raises `SynthError`.
+        """Has a shard done; what its worker has spent counts for the ceilings from then on. Raises
+        `SynthError`.
 
-        Once all shards are handed over, who is through with one helps with what is not begun of another.
+        Once all shards are handed over, who is through with one helps with what is not begun of
+        another.
         """
         theirs = self._theirs.get(shard.name)
         if theirs is None:
@@ -98,11 +116,19 @@ class OnRay(SpreadStage):
         """The shard with most left to do, once no other waits to be handed over."""
         if len(self._begun) < len(self._theirs):
             return None
-        return max((shard for shard in self._theirs.values() if _left(shard, state)), key=lambda shard: _left(shard, state), default=None)
+        return max(
+            (shard for shard in self._theirs.values() if _left(shard, state)),
+            key=lambda shard: _left(shard, state),
+            default=None,
+        )
 
     async def _result(self, future: Any) -> Any:
-        """What a future of Prefect's gives; each waits in a thread of its own, so that slow ones keep none from being seen."""
-        return await asyncio.get_running_loop().run_in_executor(self._waiting, copy_context().run, future.result)
+        """What a future of Prefect's gives; each waits in a thread of its own, so that slow ones
+        keep none from being seen.
+        """
+        return await asyncio.get_running_loop().run_in_executor(
+            self._waiting, copy_context().run, future.result
+        )
 
 
 def _left(shard: Shard, state: LedgerState) -> int:
@@ -110,7 +136,9 @@ def _left(shard: Shard, state: LedgerState) -> int:
 
 
 def on_ray(flow: Flow, url: str, said: Mapping[str, Said] | None = None) -> Recipe:
-    """The recipe `synthesize` with shards of episodes on Ray; to be used within a Prefect flow run with `ray_runner`."""
+    """The recipe `synthesize` with shards of episodes on Ray; to be used within a Prefect flow run
+    with `ray_runner`.
+    """
     from prefect import task as prefect_task
     from prefect.cache_policies import NO_CACHE
 
@@ -124,20 +152,26 @@ def on_ray(flow: Flow, url: str, said: Mapping[str, Said] | None = None) -> Reci
         return named.submit(written, shared, stage, stage_key, shard, folders(), helps, said)
 
     async def recipe(flow: Flow, url: str, progress: Progress, wrap: Wrap | None) -> Done:
-        return await synthesize(flow, url, progress, _no_task_around(wrap), lambda stage: OnRay(stage, hand_over), said)
+        return await synthesize(
+            flow, url, progress, _no_task_around(wrap), lambda stage: OnRay(stage, hand_over), said
+        )
 
     return recipe
 
 
 def _no_task_around(wrap: Wrap | None) -> Wrap:
-    """A shard that is handed over is a task run there, not here as well: Prefect would pack up the one here for it."""
+    """A shard that is handed over is a task run there, not here as well: Prefect would pack up the
+    one here for it.
+    """
 
     def wrapped(run: Run) -> WorkShard:
         others = wrap(run) if wrap is not None else in_process(run)
 
         async def work(stage: Stage[Run], stage_key: str, shard: Shard) -> None:
             if isinstance(stage, OnRay) and stage.hands_over(shard):
-                await again_after(lambda: stage.work(run, stage_key, shard), shard.name, run.progress.say)
+                await again_after(
+                    lambda: stage.work(run, stage_key, shard), shard.name, run.progress.say
+                )
             else:
                 await others(stage, stage_key, shard)
 

@@ -1,4 +1,6 @@
-"""Binds the names in a flow to parts: worlds, policies, models, stages. The only place that knows all registries."""
+"""Binds the names in a flow to parts: worlds, policies, models, stages. The only place that knows
+all registries.
+"""
 
 import contextlib
 from collections import Counter
@@ -49,10 +51,14 @@ Model = TypeVar("Model", bound=BaseModel)
 OWN_STAGES = ("filter", "topology", "select", "export", "report")
 
 
-def resolve(flow: Flow, bindings: Bindings | None = None) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
-    """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in the flow; nothing is written.
+def resolve(
+    flow: Flow, bindings: Bindings | None = None
+) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+    """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in
+    the flow; nothing is written.
 
-    The flow is its user's own: what it says of its environment starts it, where no `bindings` are given.
+    The flow is its user's own: what it says of its environment starts it, where no `bindings` are
+    given.
     """
     try:
         refuse_keys(flow.model_dump(mode="json"))
@@ -62,11 +68,17 @@ def resolve(flow: Flow, bindings: Bindings | None = None) -> tuple[Mapping[str, 
 
 
 def resolve_later(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
-    """The models that filters ask, and the stages after collection; what only collection needs is not looked at. Raises `FlowError`."""
+    """The models that filters ask, and the stages after collection; what only collection needs is
+    not looked at. Raises `FlowError`.
+    """
     try:
         refuse_keys(flow.model_dump(mode="json"))
         asked = _asked_by_filters(flow)
-        roles = {name: role(name, settings) for name, settings in flow.models.items() if name in asked and "model" in settings}
+        roles = {
+            name: role(name, settings)
+            for name, settings in flow.models.items()
+            if name in asked and "model" in settings
+        }
         return roles, _stages(flow, roles, collect=False)
     except ConfigError as error:
         raise FlowError(str(error)) from error
@@ -80,7 +92,12 @@ def _asked_by_filters(flow: Flow) -> set[str]:
         if choice.name == "filter"
         for named in _filters(choice.settings, f"stages[{index}].filter")
     ]
-    return {one for named in filters for ask in (named.filter.roles, named.filter.optional_roles) for one in ask(named.config)}
+    return {
+        one
+        for named in filters
+        for ask in (named.filter.roles, named.filter.optional_roles)
+        for one in ask(named.config)
+    }
 
 
 @contextlib.contextmanager
@@ -94,7 +111,10 @@ def _at(where: str) -> Iterator[None]:
 
 def _bound(flow: Flow, bindings: Bindings | None) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
     require_prices(flow)
-    roles = with_user(flow, {name: role(name, of_the_model(name, settings)) for name, settings in flow.models.items()})
+    roles = with_user(
+        flow,
+        {name: role(name, of_the_model(name, settings)) for name, settings in flow.models.items()},
+    )
     if flow.env is None:
         return roles, _stages(flow, roles)
     env = _public(flow.env)
@@ -109,22 +129,33 @@ def _bound(flow: Flow, bindings: Bindings | None) -> tuple[Mapping[str, Role], l
 
 
 def _public(env: EnvChoice) -> EnvChoice:
-    """What of a flow's `env` is data, looked at to the last key; what starts it is looked at where it is bound."""
+    """What of a flow's `env` is data, looked at to the last key; what starts it is looked at where
+    it is bound.
+    """
     with _at("env.name"):
         found = world(env.name)
     public = without_start(env)
-    _validated(found.config, public.settings(), "env", also=[*EnvChoice.model_fields, *private(found)])
+    _validated(
+        found.config, public.settings(), "env", also=[*EnvChoice.model_fields, *private(found)]
+    )
     return public
 
 
-def _stages(flow: Flow, roles: Mapping[str, Role], of_env: World | None = None, *, collect: bool = True) -> list[Stage[Run]]:
+def _stages(
+    flow: Flow, roles: Mapping[str, Role], of_env: World | None = None, *, collect: bool = True
+) -> list[Stage[Run]]:
     """Those that the flow names, in its order; a name that comes again is numbered."""
     stages: list[Stage[Run]] = []
     names: Counter[str] = Counter()
     for index, choice in enumerate(flow.stages):
         names[choice.name] += 1
         name = choice.name if names[choice.name] == 1 else f"{choice.name}_{names[choice.name]}"
-        if not (choice.name in SYNTHESIZERS or choice.name in OWN_STAGES or ":" in choice.name or plugin("stage", choice.name)):
+        if not (
+            choice.name in SYNTHESIZERS
+            or choice.name in OWN_STAGES
+            or ":" in choice.name
+            or plugin("stage", choice.name)
+        ):
             known = ", ".join(sorted({*SYNTHESIZERS, *OWN_STAGES, *plugin_names("stage")}))
             raise ConfigError(f"stages[{index}]: unknown stage {choice.name!r}; known: {known}")
         if collect or choice.name in OWN_STAGES:
@@ -141,13 +172,16 @@ def _each_its_folder(stages: Sequence[Stage[Run]]) -> None:
         for folder in stage.config.folders() if isinstance(stage, ExportStage) else ():
             if folder in owners:
                 raise ConfigError(
-                    f"{stage.name} and {owners[folder]} both write {folder}; give one a name of its own: export: {{name: second}}"
+                    f"{stage.name} and {owners[folder]} both write {folder}; give one a name of "
+                    "its own: export: {name: second}"
                 )
             owners[folder] = stage.name
 
 
 def role(name: str, settings: Mapping[str, Any]) -> Role:
-    """Who plays a role: `policy: ...` with its settings, and, where a `model` is named, that model."""
+    """Who plays a role: `policy: ...` with its settings, and, where a `model` is named, that
+    model.
+    """
     where = f"models.{name}"
     rest = dict(settings)
     policy_name = rest.pop("policy", "chat" if "model" in rest else None)
@@ -155,7 +189,11 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
         raise ConfigError(f"{where}: name a `policy` ({', '.join(sorted(POLICIES))}) or a `model`")
     if "model" not in rest and policy_name != "chat":
         return Role(_policy(where, str(policy_name), rest, None, {}), None)
-    ours = {key: value for key, value in rest.items() if key in ModelSettings.model_fields or key == "api_key"}
+    ours = {
+        key: value
+        for key, value in rest.items()
+        if key in ModelSettings.model_fields or key == "api_key"
+    }
     try:
         chosen = strictly(ModelSettings, ours)
     except ValidationError as error:
@@ -169,25 +207,50 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
         return Role(policy, open_model(chosen), open_scoring=partial(open_scoring, chosen))
 
 
-def _policy(where: str, name: str, settings: Mapping[str, Any], model: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def _policy(
+    where: str,
+    name: str,
+    settings: Mapping[str, Any],
+    model: str | None,
+    sampling: Mapping[str, Any],
+) -> PolicySpec:
     with _at(f"{where}.policy"):
         make = part("policy", name, POLICIES)
         if not callable(make):
-            raise ConfigError(f"{name!r} is of type {type(make).__name__}, not a function that gives a PolicySpec")
+            raise ConfigError(
+                f"{name!r} is of type {type(make).__name__}, not a function that gives a PolicySpec"
+            )
     with _at(where):
-        spec = _or_refusal(f"policy {name!r}", lambda: make(settings, model_name=model, sampling=sampling))
+        spec = _or_refusal(
+            f"policy {name!r}", lambda: make(settings, model_name=model, sampling=sampling)
+        )
     if isinstance(spec, ValidationError):
-        config = getattr(make, "__globals__", {}).get(spec.title)  # a policy keeps its settings model beside its function
+        config = getattr(make, "__globals__", {}).get(
+            spec.title
+        )  # a policy keeps its settings model beside its function
         also = ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]
-        also = [*ModelSettings.model_fields, *UserSettings.model_fields] if where == f"models.{USER}" else also
+        also = (
+            [*ModelSettings.model_fields, *UserSettings.model_fields]
+            if where == f"models.{USER}"
+            else also
+        )
         known = config if isinstance(config, type) and issubclass(config, BaseModel) else None
         raise ConfigError(explain(spec, known, where, also))
     if not isinstance(spec, PolicySpec):
-        raise ConfigError(f"{where}.policy: {name!r} gave a {type(spec).__name__}, not a PolicySpec")
+        raise ConfigError(
+            f"{where}.policy: {name!r} gave a {type(spec).__name__}, not a PolicySpec"
+        )
     return spec
 
 
-def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mapping[str, Role], of_env: World | None) -> Stage[Run]:
+def _stage(
+    name: str,
+    index: int,
+    choice: StageChoice,
+    flow: Flow,
+    roles: Mapping[str, Role],
+    of_env: World | None,
+) -> Stage[Run]:
     where = f"stages[{index}].{choice.name}"
     if choice.name == "filter":
         return _filter_stage(name, _filters(choice.settings, where), roles, where)
@@ -203,14 +266,18 @@ def _stage(name: str, index: int, choice: StageChoice, flow: Flow, roles: Mappin
     with _at(f"stages[{index}]"):
         synthesizer = part("stage", choice.name, SYNTHESIZERS)
     if not isinstance(synthesizer, Synthesizer):
-        raise ConfigError(f"{where}: {choice.name!r} is a {type(synthesizer).__name__}, not a Synthesizer")
+        raise ConfigError(
+            f"{where}: {choice.name!r} is a {type(synthesizer).__name__}, not a Synthesizer"
+        )
     settings = {} if choice.settings is None else choice.settings
     config = _validated(synthesizer.config, settings, where)
     with _at(where):
         if not synthesizer.of_world:
             return synthesizer.bind(name, config, flow, roles)
         if of_env is None:
-            raise ConfigError(f"{choice.name} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow")
+            raise ConfigError(
+                f"{choice.name} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow"
+            )
         return synthesizer.bind(name, config, flow, roles, of_env)
 
 
@@ -218,23 +285,36 @@ def _filters(settings: Any, where: str) -> list[NamedFilter]:
     """`filter: [solved, {name: {settings}}]`."""
     entries = [settings] if isinstance(settings, str) else settings
     if not isinstance(entries, list) or not entries:
-        raise ConfigError(f"{where}: give a list of filters, for instance [solved]; known: {', '.join(sorted(FILTERS))}")
+        raise ConfigError(
+            f"{where}: give a list of filters, for instance [solved]; known: "
+            f"{', '.join(sorted(FILTERS))}"
+        )
     chosen = []
     for entry in entries:
         named = {entry: None} if isinstance(entry, str) else entry
         if not isinstance(named, dict) or len(named) != 1:
-            raise ConfigError(f"{where}: {entry!r} is neither a filter's name nor {{name: {{settings}}}}")
+            raise ConfigError(
+                f"{where}: {entry!r} is neither a filter's name nor {{name: {{settings}}}}"
+            )
         ((name, given),) = named.items()
         with _at(where):
             found = part("filter", str(name), FILTERS)
         if not isinstance(found, Filter):
-            raise ConfigError(f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filter.Filter")
-        chosen.append(NamedFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}")))
+            raise ConfigError(
+                f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filter.Filter"
+            )
+        chosen.append(
+            NamedFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}"))
+        )
     return chosen
 
 
-def _filter_stage(name: str, filters: Sequence[NamedFilter], roles: Mapping[str, Role], where: str) -> FilterStage:
-    """With the models that the filters ask. Raises `ConfigError` where the flow names none for a role that one needs."""
+def _filter_stage(
+    name: str, filters: Sequence[NamedFilter], roles: Mapping[str, Role], where: str
+) -> FilterStage:
+    """With the models that the filters ask. Raises `ConfigError` where the flow names none for a
+    role that one needs.
+    """
     asked: dict[str, Role] = {}
     for named in filters:
         needed = tuple(named.filter.roles(named.config))
@@ -242,7 +322,10 @@ def _filter_stage(name: str, filters: Sequence[NamedFilter], roles: Mapping[str,
             if one in roles and roles[one].model is not None:
                 asked[one] = roles[one]
             elif one in needed:
-                raise ConfigError(f"{where}.{named.name}: needs a model as {one!r}: add `{one}: {{model: ...}}` to the flow's models")
+                raise ConfigError(
+                    f"{where}.{named.name}: needs a model as {one!r}: add `{one}: {{model: ...}}` "
+                    "to the flow's models"
+                )
     return FilterStage(name, filters, asked)
 
 
@@ -261,7 +344,9 @@ def _validated(model: type[Model], settings: Any, where: str, also: Iterable[str
 
 
 def _or_refusal(what: str, make: Callable[[], T]) -> T | ValidationError:
-    """What a part of a user's own may make of its settings, or pydantic's refusal of them. Raises `ConfigError` for all else."""
+    """What a part of a user's own may make of its settings, or pydantic's refusal of them. Raises
+    `ConfigError` for all else.
+    """
 
     def made() -> T | ValidationError:
         try:

@@ -1,4 +1,6 @@
-"""A run is written into a folder of its own: one that holds what is no run's is refused, unchanged."""
+"""A run is written into a folder of its own: one that holds what is no run's is refused,
+unchanged.
+"""
 
 import re
 from collections.abc import Sequence
@@ -28,10 +30,13 @@ _OURS = frozenset({heartbeat.FOLDER, lease.FOLDER, holder.FOLDER})
 
 
 def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
-    """Raises `ConfigError` where a run at `url` would mix with, or write over, what it did not make; nothing is written.
+    """Raises `ConfigError` where a run at `url` would mix with, or write over, what it did not
+    make; nothing is written.
 
-    Logs are no obstacle, nor is what a start or a first import that was killed before its first manifest line has left: temporary files,
-    shards, heartbeats. On a disk a new run inside the folder of another one is refused too: what reads or deletes that would take it along.
+    Logs are no obstacle, nor is what a start or a first import that was killed before its first
+    manifest line has left: temporary files,
+    shards, heartbeats. On a disk a new run inside the folder of another one is refused too: what
+    reads or deletes that would take it along.
     """
     storage = Storage(url)
     if _begun(storage):
@@ -39,11 +44,19 @@ def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
     around = _run_around(storage)
     if around is not None:
         beside = f"{around}-{Path(storage.root).name}"
-        raise ConfigError(f"{url}: lies inside the run {around}; name a folder beside it with {option}, such as {beside}")
+        raise ConfigError(
+            f"{url}: lies inside the run {around}; name a folder beside it with {option}, such as "
+            f"{beside}"
+        )
     taken = [name for name in sorted(storage.names("")) if _is_a_users(storage, name)]
-    if taken and not _begun(storage):  # another process may have begun the run between the two looks: its line comes first
+    if taken and not _begun(
+        storage
+    ):  # another process may have begun the run between the two looks: its line comes first
         named = ", ".join(map(printable, taken[:_NAMED])) + (", ..." if len(taken) > _NAMED else "")
-        raise ConfigError(f"{url}: is not a run folder, and holds {named}; name another one with {option}, such as runs/mine")
+        raise ConfigError(
+            f"{url}: is not a run folder, and holds {named}; name another one with {option}, such "
+            "as runs/mine"
+        )
 
 
 def _begun(storage: Storage) -> bool:
@@ -66,9 +79,14 @@ def _is_a_users(storage: Storage, name: str) -> bool:
 
 
 def refuse_their_flow_file(ledger: Ledger) -> None:
-    """Raises `ConfigError` where a ledger that no flow has run on, an import's, lies beside a flow.yaml: it is the user's."""
+    """Raises `ConfigError` where a ledger that no flow has run on, an import's, lies beside a
+    flow.yaml: it is the user's.
+    """
     if ledger.state.flow is None and ledger.storage.size("flow.yaml") is not None:
-        raise ConfigError(f"{ledger.storage.url}: holds a flow.yaml that no run wrote, and imports only; move that file elsewhere first")
+        raise ConfigError(
+            f"{ledger.storage.url}: holds a flow.yaml that no run wrote, and imports only; move "
+            "that file elsewhere first"
+        )
 
 
 def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
@@ -78,7 +96,9 @@ def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) 
 
 
 def refuse_their_datasets(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
-    """Raises `ConfigError` where an export of this flow would replace the dataset of another one that is here, unless it is told to."""
+    """Raises `ConfigError` where an export of this flow would replace the dataset of another one
+    that is here, unless it is told to.
+    """
     for stage in stages:
         if isinstance(stage, ExportStage) and not stage.config.overwrite:
             for folder in stage.config.folders():

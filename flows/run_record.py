@@ -1,7 +1,10 @@
-"""How a run was made on this machine, kept in the state folder: its environments may be started so again, at that place alone.
+"""How a run was made on this machine, kept in the state folder: its environments may be started so
+again, at that place alone.
 
-A run folder holds nothing that could say so, for all in it may be another's. The record holds for the folder or URL at which the run
-was made, for its id, and for the first lines of its manifest: a copy elsewhere is not it, nor is another run that is put in its place.
+A run folder holds nothing that could say so, for all in it may be another's. The record holds for
+the folder or URL at which the run
+was made, for its id, and for the first lines of its manifest: a copy elsewhere is not it, nor is
+another run that is put in its place.
 """
 
 import os
@@ -20,7 +23,9 @@ from synth.schemas.errors import SynthError
 
 FOLDER = "made"
 MOST_LINES = 8
-"""Lines of the manifest that are compared: the run, its flow, its first stages and shards. On an object store each is a request."""
+"""Lines of the manifest that are compared: the run, its flow, its first stages and shards. On an
+object store each is a request.
+"""
 
 
 class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +41,9 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def keep_record(ledger: Ledger, said: Mapping[str, Said], runs: tuple[str, ...]) -> None:
-    """Writes down what a user's flow says, beside what their earlier flows said, for this run at this place. Raises `SynthError`."""
+    """Writes down what a user's flow says, beside what their earlier flows said, for this run at
+    this place. Raises `SynthError`.
+    """
     storage = ledger.storage
     if storage.url.startswith("memory:"):  # it ends with this process
         return
@@ -106,6 +113,8 @@ def _path(storage: Storage, run_id: str) -> Path:
 
 
 def _stored(storage: Storage, lines: int) -> list[str | None]:
-    """Digests of the first lines of a manifest, as they are stored; None for a line that is gone."""
+    """Digests of the first lines of a manifest, as they are stored; None for a line that is
+    gone.
+    """
     blobs = [manifest.read_stored(storage, number) for number in range(min(lines, MOST_LINES))]
     return [None if blob is None else digest(blob) for blob in blobs]

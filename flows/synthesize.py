@@ -1,4 +1,6 @@
-"""The recipe: one flow.yaml from an empty run directory to datasets; run as it stands, or under Prefect (flows/prefect_run)."""
+"""The recipe: one flow.yaml from an empty run directory to datasets; run as it stands, or under
+Prefect (flows/prefect_run).
+"""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
@@ -27,7 +29,9 @@ from synth.schemas.stage import Stage
 Wrap = Callable[[Run], WorkShard]
 Done = tuple[Run, Mapping[str, Mapping[str, Any]]]
 Recipe = Callable[[Flow, str, Progress, Wrap | None], Coroutine[Any, Any, Done]]
-"""What is done with a flow in a run directory, `synthesize` or `curate`: the run, and the stages' reports by name."""
+"""What is done with a flow in a run directory, `synthesize` or `curate`: the run, and the stages'
+reports by name.
+"""
 
 
 Spread = Callable[[Stage[Run]], Stage[Run]]
@@ -42,12 +46,15 @@ async def synthesize(
     spread: Spread | None = None,
     said: Mapping[str, Said] | None = None,
 ) -> Done:
-    """Runs or resumes a flow of the user's own; the stages' reports by name. Raises `SynthError`; what was committed stays.
+    """Runs or resumes a flow of the user's own; the stages' reports by name. Raises `SynthError`;
+    what was committed stays.
 
     `said`: what the command line says of environments beside the flow's (`--env`).
     """
     bindings = bindings_of_flow(flow, run_url, said)
-    roles, stages = resolve(flow, bindings)  # before anything is created: a typo leaves no run directory behind
+    roles, stages = resolve(
+        flow, bindings
+    )  # before anything is created: a typo leaves no run directory behind
     for line in (*loud_settings(flow), *idle_stages(flow)):
         progress.say(line)
     refuse_foreign(run_url)
@@ -57,13 +64,23 @@ async def synthesize(
     runs = tuple(what_runs(flow.model_dump(mode="json")))
     keep_record(ledger, bindings.said, runs)
     try:
-        return await run_on(ledger, flow, roles, [spread(stage) for stage in stages] if spread else stages, progress, wrap, bindings)
+        return await run_on(
+            ledger,
+            flow,
+            roles,
+            [spread(stage) for stage in stages] if spread else stages,
+            progress,
+            wrap,
+            bindings,
+        )
     finally:
         keep_record(ledger, bindings.said, runs)
 
 
 def bindings_of_flow(flow: Flow, run_url: str, said: Mapping[str, Said] | None = None) -> Bindings:
-    """What a flow of the user's own, and their command line, say of environments. Raises `FlowError` with the place in the flow."""
+    """What a flow of the user's own, and their command line, say of environments. Raises
+    `FlowError` with the place in the flow.
+    """
     try:
         return bindings_of({**said_by_flow(flow), **(said or {})}, named_in=run_url)
     except ConfigError as error:
@@ -81,9 +98,16 @@ async def run_on(
     *,
     collected: Sequence[StageLine] = (),
 ) -> Done:
-    """Runs the stages on a ledger beside those that have `collected` its trajectories, and keeps cost.json up to date."""
+    """Runs the stages on a ledger beside those that have `collected` its trajectories, and keeps
+    cost.json up to date.
+    """
     return await worked(
-        ledger, flow, roles, progress, bindings, lambda run: run_stages(run, stages, wrap(run) if wrap else None, collected)
+        ledger,
+        flow,
+        roles,
+        progress,
+        bindings,
+        lambda run: run_stages(run, stages, wrap(run) if wrap else None, collected),
     )
 
 
@@ -96,10 +120,26 @@ async def worked(
     work: Callable[[Run], Awaitable[Mapping[str, Mapping[str, Any]]]],
     budget: Budget | None = None,
 ) -> Done:
-    """Does `work` on a ledger, giving signs of life; under the flow's own ceilings, if no `budget` is given."""
+    """Does `work` on a ledger, giving signs of life; under the flow's own ceilings, if no `budget`
+    is given.
+    """
     if budget is None:
-        budget = Budget(max_tokens=flow.max_tokens, max_cost_usd=flow.max_cost_usd, max_hours=flow.max_hours, spent=spent(ledger))
-    run = Run(ledger, flow, roles, bindings.open_env, bindings.make_tasks, bindings.spec_of, progress, budget)
+        budget = Budget(
+            max_tokens=flow.max_tokens,
+            max_cost_usd=flow.max_cost_usd,
+            max_hours=flow.max_hours,
+            spent=spent(ledger),
+        )
+    run = Run(
+        ledger,
+        flow,
+        roles,
+        bindings.open_env,
+        bindings.make_tasks,
+        bindings.spec_of,
+        progress,
+        budget,
+    )
     try:
         with beating(run):
             reports = await work(run)

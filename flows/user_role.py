@@ -1,4 +1,6 @@
-"""The role `user`: a model that plays the user of a dialogue world, for every other role of the flow."""
+"""The role `user`: a model that plays the user of a dialogue world, for every other role of the
+flow.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +20,10 @@ _WHERE = f"models.{USER}"
 
 
 class UserSettings(BaseModel):
-    """How often a line is asked for again after a wording that departs from it, and what follows where none will do: the scripted words,
-    or the end of the attempt as a fault."""
+    """How often a line is asked for again after a wording that departs from it, and what follows
+    where none will do: the scripted words,
+    or the end of the attempt as a fault.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,25 +32,39 @@ class UserSettings(BaseModel):
 
 
 def of_the_model(name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A role's settings without those that only the role `user` has. Raises `ConfigError` where that role names no model."""
+    """A role's settings without those that only the role `user` has. Raises `ConfigError` where
+    that role names no model.
+    """
     if name != USER:
         return settings
     if "model" not in settings:
-        raise ConfigError(f"{_WHERE}: name a `model` to play the user; without the role the world's own rules play it")
+        raise ConfigError(
+            f"{_WHERE}: name a `model` to play the user; without the role the world's own rules "
+            "play it"
+        )
     if "policy" in settings:
-        raise ConfigError(f"{_WHERE}.policy: a user has none, what it says is the world's script; leave it out")
+        raise ConfigError(
+            f"{_WHERE}.policy: a user has none, what it says is the world's script; leave it out"
+        )
     return {key: value for key, value in settings.items() if key not in UserSettings.model_fields}
 
 
 def with_user(flow: Flow, roles: Mapping[str, Role]) -> Mapping[str, Role]:
-    """The roles, each with the flow's user to talk to, if it names one. Raises `ConfigError` where its world has no user to play."""
+    """The roles, each with the flow's user to talk to, if it names one. Raises `ConfigError` where
+    its world has no user to play.
+    """
     played = roles.get(USER)
     if played is None or played.model is None or flow.env is None:
         return roles
     script = world(flow.env.name).user
     if script is None:
-        raise ConfigError(f"{_WHERE}: world {flow.env.name!r} has no user that a model could play (World.user); leave the role out")
-    given = {key: value for key, value in flow.models[USER].items() if key in UserSettings.model_fields}
+        raise ConfigError(
+            f"{_WHERE}: world {flow.env.name!r} has no user that a model could play (World.user); "
+            "leave the role out"
+        )
+    given = {
+        key: value for key, value in flow.models[USER].items() if key in UserSettings.model_fields
+    }
     try:
         settings = strictly(UserSettings, given)
     except ValidationError as error:
@@ -59,4 +77,6 @@ def with_user(flow: Flow, roles: Mapping[str, Role]) -> Mapping[str, Role]:
         rewordings=settings.rewordings,
         unfit=settings.unfit,
     )
-    return {name: role if name == USER else replace(role, user=user) for name, role in roles.items()}
+    return {
+        name: role if name == USER else replace(role, user=user) for name, role in roles.items()
+    }

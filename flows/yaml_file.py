@@ -1,4 +1,6 @@
-"""A flow.yaml read strictly: it holds what JSON can hold, and whatever else stands in it is told in one line with its place."""
+"""A flow.yaml read strictly: it holds what JSON can hold, and whatever else stands in it is told in
+one line with its place.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +23,9 @@ LOOKED_AT = frozenset({"api_key", "api_key_env", "base_url", "extra_body", "serv
 
 
 def read_flow(path: Path, overrides: Sequence[str] = ()) -> Flow:
-    """The flow in a file, with `a.b=value` overrides applied (values are YAML). Raises `ConfigError`."""
+    """The flow in a file, with `a.b=value` overrides applied (values are YAML). Raises
+    `ConfigError`.
+    """
     return flow_of(read_content(path), overrides, str(path))
 
 
@@ -29,7 +33,9 @@ def read_content(path: Path) -> dict[str, Any]:
     """What a flow file holds, as it is written. Raises `ConfigError`."""
     content = read_yaml(_text(path), str(path))
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: a flow is a mapping with `name` and `stages`, this is {kind(content)}")
+        raise ConfigError(
+            f"{path}: a flow is a mapping with `name` and `stages`, this is {kind(content)}"
+        )
     return content
 
 
@@ -45,7 +51,9 @@ def flow_of(content: dict[str, Any], overrides: Sequence[str], where: str) -> Fl
 
 
 def refuse_keys(content: Mapping[str, Any], before: str = "") -> None:
-    """Raises `ConfigError` for a literal key in a flow; the settings of models that look at themselves say it in their own words."""
+    """Raises `ConfigError` for a literal key in a flow; the settings of models that look at
+    themselves say it in their own words.
+    """
     models = content.get("models")
     if isinstance(models, Mapping):
         models = {name: _others(given) for name, given in models.items()}
@@ -74,11 +82,18 @@ def _text(path: Path) -> str:
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file; start from one in configs/") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+        raise ConfigError(
+            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
     except IsADirectoryError as error:
         raise ConfigError(f"{path}: is a folder; name the flow file in it") from error
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{str(path)[:200]}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise ConfigError(
+            f"{str(path)[:200]}: cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     if len(blob) > LONGEST_BYTES:
-        raise ConfigError(f"{path}: longer than {LONGEST_BYTES // 1024} KiB, so it is no flow; start from one in configs/")
+        raise ConfigError(
+            f"{path}: longer than {LONGEST_BYTES // 1024} KiB, so it is no flow; start from one "
+            "in configs/"
+        )
     return text

@@ -14,7 +14,9 @@ def canonical_json(value: Any) -> bytes:
 
 
 def content_hash(value: Any, *, size: int = 12) -> str:
-    """Hex blake2b over the canonical JSON of a value; `size` in bytes (12 = 96 bits: no collision at 10^7 rows)."""
+    """Hex blake2b over the canonical JSON of a value; `size` in bytes (12 = 96 bits: no collision
+    at 10^7 rows).
+    """
     return blake2b(_ENCODER.encode(value), digest_size=size).hexdigest()
 
 
@@ -24,7 +26,9 @@ def digest(blob: bytes) -> str:
 
 
 def valid_text(text: str) -> str:
-    """Text with lone surrogates replaced by U+FFFD: no UTF-8 file, parquet column or tokenizer can hold them."""
+    """Text with lone surrogates replaced by U+FFFD: no UTF-8 file, parquet column or tokenizer can
+    hold them.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,6 @@
-"""A check is data, never code: predicates over the world's facts, facts to be told, refusals; and what evaluating it gave."""
+"""A check is data, never code: predicates over the world's facts, facts to be told, refusals; and
+what evaluating it gave.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +13,9 @@ Facts = Mapping[str, Scalar]
 
 
 class RowPredicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Exactly `count` rows of `table` have all the column values of `where` (column "id" is the row's key)."""
+    """Exactly `count` rows of `table` have all the column values of `where` (column "id" is the
+    row's key).
+    """
 
     table: str
     where: Mapping[str, Scalar]
@@ -30,7 +34,9 @@ class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A value that the agent must tell the user after having observed it; `type` is money, date, id, status, number or enum."""
+    """A value that the agent must tell the user after having observed it; `type` is money, date,
+    id, status, number or enum.
+    """
 
     type: str
     value: Scalar
@@ -38,7 +44,9 @@ class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A request that must be denied for a rule, after the evidence was looked up (`evidence` = entity that must have been read)."""
+    """A request that must be denied for a rule, after the evidence was looked up (`evidence` =
+    entity that must have been read).
+    """
 
     request: str
     rule: str
@@ -48,8 +56,10 @@ class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Three zones of the state, and what must be said.
 
-    `required` predicates hold at the end; `free` path patterns may change (`*` stands for one segment); every other
-    change that no required row covers breaks `protected`. `process` names the rules whose order constraints are checked.
+    `required` predicates hold at the end; `free` path patterns may change (`*` stands for one
+    segment); every other
+    change that no required row covers breaks `protected`. `process` names the rules whose order
+    constraints are checked.
     """
 
     required: tuple[RowPredicate, ...] = ()
@@ -63,7 +73,8 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 class SubVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One part of a check (state, told, refusals, ...): passed or not, and why.
 
-    `score` is the share of what the part asks for that holds, 1 where it passed; None where the world gives no shares.
+    `score` is the share of what the part asks for that holds, 1 where it passed; None where the
+    world gives no shares.
     """
 
     name: str
@@ -73,9 +84,11 @@ class SubVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class CheckResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the world's own check said; `facts` = paths that changed since the start, with their final value (None = gone).
+    """What the world's own check said; `facts` = paths that changed since the start, with their
+    final value (None = gone).
 
-    `version` is the check's, so that a corrected one can be told from the one that gave this verdict.
+    `version` is the check's, so that a corrected one can be told from the one that gave this
+    verdict.
     """
 
     passed: bool

@@ -13,9 +13,12 @@ from synth.schemas.trajectory import Observation, ToolCall, ToolSchema, Trajecto
 class EnvSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What a world is and can do.
 
-    `capabilities`: affordances, facts, snapshot, expert, recheck, tasks. `deterministic`: same seed and actions give the same
-    normalised observations. `blocking`: its methods compute for long and are stepped on threads. `facts`: path pattern ->
-    required | free | protected | generated. `profiles`: names of misconceptions that its expert can be given (read them with
+    `capabilities`: affordances, facts, snapshot, expert, recheck, tasks. `deterministic`: same seed
+    and actions give the same
+    normalised observations. `blocking`: its methods compute for long and are stepped on threads.
+    `facts`: path pattern ->
+    required | free | protected | generated. `profiles`: names of misconceptions that its expert can
+    be given (read them with
     `synth.schemas.profile.spared`: guidance may rid it of some).
     """
 
@@ -39,7 +42,9 @@ class AgentTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """What the agent sees before its first turn; `greeting` is a canned assistant message, never trained on."""
+    """What the agent sees before its first turn; `greeting` is a canned assistant message, never
+    trained on.
+    """
 
     system_prompt: str | None
     tools: tuple[ToolSchema, ...]
@@ -58,7 +63,9 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A world put aside: enough bytes to go on from the same state in another instance of the same world and version."""
+    """A world put aside: enough bytes to go on from the same state in another instance of the same
+    world and version.
+    """
 
     env: str
     version: str
@@ -68,7 +75,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 class Env(Protocol):
     """One live world. Methods beyond `close` exist where `spec.capabilities` names them.
 
-    Whatever an agent does (unknown tools, arguments that are no JSON, turns after the end) is answered by an error
+    Whatever an agent does (unknown tools, arguments that are no JSON, turns after the end) is
+    answered by an error
     observation; exceptions are the world's own faults.
     """
 
@@ -87,7 +95,9 @@ class Env(Protocol):
 
 
 OpenEnv = Callable[[str, Mapping[str, Any]], Env]
-"""Opens a world by name and configuration; raises `ConfigError` for names and settings it does not know."""
+"""Opens a world by name and configuration; raises `ConfigError` for names and settings it does not
+know.
+"""
 
 MakeTasks = Callable[[str, Mapping[str, Any], int, int], Sequence[Task]]
 """(world, configuration, seed, count) -> that many tasks, the same ones each time."""

@@ -14,7 +14,9 @@ class FlowError(ConfigError):
 
 
 class UnboundError(ConfigError):
-    """Data names an environment that nobody has bound here: only its user says what starts it, never data."""
+    """Data names an environment that nobody has bound here: only its user says what starts it,
+    never data.
+    """
 
 
 class DamagedError(SynthError):

@@ -1,4 +1,6 @@
-"""A filter: a function from a trajectory, from the trials of a task, or from a corpus, to verdicts; what it measures is kept apart."""
+"""A filter: a function from a trajectory, from the trials of a task, or from a corpus, to verdicts;
+what it measures is kept apart.
+"""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -15,7 +17,9 @@ Scope = Literal["trajectory", "task", "corpus"]
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """A number about a trajectory, or about one of its turns; None = undefined, with the reason in `detail`."""
+    """A number about a trajectory, or about one of its turns; None = undefined, with the reason in
+    `detail`.
+    """
 
     metric: str
     value: float | None
@@ -24,7 +28,9 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A trajectory, its task (None where the ledger has none), the means to open its world again, and what the filter measured of it."""
+    """A trajectory, its task (None where the ledger has none), the means to open its world again,
+    and what the filter measured of it.
+    """
 
     trajectory: Trajectory
     task: Task | None
@@ -33,7 +39,9 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What a filter of tasks or of a corpus may give beside its verdicts: lines for the funnel, and numbers about subjects of its own."""
+    """What a filter of tasks or of a corpus may give beside its verdicts: lines for the funnel, and
+    numbers about subjects of its own.
+    """
 
     verdicts: Mapping[str, Verdict]
     notes: Sequence[str] = ()
@@ -41,7 +49,9 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 class Cases:
-    """The cases of a corpus: may be iterated as often as needed, a few hundred in memory at a time."""
+    """The cases of a corpus: may be iterated as often as needed, a few hundred in memory at a
+    time.
+    """
 
     def __init__(self, begin: Callable[[], Iterator[Case]], count: int) -> None:
         self._begin = begin
@@ -57,12 +67,17 @@ class Cases:
 class Filter(msgspec.Struct, frozen=True):
     """What a registry entry is. `judge` takes, by `scope`, and always with the settings last:
 
-    trajectory: a `Case`, and gives a `Verdict`; task: the cases of a task's trials, and gives verdicts by trajectory id;
-    corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most); both may give `Findings` instead.
+    trajectory: a `Case`, and gives a `Verdict`; task: the cases of a task's trials, and gives
+    verdicts by trajectory id;
+    corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most);
+    both may give `Findings` instead.
 
-    `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the settings named in `measured`, so that a
-    changed threshold measures nothing again. `means` is a `synth.engine.means.Means`; `roles(settings)` names the flow's models that are
-    needed, `optional_roles(settings)` those that are used where the flow has them. `opens`: it opens environments again, so all is judged
+    `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the
+    settings named in `measured`, so that a
+    changed threshold measures nothing again. `means` is a `synth.engine.means.Means`;
+    `roles(settings)` names the flow's models that are
+    needed, `optional_roles(settings)` those that are used where the flow has them. `opens`: it
+    opens environments again, so all is judged
     anew once one is bound that was not.
     """
 

@@ -1,4 +1,6 @@
-"""A filter written as one function: its keyword parameters are the settings that a flow may give."""
+"""A filter written as one function: its keyword parameters are the settings that a flow may
+give.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -16,15 +18,20 @@ Judging = Callable[Concatenate[Case, P], Awaitable[Verdict]]
 
 
 def filter(*, version: int = 1, opens: bool = False) -> Callable[[Judging[P]], Filter]:
-    """Makes `async def short(case: Case, *, longest: int = 20) -> Verdict` a filter, in a flow `package.module:short`.
+    """Makes `async def short(case: Case, *, longest: int = 20) -> Verdict` a filter, in a flow
+    `package.module:short`.
 
-    Keyword parameters are its settings, each with an annotation; those without a default must be given. Raise
-    `version` where the function decides otherwise than before: it then judges everything anew. `opens`: it opens
+    Keyword parameters are its settings, each with an annotation; those without a default must be
+    given. Raise
+    `version` where the function decides otherwise than before: it then judges everything anew.
+    `opens`: it opens
     environments (`case.open_env`). Raises `ConfigError` for a function that cannot be one.
     """
 
     def made(function: Judging[P]) -> Filter:
-        return Filter(config=_settings_of(function), judge=_judging(function), version=version, opens=opens)
+        return Filter(
+            config=_settings_of(function), judge=_judging(function), version=version, opens=opens
+        )
 
     return made
 
@@ -56,18 +63,31 @@ def _settings_of(function: Callable[..., Any]) -> type[BaseModel]:
     fields = {one.name: _field(where, one) for one in settings}
     config = ConfigDict(frozen=True, extra="forbid", validate_default=True, protected_namespaces=())
     try:
-        return create_model(_name_of(function), __config__=config, __doc__=function.__doc__, **fields)
+        return create_model(
+            _name_of(function), __config__=config, __doc__=function.__doc__, **fields
+        )
     except (PydanticUserError, NameError, TypeError) as error:
-        raise ConfigError(f"{where}: its parameters make no settings: {str(error).splitlines()[0]}") from error
+        raise ConfigError(
+            f"{where}: its parameters make no settings: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def _field(where: str, parameter: inspect.Parameter) -> Any:
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-        raise ConfigError(f"{where}: parameter `{parameter}` is no keyword; write the settings after `*`, each by name")
+        raise ConfigError(
+            f"{where}: parameter `{parameter}` is no keyword; write the settings after `*`, each "
+            "by name"
+        )
     if parameter.annotation is inspect.Parameter.empty:
-        raise ConfigError(f"{where}: parameter `{parameter.name}` has no annotation; write for instance {parameter.name}: int")
+        raise ConfigError(
+            f"{where}: parameter `{parameter.name}` has no annotation; write for instance "
+            f"{parameter.name}: int"
+        )
     if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
-        raise ConfigError(f"{where}: parameter `{parameter.name}` has a name that settings cannot have; choose another")
+        raise ConfigError(
+            f"{where}: parameter `{parameter.name}` has a name that settings cannot have; choose "
+            "another"
+        )
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
     return (parameter.annotation, default)
 

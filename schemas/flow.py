@@ -1,4 +1,6 @@
-"""The shell of a flow.yaml; what stands inside a stage or a model is validated by the part that it names (flows/resolve)."""
+"""The shell of a flow.yaml; what stands inside a stage or a model is validated by the part that it
+names (flows/resolve).
+"""
 
 import re
 from typing import Any
@@ -12,7 +14,9 @@ MOST_EPISODES = 200
 
 
 class Difficulty(BaseModel):
-    """The share of episodes that the policy of the role `against` is to pass; at most `episodes` are played to find the level for it."""
+    """The share of episodes that the policy of the role `against` is to pass; at most `episodes`
+    are played to find the level for it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -22,7 +26,9 @@ class Difficulty(BaseModel):
 
 
 class EnvChoice(BaseModel):
-    """Which world, how many tasks, and how hard they are to be; every other key is the world's own setting."""
+    """Which world, how many tasks, and how hard they are to be; every other key is the world's own
+    setting.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -65,13 +71,18 @@ class Flow(BaseModel):
     @classmethod
     def _names_a_folder(cls, value: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value):
-            raise ValueError("a folder is called after it, so it has letters, digits, '.', '_' and '-', and begins with a letter or digit")
+            raise ValueError(
+                "a folder is called after it, so it has letters, digits, '.', '_' and '-', and "
+                "begins with a letter or digit"
+            )
         return value
 
     @field_validator("stages", mode="before")
     @classmethod
     def _name_or_mapping(cls, value: Any) -> Any:
-        """A stage is a name, or {name: settings}; written down again it is {name: ..., settings: ...}."""
+        """A stage is a name, or {name: settings}; written down again it is {name: ..., settings:
+        ...}.
+        """
         if not isinstance(value, list):
             return value
         return [_stage(index, entry) for index, entry in enumerate(value)]
@@ -80,12 +91,17 @@ class Flow(BaseModel):
 def _stage(index: int, entry: Any) -> Any:
     if isinstance(entry, str):
         return {"name": entry}
-    if isinstance(entry, StageChoice) or (isinstance(entry, dict) and entry.keys() == {"name", "settings"}):
+    if isinstance(entry, StageChoice) or (
+        isinstance(entry, dict) and entry.keys() == {"name", "settings"}
+    ):
         return entry
     if isinstance(entry, dict) and len(entry) == 1:
         ((name, settings),) = entry.items()
         return {"name": name, "settings": settings}
     if isinstance(entry, dict) and entry:
         first, *others = map(str, entry)
-        raise ValueError(f"entry {index} has {len(entry)} keys; indent {', '.join(others)} deeper if they are settings of {first}")
+        raise ValueError(
+            f"entry {index} has {len(entry)} keys; indent {', '.join(others)} deeper if they are "
+            f"settings of {first}"
+        )
     raise ValueError(f"entry {index} is neither a stage's name nor {{name: {{settings}}}}")

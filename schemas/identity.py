@@ -21,7 +21,8 @@ def slot_id(
 ) -> str:
     """Hash of everything that determines a piece of work; resume is set difference over slots.
 
-    `settings` are the limits and world options under which the episode runs. Only with deterministic engines does one
+    `settings` are the limits and world options under which the episode runs. Only with
+    deterministic engines does one
     slot mean one content.
     """
     return content_hash(

@@ -1,6 +1,7 @@
 """Chat messages in OpenAI's form <-> what a trajectory holds, in both directions.
 
-What a model cannot see (rewards, state keys, masks, `Observation.error`, `raw`) has no place in a message. One assistant message is
+What a model cannot see (rewards, state keys, masks, `Observation.error`, `raw`) has no place in a
+message. One assistant message is
 one turn; what follows it, up to the next assistant message, are that turn's observations.
 """
 
@@ -32,16 +33,28 @@ class Conversation(msgspec.Struct, frozen=True):
     unresolved: int = 0
 
 
-def view_messages(opening: Opening, turns: Sequence[Turn], *, thoughts: bool = False, guidance: Guidance | None = None) -> list[Message]:
+def view_messages(
+    opening: Opening,
+    turns: Sequence[Turn],
+    *,
+    thoughts: bool = False,
+    guidance: Guidance | None = None,
+) -> list[Message]:
     """What the model sees next; past thoughts only where `thoughts` is set.
 
-    A greeting comes before the opening's observations. Where the turns begin with the recorded greeting (`greeting_turn`), that turn
-    stands for the greeting and those observations. Guidance for the first turn goes into the system prompt, for a later one it is a
+    A greeting comes before the opening's observations. Where the turns begin with the recorded
+    greeting (`greeting_turn`), that turn
+    stands for the greeting and those observations. Guidance for the first turn goes into the system
+    prompt, for a later one it is a
     system message of its own before it (R3L, arXiv 2601.03715).
     """
     at = None if guidance is None else guidance.turn
-    if guidance is not None and all(turn.sampled_by is SampledBy.CANNED for turn in turns[: guidance.turn]):
-        opening = msgspec.structs.replace(opening, system_prompt="\n\n".join(filter(None, (opening.system_prompt, guidance.text))))
+    if guidance is not None and all(
+        turn.sampled_by is SampledBy.CANNED for turn in turns[: guidance.turn]
+    ):
+        opening = msgspec.structs.replace(
+            opening, system_prompt="\n\n".join(filter(None, (opening.system_prompt, guidance.text)))
+        )
         at = None
     messages = _system_message(opening.system_prompt)
     greeted = greeting_turn(opening)
@@ -59,14 +72,24 @@ def view_messages(opening: Opening, turns: Sequence[Turn], *, thoughts: bool = F
 
 
 def greeting_turn(opening: Opening) -> Turn | None:
-    """The turn as which a canned greeting is recorded, with the observations that followed it; None where there is no greeting."""
+    """The turn as which a canned greeting is recorded, with the observations that followed it; None
+    where there is no greeting.
+    """
     if opening.greeting is None:
         return None
-    return Turn(index=0, content=opening.greeting, observations=opening.observations, sampled_by=SampledBy.CANNED, mask=GREETING_MASK)
+    return Turn(
+        index=0,
+        content=opening.greeting,
+        observations=opening.observations,
+        sampled_by=SampledBy.CANNED,
+        mask=GREETING_MASK,
+    )
 
 
 def to_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Message]:
-    """The whole trajectory as messages: system prompt, opening, then each turn with its observations."""
+    """The whole trajectory as messages: system prompt, opening, then each turn with its
+    observations.
+    """
     messages = _system_message(trajectory.system_prompt)
     messages.extend(observation_message(o) for o in trajectory.opening)
     for turn in trajectory.turns:
@@ -83,14 +106,20 @@ def turn_messages(turn: Turn, *, thoughts: bool = True) -> list[Message]:
         message["reasoning_content"] = turn.thought
     if turn.tool_calls:
         message["tool_calls"] = [
-            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
             for call in turn.tool_calls
         ]
     return [message, *(observation_message(o) for o in turn.observations)]
 
 
 def observation_message(observation: Observation) -> Message:
-    """One observation as a message: role tool, user, user named "environment", or system in mid-conversation."""
+    """One observation as a message: role tool, user, user named "environment", or system in
+    mid-conversation.
+    """
     if observation.source is Source.TOOL:
         message: Message = {"role": "tool", "content": observation.content}
         if observation.call_id is not None:
@@ -111,12 +140,17 @@ def _system_message(system_prompt: str | None) -> list[Message]:
 
 
 def from_messages(messages: Sequence[Mapping[str, Any]]) -> Conversation:
-    """Reads messages back; keys that it does not know (`raw`, `refusal: null`, indices) are left out.
+    """Reads messages back; keys that it does not know (`raw`, `refusal: null`, indices) are left
+    out.
 
-    A system or developer message that comes first is the system prompt, a later one an observation. An assistant message without
-    calls that stands before any user or tool message, and is followed by a user's, is a canned greeting. Calls without an id get
-    `call_{turn}_{i}`; results without one are linked by order (and name) to the calls of their turn that nothing else answers.
-    Lone surrogates become U+FFFD. Raises `ValueError` (one line, with the message's index) for what has no place in this form.
+    A system or developer message that comes first is the system prompt, a later one an observation.
+    An assistant message without
+    calls that stands before any user or tool message, and is followed by a user's, is a canned
+    greeting. Calls without an id get
+    `call_{turn}_{i}`; results without one are linked by order (and name) to the calls of their turn
+    that nothing else answers.
+    Lone surrogates become U+FFFD. Raises `ValueError` (one line, with the message's index) for what
+    has no place in this form.
     """
     system_prompt: str | None = None
     opening: tuple[Observation, ...] = ()
@@ -133,27 +167,40 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> Conversation:
             if index == 0:
                 system_prompt = _text(message, index) or ""
             else:
-                pending.append(Observation(_text(message, index) or "", Source.ENVIRONMENT, name=SYSTEM_NAME))
+                pending.append(
+                    Observation(_text(message, index) or "", Source.ENVIRONMENT, name=SYSTEM_NAME)
+                )
         elif role in ("user", "tool", "function"):
             heard = True
             pending.append(_read_observation(message, index, role))
         else:
-            raise ValueError(f"message {index}: role {role!r} is none of system, developer, user, assistant, tool, function")
+            raise ValueError(
+                f"message {index}: role {role!r} is none of system, developer, user, assistant, "
+                "tool, function"
+            )
     opening = _close(turns, opening, pending)
     return Conversation(system_prompt, opening, tuple(turns), _unresolved(opening, turns))
 
 
-def _close(turns: list[Turn], opening: tuple[Observation, ...], pending: list[Observation]) -> tuple[Observation, ...]:
-    """Gives what was heard since the last assistant message to its turn, or to the opening; returns the opening."""
+def _close(
+    turns: list[Turn], opening: tuple[Observation, ...], pending: list[Observation]
+) -> tuple[Observation, ...]:
+    """Gives what was heard since the last assistant message to its turn, or to the opening; returns
+    the opening.
+    """
     if not turns:
         return tuple(pending)
     if pending:
-        turns[-1] = msgspec.structs.replace(turns[-1], observations=_linked(turns[-1].tool_calls, pending))
+        turns[-1] = msgspec.structs.replace(
+            turns[-1], observations=_linked(turns[-1].tool_calls, pending)
+        )
     return opening
 
 
 def _is_greeting(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
-    """Whether an assistant message that nobody spoke before calls nothing and is answered by a user."""
+    """Whether an assistant message that nobody spoke before calls nothing and is answered by a
+    user.
+    """
     message = messages[index]
     if message.get("tool_calls") or message.get("function_call"):
         return False
@@ -161,8 +208,12 @@ def _is_greeting(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
     return isinstance(following, Mapping) and following.get("role") == "user"
 
 
-def _linked(calls: tuple[ToolCall, ...], observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """Observations with a call id on every tool result that can have one: first unanswered call of that name, else the first."""
+def _linked(
+    calls: tuple[ToolCall, ...], observations: Sequence[Observation]
+) -> tuple[Observation, ...]:
+    """Observations with a call id on every tool result that can have one: first unanswered call of
+    that name, else the first.
+    """
     results = [o for o in observations if o.source is Source.TOOL]
     if all(o.call_id is not None for o in results):
         return tuple(observations)
@@ -205,7 +256,9 @@ def _read_turn(message: Mapping[str, Any], turn: int, index: int, greeting: bool
 
 
 def _read_calls(message: Mapping[str, Any], turn: int, index: int) -> tuple[ToolCall, ...]:
-    """The calls of an assistant message; the legacy `function_call` is read where there are no `tool_calls`."""
+    """The calls of an assistant message; the legacy `function_call` is read where there are no
+    `tool_calls`.
+    """
     calls = message.get("tool_calls")
     if not calls and message.get("function_call"):
         calls = [{"function": message["function_call"]}]
@@ -219,12 +272,18 @@ def _read_calls(message: Mapping[str, Any], turn: int, index: int) -> tuple[Tool
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
             raise ValueError(f"message {index}: tool_calls[{i}] has no function with a name")
         call_id = _string(call, "id", index) or f"call_{turn}_{i}"
-        read.append(ToolCall.received(call_id, valid_text(function["name"]), _arguments(function.get("arguments"), index)))
+        read.append(
+            ToolCall.received(
+                call_id, valid_text(function["name"]), _arguments(function.get("arguments"), index)
+            )
+        )
     return tuple(read)
 
 
 def _arguments(arguments: Any, index: int) -> str:
-    """The arguments' text as received; objects (sources that parsed them) as JSON in their own key order, nothing as `{}`."""
+    """The arguments' text as received; objects (sources that parsed them) as JSON in their own key
+    order, nothing as `{}`.
+    """
     if isinstance(arguments, str):
         return valid_text(arguments)
     try:
@@ -241,18 +300,26 @@ def _read_observation(message: Mapping[str, Any], index: int, role: str) -> Obse
         if name == ENVIRONMENT_NAME:
             return Observation(content, Source.ENVIRONMENT, error=error)
         return Observation(content, Source.USER, name=name, error=error)
-    return Observation(content, Source.TOOL, _string(message, "tool_call_id", index) or None, name, error)
+    return Observation(
+        content, Source.TOOL, _string(message, "tool_call_id", index) or None, name, error
+    )
 
 
 def _text(message: Mapping[str, Any], index: int) -> str | None:
-    """The content: a string, null, or a list of text parts (joined). Raises `ValueError` for anything else."""
+    """The content: a string, null, or a list of text parts (joined). Raises `ValueError` for
+    anything else.
+    """
     content = message.get("content")
     if content is None or isinstance(content, str):
         return None if content is None else valid_text(content)
     if not isinstance(content, list | tuple):
         raise ValueError(f"message {index}: content is {type(content).__name__}, not text")
     for part in content:
-        if not (isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)):
+        if not (
+            isinstance(part, Mapping)
+            and part.get("type") == "text"
+            and isinstance(part.get("text"), str)
+        ):
             kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
             raise ValueError(f"message {index}: content part of type {kind!r} is not text")
     return valid_text("".join(part["text"] for part in content))

@@ -12,7 +12,9 @@ Message = dict[str, Any]
 
 
 class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How replies are drawn; None leaves the server's default. `extra` goes into the request body as it is."""
+    """How replies are drawn; None leaves the server's default. `extra` goes into the request body
+    as it is.
+    """
 
     temperature: float | None = None
     top_p: float | None = None
@@ -23,7 +25,9 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Completion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One reply; `raw` is the provider's message as received, `repairs` names what our parser had to mend."""
+    """One reply; `raw` is the provider's message as received, `repairs` names what our parser had
+    to mend.
+    """
 
     content: str | None = None
     thought: str | None = None
@@ -43,7 +47,14 @@ class Completion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 class ModelError(Exception):
     """A model's server gave no usable reply; `retryable` says whether asking again may help."""
 
-    def __init__(self, message: str, *, retryable: bool = False, timeout: bool = False, context_overflow: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        timeout: bool = False,
+        context_overflow: bool = False,
+    ) -> None:
         super().__init__(message)
         self.retryable = retryable
         self.timeout = timeout
@@ -55,12 +66,16 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str: ...
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion: ...
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion: ...
     async def close(self) -> None: ...
 
 
 class TokenScore(msgspec.Struct, frozen=True):
-    """One token under a student: log-probability (nats) and rank (1 = the student's first choice)."""
+    """One token under a student: log-probability (nats) and rank (1 = the student's first
+    choice).
+    """
 
     token_id: int
     logprob: float
@@ -70,7 +85,8 @@ class TokenScore(msgspec.Struct, frozen=True):
 class Scored(msgspec.Struct, frozen=True):
     """A text under a student, token by token; `not_scored` says why there are no tokens.
 
-    `chat` is the whole text, `places` where in it the scored tokens stand, `texts` each of them decoded alone (a character that two
+    `chat` is the whole text, `places` where in it the scored tokens stand, `texts` each of them
+    decoded alone (a character that two
     tokens share shows as U+FFFD). An engine may leave these three empty.
     """
 

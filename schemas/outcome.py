@@ -1,13 +1,19 @@
 """How an episode ended, and what that makes it: the table termination x verdict x fault.
 
-| termination                                                | check passed | check failed | no verdict |
+| termination                                                | check passed | check failed | no
+verdict |
 |------------------------------------------------------------|--------------|--------------|------------|
-| done, agent_stop                                           | success      | failure      | unknown    |
-| turn_limit, token_limit, context_limit, time_limit, stuck  | truncated    | truncated    | truncated  |
-| unreported (imports that do not say how the run ended)     | success      | failure      | unknown    |
-| fault (with exactly one Fault)                             | invalid      | invalid      | invalid    |
+| done, agent_stop                                           | success      | failure      | unknown
+|
+| turn_limit, token_limit, context_limit, time_limit, stuck  | truncated    | truncated    |
+truncated  |
+| unreported (imports that do not say how the run ended)     | success      | failure      | unknown
+|
+| fault (with exactly one Fault)                             | invalid      | invalid      | invalid
+|
 
-A limit that the agent ran into is not a fault: calling it one would censor the long and looping runs (rigor: outcomes and censoring).
+A limit that the agent ran into is not a fault: calling it one would censor the long and looping
+runs (rigor: outcomes and censoring).
 `invalid` has a fault, no reward and no label; every other outcome has no fault.
 """
 
@@ -52,16 +58,28 @@ class Termination(StrEnum):
     UNREPORTED = "unreported"
 
 
-LIMITS = frozenset({Termination.TURN_LIMIT, Termination.TOKEN_LIMIT, Termination.CONTEXT_LIMIT, Termination.TIME_LIMIT, Termination.STUCK})
+LIMITS = frozenset(
+    {
+        Termination.TURN_LIMIT,
+        Termination.TOKEN_LIMIT,
+        Termination.CONTEXT_LIMIT,
+        Termination.TIME_LIMIT,
+        Termination.STUCK,
+    }
+)
 
 
 def settle(termination: Termination, passed: bool | None, fault: Fault | None) -> Outcome:
-    """The outcome that the table above gives; `passed` is the gold check's verdict, None where there is none.
+    """The outcome that the table above gives; `passed` is the gold check's verdict, None where
+    there is none.
 
     Raises `ValueError` where a fault stands without the termination `fault`, or the reverse.
     """
     if (fault is None) is (termination is Termination.FAULT):
-        raise ValueError(f"termination {termination} with fault {fault}: a fault ends an episode as `fault`, and nothing else does")
+        raise ValueError(
+            f"termination {termination} with fault {fault}: a fault ends an episode as `fault`, "
+            "and nothing else does"
+        )
     if termination is Termination.FAULT:
         return Outcome.INVALID
     if termination in LIMITS:
@@ -71,10 +89,15 @@ def settle(termination: Termination, passed: bool | None, fault: Fault | None) -
     return Outcome.SUCCESS if passed else Outcome.FAILURE
 
 
-def contradiction(outcome: Outcome, termination: Termination, fault: Fault | None, reward: float | None) -> str | None:
+def contradiction(
+    outcome: Outcome, termination: Termination, fault: Fault | None, reward: float | None
+) -> str | None:
     """Why such a record cannot exist, or None where the table allows it."""
     if (outcome is Outcome.INVALID) is not (fault is not None):
-        return f"outcome {outcome} with fault {fault}: invalid records name their fault, others have none"
+        return (
+            f"outcome {outcome} with fault {fault}: invalid records name their fault, others "
+            "have none"
+        )
     if (outcome is Outcome.INVALID) is not (termination is Termination.FAULT):
         return f"outcome {outcome} with termination {termination}"
     if outcome is Outcome.INVALID and reward is not None:

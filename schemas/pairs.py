@@ -1,6 +1,8 @@
-"""What preference and step trainers learn from: pairs of turns after one prefix, single turns called good or bad, values of steps.
+"""What preference and step trainers learn from: pairs of turns after one prefix, single turns
+called good or bad, values of steps.
 
-Rows name recorded turns, they hold no text: a turn is (trajectory, index), and its prompt is what that trajectory holds before it.
+Rows name recorded turns, they hold no text: a turn is (trajectory, index), and its prompt is what
+that trajectory holds before it.
 """
 
 from enum import StrEnum
@@ -17,11 +19,16 @@ class StepRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn: int
 
 
-class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """Successes among continuations per side, counted by the test that the row stands on (`method`: sequential, flip_deterministic).
+class Evidence(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """Successes among continuations per side, counted by the test that the row stands on (`method`:
+    sequential, flip_deterministic).
 
-    `q_pos` of `n_pos` continuations after the chosen act, `q_neg` of `n_neg` after the rejected one; `stopped_at` = continuations per side
-    at which the test ended. `weights_id`: what the continuations were played with, where their server tells.
+    `q_pos` of `n_pos` continuations after the chosen act, `q_neg` of `n_neg` after the rejected
+    one; `stopped_at` = continuations per side
+    at which the test ended. `weights_id`: what the continuations were played with, where their
+    server tells.
     """
 
     q_pos: float
@@ -39,19 +46,28 @@ class PairFamily(StrEnum):
     STEP = "step"
     """An accepted test of `critical_step`."""
     PIVOT = "pivot"
-    """What a retry did at its pivot against what the failed trial did there, where a test of that very act was accepted."""
+    """What a retry did at its pivot against what the failed trial did there, where a test of that
+    very act was accepted.
+    """
     REPAIR = "repair"
     """The correction of a failed trial's turn that a test accepted."""
     INJECTION = "injection"
-    """The clean twin's turn against an injected one that is likely enough under the policy to be told apart from."""
+    """The clean twin's turn against an injected one that is likely enough under the policy to be
+    told apart from.
+    """
 
 
-class PreferencePair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class PreferencePair(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
     """One assistant turn against another after the same bytes.
 
-    `prefix_policy`, `chosen_policy`, `rejected_policy` name who sampled each (the model, or the policy that has none); `on_policy_for` is
-    whom the evidence holds for. `off_policy`: the prefix was not sampled by the policy to be trained, for the reason in
-    `off_policy_reason`; such rows belong into a config of their own. `pair_id`: hash of the canonical prompt and both acts.
+    `prefix_policy`, `chosen_policy`, `rejected_policy` name who sampled each (the model, or the
+    policy that has none); `on_policy_for` is
+    whom the evidence holds for. `off_policy`: the prefix was not sampled by the policy to be
+    trained, for the reason in
+    `off_policy_reason`; such rows belong into a config of their own. `pair_id`: hash of the
+    canonical prompt and both acts.
     """
 
     pair_id: str
@@ -80,11 +96,15 @@ class PreferencePair(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     rejected_length: int = 0
 
 
-class KtoLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class KtoLabel(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
     """A single turn called desirable or not.
 
-    `stratum` = template | last tool that answered | tenth of the trajectory, as text; `matched_by` says what a negative shares with a
-    positive: `prompt` or `stratum`. `q` of `n` continuations after the act stand behind it, by `method`; `task_rate` is what trials of
+    `stratum` = template | last tool that answered | tenth of the trajectory, as text; `matched_by`
+    says what a negative shares with a
+    positive: `prompt` or `stratum`. `q` of `n` continuations after the act stand behind it, by
+    `method`; `task_rate` is what trials of
     the task pass without it. `source` names the score it was read from.
     """
 
@@ -116,10 +136,14 @@ class Tier(StrEnum):
     STATISTICAL = "E3"
 
 
-class StepLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A step's worth. `label` None: nothing decided it, and only the soft value `q` of `n` is known.
+class StepLabel(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """A step's worth. `label` None: nothing decided it, and only the soft value `q` of `n` is
+    known.
 
-    E1: `q` = success rate of `n` continuations after the act, `successes` of them. E2: no continuations (`n` 0, `q` None); `rule` names
+    E1: `q` = success rate of `n` continuations after the act, `successes` of them. E2: no
+    continuations (`n` 0, `q` None); `rule` names
     what was broken. E3: `q` None, `value` = the statistical measure `rule`.
     """
 

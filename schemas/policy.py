@@ -11,14 +11,18 @@ from synth.schemas.trajectory import Authorship, SampledBy, TokenId, Turn, Usage
 
 
 class Guidance(msgspec.Struct, frozen=True):
-    """What a reflection on an earlier attempt advises, whispered before turn `turn`; no transcript holds it."""
+    """What a reflection on an earlier attempt advises, whispered before turn `turn`; no transcript
+    holds it.
+    """
 
     text: str
     turn: int
 
 
 class View(msgspec.Struct, frozen=True):
-    """All that the agent may see: the opening, its turns so far, and guidance where a retry is guided."""
+    """All that the agent may see: the opening, its turns so far, and guidance where a retry is
+    guided.
+    """
 
     opening: Opening
     turns: tuple[Turn, ...]
@@ -48,9 +52,11 @@ class Policy(Protocol):
 
 
 class Episode(msgspec.Struct, frozen=True):
-    """What a policy may know about the episode it is opened for; `env` serves planners and affordances, never gold.
+    """What a policy may know about the episode it is opened for; `env` serves planners and
+    affordances, never gold.
 
-    `draw` numbers continuations of one trial from one state: each has draws of its own, and the trial's persistent misconception.
+    `draw` numbers continuations of one trial from one state: each has draws of its own, and the
+    trial's persistent misconception.
     """
 
     env: Env
@@ -61,7 +67,8 @@ class Episode(msgspec.Struct, frozen=True):
 
 
 class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy by name: what identifies its work (part of the slot), and how one episode's policy is opened.
+    """A policy by name: what identifies its work (part of the slot), and how one episode's policy
+    is opened.
 
     `deterministic`: within a trial it always does the same at the same state, whatever the draw.
     """

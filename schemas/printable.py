@@ -1,6 +1,8 @@
-"""Foreign text as people may be shown it: one function for each place that reads more in a text than its letters.
+"""Foreign text as people may be shown it: one function for each place that reads more in a text
+than its letters.
 
-Terminals act on control characters, browsers on tags, Markdown on brackets, YAML on line ends, file systems on dots and slashes. Nothing
+Terminals act on control characters, browsers on tags, Markdown on brackets, YAML on line ends, file
+systems on dots and slashes. Nothing
 outside of this module escapes for any of them.
 """
 
@@ -15,21 +17,29 @@ from synth.schemas.canonical import content_hash, valid_text
 SPACING = "\n\t\u00a0\u202f\u3000"
 """White space that texts of any script may hold."""
 _JOINERS = "\u200c\u200d"
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]")
-"""Unicode calls these printable and draws nothing: texts are hidden in them (variation selectors, fillers)."""
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+)
+"""Unicode calls these printable and draws nothing: texts are hidden in them (variation selectors,
+fillers).
+"""
 _MOST_MARKS = 4
 """On one letter; a pile of them covers the lines above and below."""
 _ODD = re.compile(r"[^ -~]")
 _NOT_ASCII = re.compile(r"[^ -~\n]")
 
 _CODE = re.compile(r"(?<!`)`([^`\\|]+)`(?!`)")
-_LINK = re.compile(r"://|\bwww\.|\b(?:mailto|xmpp|tel|javascript|vbscript|data):|\S@\S+\.\S", re.IGNORECASE)
+_LINK = re.compile(
+    r"://|\bwww\.|\b(?:mailto|xmpp|tel|javascript|vbscript|data):|\S@\S+\.\S", re.IGNORECASE
+)
 """What renderers make links of without being asked to."""
 _MARKS = re.compile(r"[\\`*\[\]~|<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|\$(?!\d)")
 _OPENING = re.compile(r"(?=[#>=]|[-+](?:\s|$)|--)|(?<=\d)(?=[.)](?:\s|$))")
 _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 
-_OTHERWISE_READ = re.compile(r"[-+]?(?:0o[0-7_]+|0b[01_]+|[\d_.]+(?:e[-+]?\d+)?)|[ynYN]|<<|=", re.IGNORECASE)
+_OTHERWISE_READ = re.compile(
+    r"[-+]?(?:0o[0-7_]+|0b[01_]+|[\d_.]+(?:e[-+]?\d+)?)|[ynYN]|<<|=", re.IGNORECASE
+)
 """Plain scalars that some version of YAML takes for no text."""
 _LONGEST_NAME = 100
 
@@ -41,14 +51,19 @@ class Marked(str):
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Text for a terminal: what is not seen by its escape, so that several lines become one; characters in `keep` stay.
+    """Text for a terminal: what is not seen by its escape, so that several lines become one;
+    characters in `keep` stay.
 
-    Nothing in it moves the cursor, sets a title, turns the direction of writing or hides. What joins letters stays between letters of
+    Nothing in it moves the cursor, sets a title, turns the direction of writing or hides. What
+    joins letters stays between letters of
     scripts that need it. Lone surrogates become U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text
-    return _ODD.sub(lambda found: found[0] if found[0] in keep or _is_seen(found) else _escaped(found[0]), valid_text(text))
+    return _ODD.sub(
+        lambda found: found[0] if found[0] in keep or _is_seen(found) else _escaped(found[0]),
+        valid_text(text),
+    )
 
 
 def _is_seen(found: re.Match[str]) -> bool:
@@ -56,10 +71,16 @@ def _is_seen(found: re.Match[str]) -> bool:
     sign, text, at = found[0], found.string, found.start()
     if sign in _JOINERS:
         around = text[max(0, at - 1) : at] + text[at + 1 : at + 2]
-        return len(around) == 2 and not around.isascii() and all(not each.isascii() and each.isprintable() for each in around)
+        return (
+            len(around) == 2
+            and not around.isascii()
+            and all(not each.isascii() and each.isprintable() for each in around)
+        )
     if not sign.isprintable() or _UNSEEN.match(sign):
         return False
-    return not (combining(sign) and at >= _MOST_MARKS and all(map(combining, text[at - _MOST_MARKS : at])))
+    return not (
+        combining(sign) and at >= _MOST_MARKS and all(map(combining, text[at - _MOST_MARKS : at]))
+    )
 
 
 def _escaped(sign: str) -> str:
@@ -67,7 +88,9 @@ def _escaped(sign: str) -> str:
 
 
 def ascii_json(text: str | bytes) -> str:
-    r"""JSON with every character beyond ASCII as \uXXXX: the same values, and nothing that a terminal acts on."""
+    r"""JSON with every character beyond ASCII as \uXXXX: the same values, and nothing that a
+    terminal acts on.
+    """
     whole = text.decode() if isinstance(text, bytes) else text
     return _NOT_ASCII.sub(_units, whole)
 
@@ -83,9 +106,11 @@ def in_html(text: str) -> str:
 
 
 def in_cell(text: str) -> Marked:
-    """Text for a cell of a Markdown table, or for the middle of a line: no markup but `code`, no link, no picture, no HTML.
+    """Text for a cell of a Markdown table, or for the middle of a line: no markup but `code`, no
+    link, no picture, no HTML.
 
-    Single backticks go on quoting code, in which nothing is live; an address is shown as code, since renderers link it by themselves.
+    Single backticks go on quoting code, in which nothing is live; an address is shown as code,
+    since renderers link it by themselves.
     """
     if isinstance(text, Marked):
         return text
@@ -121,12 +146,16 @@ def _unmarked(found: re.Match[str]) -> str:
 
 
 def in_markdown(text: str) -> Marked:
-    """Text for a line of its own, a list's entry or a heading: as `in_cell`, and it opens no block."""
+    """Text for a line of its own, a list's entry or a heading: as `in_cell`, and it opens no
+    block.
+    """
     if isinstance(text, Marked):
         return text
     line = in_cell(text)
     opening = _OPENING.match(line) or re.match(r"\d{1,9}(?=[.)](?:\s|$))", line)
-    line = Marked(f"{line[: opening.end()]}\\{line[opening.end() :]}") if opening is not None else line
+    line = (
+        Marked(f"{line[: opening.end()]}\\{line[opening.end() :]}") if opening is not None else line
+    )
     return Marked(re.sub(r"(?<=\s)(#+)$", r"\\\1", line))
 
 
@@ -137,14 +166,18 @@ def in_code(text: str) -> Marked:
 
 
 def front_matter(content: Mapping[str, Any]) -> str:
-    """The YAML block before a card, read back as the same values by readers of YAML 1.1 and of 1.2."""
+    """The YAML block before a card, read back as the same values by readers of YAML 1.1 and of
+    1.2.
+    """
     import yaml
 
     class Dumper(yaml.SafeDumper):
         """Quotes what another version of YAML would not take for text."""
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        style = "'" if _OTHERWISE_READ.fullmatch(value) else None if value == printable(value) else '"'
+        style = (
+            "'" if _OTHERWISE_READ.fullmatch(value) else None if value == printable(value) else '"'
+        )
         return dumper.represent_scalar("tag:yaml.org,2002:str", valid_text(value), style=style)
 
     Dumper.add_representer(str, text)
@@ -154,10 +187,18 @@ def front_matter(content: Mapping[str, Any]) -> str:
         return str(yaml.dump(dict(content), Dumper=Dumper, sort_keys=False, allow_unicode=unicode))
 
     written = dumped(unicode=True)
-    return f"---\n{written if written == printable(written, SPACING) else dumped(unicode=False)}---\n"
+    return (
+        f"---\n{written if written == printable(written, SPACING) else dumped(unicode=False)}---\n"
+    )
 
 
 def in_file_name(text: str) -> str:
-    """A name as one part of a path: letters, digits, `.`, `_`, `-`; what had to be changed or cut is told apart by a digest."""
+    """A name as one part of a path: letters, digits, `.`, `_`, `-`; what had to be changed or cut
+    is told apart by a digest.
+    """
     clean = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".-")[:_LONGEST_NAME]
-    return clean if clean == text and clean else f"{clean}-{content_hash(text.encode('utf-8', 'surrogatepass'), size=6)}"
+    return (
+        clean
+        if clean == text and clean
+        else f"{clean}-{content_hash(text.encode('utf-8', 'surrogatepass'), size=6)}"
+    )

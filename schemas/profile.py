@@ -1,4 +1,6 @@
-"""The profile that a world's expert is asked to play: a name, and the misconceptions that it has been rid of."""
+"""The profile that a world's expert is asked to play: a name, and the misconceptions that it has
+been rid of.
+"""
 
 _WITHOUT = " without "
 
@@ -7,7 +9,11 @@ def without(profile: str, names: frozenset[str]) -> str:
     """The profile but for some misconceptions; a profile that is one of them leaves `correct`."""
     if profile in names:
         return "correct"
-    return f"{profile}{_WITHOUT}{','.join(sorted(names))}" if names and profile != "correct" else profile
+    return (
+        f"{profile}{_WITHOUT}{','.join(sorted(names))}"
+        if names and profile != "correct"
+        else profile
+    )
 
 
 def spared(profile: str | None) -> tuple[str, frozenset[str]]:

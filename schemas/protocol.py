@@ -1,6 +1,8 @@
-"""The rules by which a world answers an agent: every call is answered once, by its id, and nothing else is called an answer.
+"""The rules by which a world answers an agent: every call is answered once, by its id, and nothing
+else is called an answer.
 
-A model server refuses a transcript that breaks them, a chat template renders it as another conversation, and a trainer learns from that.
+A model server refuses a transcript that breaks them, a chat template renders it as another
+conversation, and a trainer learns from that.
 docs/your-environment.md has the rules as a table.
 """
 
@@ -27,19 +29,29 @@ def opening_violation(observations: Sequence[Observation]) -> Violation | None:
     """What is wrong with the observations before the first turn: nothing has been called yet."""
     for at, given in enumerate(observations):
         if given.source is Source.TOOL:
-            return Violation("answer_without_call", f"observations[{at}] is a tool's, and nothing was called before the first turn")
+            return Violation(
+                "answer_without_call",
+                f"observations[{at}] is a tool's, and nothing was called before the first turn",
+            )
     return _unasked(observations)
 
 
-def answer_violation(calls: Sequence[ToolCall], observations: Sequence[Observation]) -> Violation | None:
+def answer_violation(
+    calls: Sequence[ToolCall], observations: Sequence[Observation]
+) -> Violation | None:
     """The first rule that the answers to a turn with these calls break, or None.
 
-    A call that does not parse is answered too; parallel calls may be answered in any order; a turn that calls one id twice gets two
+    A call that does not parse is answered too; parallel calls may be answered in any order; a turn
+    that calls one id twice gets two
     answers with it. What users and the world itself say beside that comes after the tools' answers.
     """
     asked = Counter(_stored(call.call_id) for call in calls)
     names = {(_stored(call.call_id), _stored(call.name)) for call in calls}
-    given = Counter(_stored(one.call_id) for one in observations if one.source is Source.TOOL and one.call_id is not None)
+    given = Counter(
+        _stored(one.call_id)
+        for one in observations
+        if one.source is Source.TOOL and one.call_id is not None
+    )
     last = -1
     for at, one in enumerate(observations):
         where = f"observations[{at}]"
@@ -48,30 +60,52 @@ def answer_violation(calls: Sequence[ToolCall], observations: Sequence[Observati
         if not calls:
             return Violation("answer_without_call", f"{where} is a tool's, and the turn calls none")
         if one.call_id is None:
-            return Violation("no_call_id", f"{where} is a tool's and has no call_id; the turn calls {_shown(asked)}")
+            return Violation(
+                "no_call_id",
+                f"{where} is a tool's and has no call_id; the turn calls {_shown(asked)}",
+            )
         call_id = _stored(one.call_id)
         if call_id not in asked:
-            return Violation("unknown_call_id", f"{where} answers {_shown([call_id])}; the turn calls {_shown(asked)}")
+            return Violation(
+                "unknown_call_id",
+                f"{where} answers {_shown([call_id])}; the turn calls {_shown(asked)}",
+            )
         if given[call_id] > asked[call_id]:
-            return Violation("answered_twice", f"{where}: {given[call_id]} answers to {_shown([call_id])}")
+            return Violation(
+                "answered_twice", f"{where}: {given[call_id]} answers to {_shown([call_id])}"
+            )
         if one.name is not None and (call_id, _stored(one.name)) not in names:
             called = [name for known, name in names if known == call_id]
-            return Violation("wrong_name", f"{where} is named {_shown([one.name])}; {_shown([call_id])} calls {_shown(called)}")
+            return Violation(
+                "wrong_name",
+                f"{where} is named {_shown([one.name])}; {_shown([call_id])} calls "
+                f"{_shown(called)}",
+            )
         if at > last + 1:
-            return Violation("answer_out_of_place", f"{where} is a tool's and comes after what others say")
+            return Violation(
+                "answer_out_of_place", f"{where} is a tool's and comes after what others say"
+            )
         last = at
     unasked = _unasked(observations)
     open_ids = asked - given
-    return unasked or (Violation("unanswered", f"no answer to {_shown(open_ids)}") if open_ids else None)
+    return unasked or (
+        Violation("unanswered", f"no answer to {_shown(open_ids)}") if open_ids else None
+    )
 
 
 def _unasked(observations: Sequence[Observation]) -> Violation | None:
     """What no world may say of an observation, whatever was called."""
     for at, given in enumerate(observations):
         if given.source is not Source.TOOL and given.call_id is not None:
-            return Violation("wrong_source", f"observations[{at}] has a call_id, and its source is {given.source.value}")
+            return Violation(
+                "wrong_source",
+                f"observations[{at}] has a call_id, and its source is {given.source.value}",
+            )
         if given.wording is not None or given.planted is not None:
-            return Violation("engine_field", f"observations[{at}] sets `wording` or `planted`, which the engine alone writes")
+            return Violation(
+                "engine_field",
+                f"observations[{at}] sets `wording` or `planted`, which the engine alone writes",
+            )
     return None
 
 
@@ -81,4 +115,6 @@ def _stored(text: str) -> str:
 
 
 def _shown(texts: Collection[str]) -> str:
-    return ", ".join(repr(text[:80]) for text in sorted(texts)[:4]) + (", ..." if len(texts) > 4 else "")
+    return ", ".join(repr(text[:80]) for text in sorted(texts)[:4]) + (
+        ", ..." if len(texts) > 4 else ""
+    )

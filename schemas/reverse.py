@@ -1,4 +1,6 @@
-"""What exploring a world without a task found, and what is derived from it: a window of operations, and the task that it turns into."""
+"""What exploring a world without a task found, and what is derived from it: a window of operations,
+and the task that it turns into.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,10 +20,13 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One turn of an exploration that changed the world's logical state, that the world refused, or that showed something.
+    """One turn of an exploration that changed the world's logical state, that the world refused, or
+    that showed something.
 
-    `at` is its turn in the walk; `changed` are the paths whose facts differ, volatile ones left out; `denied` says by which rule the
-    world refused it: then nothing has changed. `shown` is what a look-up was answered; None for what is none.
+    `at` is its turn in the walk; `changed` are the paths whose facts differ, volatile ones left
+    out; `denied` says by which rule the
+    world refused it: then nothing has changed. `shown` is what a look-up was answered; None for
+    what is none.
     """
 
     at: int
@@ -32,10 +37,13 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """Operations of one walk that belong together, as they go when played from the start of the world, with nothing else between but
-    turns that they need and that change only what is free (the way to a room, a bell to be rung first).
+    """Operations of one walk that belong together, as they go when played from the start of the
+    world, with nothing else between but
+    turns that they need and that change only what is free (the way to a room, a bell to be rung
+    first).
 
-    `walk` holds all turns of the exploration with what was observed; `start` and `end` are the world's facts before and after the
+    `walk` holds all turns of the exploration with what was observed; `start` and `end` are the
+    world's facts before and after the
     window's operations alone.
     """
 
@@ -50,11 +58,15 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A goal for a window in words: what the agent is told, what the world's user knows, what must be said beside the state's change.
+    """A goal for a window in words: what the agent is told, what the world's user knows, what must
+    be said beside the state's change.
 
-    `low_level` has one instruction per operation; `structure` is the goal with its entities masked, by which distinct goals are
-    counted (empty: by what its check demands); `free` are path patterns that a right solution may change beside those that the world
-    declares free, `asked` patterns of the world's free facts that this goal asks for, and that are not free in it. `answer` says the
+    `low_level` has one instruction per operation; `structure` is the goal with its entities masked,
+    by which distinct goals are
+    counted (empty: by what its check demands); `free` are path patterns that a right solution may
+    change beside those that the world
+    declares free, `asked` patterns of the world's free facts that this goal asks for, and that are
+    not free in it. `answer` says the
     `told` facts of a goal that asks for them alone, as an agent would.
     """
 

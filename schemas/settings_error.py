@@ -1,4 +1,6 @@
-"""A settings model's refusal as one line in plain words: where, what it must be, which keys are allowed there."""
+"""A settings model's refusal as one line in plain words: where, what it must be, which keys are
+allowed there.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
@@ -44,51 +46,86 @@ _PLAIN: Mapping[str, str] = {
     "value_error": "{error}",
     "assertion_error": "{error}",
 }
-"""Pydantic's kinds of errors in words that need no knowledge of Python; braces are filled from the error's own context."""
+"""Pydantic's kinds of errors in words that need no knowledge of Python; braces are filled from the
+error's own context.
+"""
 
 
-def explain(error: ValidationError, model: type[BaseModel] | None = None, prefix: str = "", also: Iterable[str] = ()) -> str:
-    """The first problem of `error`, a mistyped key before a missing one; `also` are keys that are allowed beside those of `model`.
+def explain(
+    error: ValidationError,
+    model: type[BaseModel] | None = None,
+    prefix: str = "",
+    also: Iterable[str] = (),
+) -> str:
+    """The first problem of `error`, a mistyped key before a missing one; `also` are keys that are
+    allowed beside those of `model`.
 
     The input is never shown: it may be a key.
     """
     problems = error.errors(include_url=False, include_input=False)
     first = problems[0]
     if first["type"] == "missing":
-        first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), first)
-    location, more = first["loc"], f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        first = next(
+            (problem for problem in problems if problem["type"] == "extra_forbidden"), first
+        )
+    location, more = (
+        first["loc"],
+        f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else "",
+    )
     kind = first["type"]
-    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in first.get("ctx", {}).items()}
+    context = {
+        name: f"{value:g}" if isinstance(value, float) else value
+        for name, value in first.get("ctx", {}).items()
+    }
     if kind == "invalid_key" or (location and location[-1] == "[key]"):
         location = location[:-1] if location[-1] == "[key]" else location
-        if kind in _PLAIN and kind != "string_type":  # a text, but none of those that are allowed as keys
-            return f"{_place(prefix, location)} is not a setting: a key {_PLAIN[kind].format(**context)}{more}"
+        if (
+            kind in _PLAIN and kind != "string_type"
+        ):  # a text, but none of those that are allowed as keys
+            return (
+                f"{_place(prefix, location)} is not a setting: a key "
+                f"{_PLAIN[kind].format(**context)}{more}"
+            )
         return f"{_place(prefix, location)}: a key here is no text; put it in quotes{more}"
     place = _place(prefix, location)
     if kind == "extra_forbidden":
         return f"{place} is not a setting{allowed(model, location[:-1], also)}{more}"
     if kind == "missing":
         return f"{place} is missing{more}"
-    words = _PLAIN[kind].format(**context) if kind in _PLAIN else first["msg"].replace("Input should be", "must be")
+    words = (
+        _PLAIN[kind].format(**context)
+        if kind in _PLAIN
+        else first["msg"].replace("Input should be", "must be")
+    )
     keys = allowed(model, location, also) if words == _MAPPING else ""
     return f"{place}: {words}{keys}{more}"
 
 
-def allowed(model: type[BaseModel] | None, location: Sequence[int | str], also: Iterable[str] = ()) -> str:
-    """`; allowed: a, b` for the keys at a place in the input; empty where no model is known for it."""
+def allowed(
+    model: type[BaseModel] | None, location: Sequence[int | str], also: Iterable[str] = ()
+) -> str:
+    """`; allowed: a, b` for the keys at a place in the input; empty where no model is known for
+    it.
+    """
     found = _model_at(model, location)
     if found is None:
         return ""
-    names = {field.alias or name for name, field in found.model_fields.items()} | (set() if location else set(also))
+    names = {field.alias or name for name, field in found.model_fields.items()} | (
+        set() if location else set(also)
+    )
     return f"; allowed: {', '.join(sorted(names)) or 'none'}"
 
 
 def _place(prefix: str, location: Sequence[int | str]) -> str:
-    path = prefix + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    path = prefix + "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in location
+    )
     return path.lstrip(".") or "the settings"
 
 
-def _model_at(model: type[BaseModel] | None, location: Sequence[int | str]) -> type[BaseModel] | None:
+def _model_at(
+    model: type[BaseModel] | None, location: Sequence[int | str]
+) -> type[BaseModel] | None:
     """The settings model that a place in the input belongs to; None where that is no model."""
     for part in location:
         if isinstance(part, int) or model is None:

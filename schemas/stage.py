@@ -1,4 +1,6 @@
-"""A stage of a flow: what it is made of, which shards of work it plans, and how one shard is done."""
+"""A stage of a flow: what it is made of, which shards of work it plans, and how one shard is
+done.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -16,7 +18,9 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class PlannedSlot(msgspec.Struct, frozen=True):
-    """A slot to fill, its task by id only: a plan holds no tasks. `first_attempt` = tries that the ledger has already."""
+    """A slot to fill, its task by id only: a plan holds no tasks. `first_attempt` = tries that the
+    ledger has already.
+    """
 
     slot_id: str
     task_id: str
@@ -25,9 +29,11 @@ class PlannedSlot(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is still to do; `adopted` are trajectories that other settings of the stage had made for the same slots.
+    """What is still to do; `adopted` are trajectories that other settings of the stage had made for
+    the same slots.
 
-    `at_once` shards are under way at a time. `by_slot`: the items are `PlannedSlot`s, and workers take them one by one, so that several
+    `at_once` shards are under way at a time. `by_slot`: the items are `PlannedSlot`s, and workers
+    take them one by one, so that several
     may be at one shard; else a shard is taken whole.
     """
 
@@ -40,7 +46,9 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Stage(Protocol[Context]):
-    """One stage, bound to its settings. `name` is unique within the flow; `settings` hold all that determines its rows."""
+    """One stage, bound to its settings. `name` is unique within the flow; `settings` hold all that
+    determines its rows.
+    """
 
     @property
     def name(self) -> str: ...

@@ -27,11 +27,16 @@ class Environment(Protocol):
     def settings(self) -> dict[str, Any]: ...
 
 
-class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """One goal in one start state. `task_id` is the hash of its content (see `Task.identified`); `gold` are known actions, if any.
+class Task(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """One goal in one start state. `task_id` is the hash of its content (see `Task.identified`);
+    `gold` are known actions, if any.
 
-    `script` is what the world's user simulator knows and follows; the agent is never shown it, nor `check`, nor `gold`.
-    `split`: None or `train` may be trained on, any other name is held out, and whatever descends from the task has the same one.
+    `script` is what the world's user simulator knows and follows; the agent is never shown it, nor
+    `check`, nor `gold`.
+    `split`: None or `train` may be trained on, any other name is held out, and whatever descends
+    from the task has the same one.
     """
 
     task_id: str
@@ -65,7 +70,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         gold: Sequence[tuple[str, Mapping[str, Any]]] | None = None,
         script: Mapping[str, Any] | None = None,
     ) -> "Task":
-        """A task of a `ToolEnv`: at the end the facts `required` hold, and only `free` others changed.
+        """A task of a `ToolEnv`: at the end the facts `required` hold, and only `free` others
+        changed.
 
         `gold`: the calls that solve it, each as (tool, arguments). `script` is for `start`.
         """

@@ -1,6 +1,7 @@
 """What an agent saw, did and was worth: trajectory, turn, tool call, observation.
 
-Structs (msgspec), frozen: they are built by the million, and checked for type when they are read back from a file.
+Structs (msgspec), frozen: they are built by the million, and checked for type when they are read
+back from a file.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ from synth.schemas.check import CheckResult
 from synth.schemas.outcome import Fault, Outcome, Termination, contradiction
 
 ToolSchema = dict[str, Any]
-"""A tool as the model is shown it: {"type": "function", "function": {"name", "description", "parameters"}}."""
+"""A tool as the model is shown it: {"type": "function", "function": {"name", "description",
+"parameters"}}.
+"""
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """How many; bounded so that sums over a run stay within 64 bits."""
 TokenId = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -48,7 +51,9 @@ class Authorship(StrEnum):
 
 
 class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One call; `arguments` is the JSON text exactly as received, `parse_error` says why it is no JSON object."""
+    """One call; `arguments` is the JSON text exactly as received, `parse_error` says why it is no
+    JSON object.
+    """
 
     call_id: str
     name: str
@@ -80,7 +85,9 @@ def argument_error(arguments: str) -> str | None:
 
 
 class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Tokens and money of one or many calls; `cost_usd` is None where no price is known, else without `unpriced_calls` of the calls."""
+    """Tokens and money of one or many calls; `cost_usd` is None where no price is known, else
+    without `unpriced_calls` of the calls.
+    """
 
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
@@ -107,7 +114,9 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A way in which a model's wording departs from the script of the user that it plays: a short stable kind, and what shows it."""
+    """A way in which a model's wording departs from the script of the user that it plays: a short
+    stable kind, and what shows it.
+    """
 
     kind: str
     what: str = ""
@@ -121,7 +130,8 @@ class TurnedDown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How a model that plays the user came to say a line: `scripted` is what the world's script says, and what checks and replays go by.
+    """How a model that plays the user came to say a line: `scripted` is what the world's script
+    says, and what checks and replays go by.
 
     `fell_back`: every wording was turned down, and the scripted words were said as they are.
     """
@@ -142,7 +152,9 @@ class Planted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the world answered; `error` marks answers that a tool gave as errors. `wording` and `planted` are never shown to an agent."""
+    """What the world answered; `error` marks answers that a tool gave as errors. `wording` and
+    `planted` are never shown to an agent.
+    """
 
     content: str
     source: Source = Source.TOOL
@@ -153,15 +165,25 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     planted: Planted | None = None
 
     def as_given(self) -> "Observation":
-        """As the world gave it: before a fault was planted, and in its scripted words where a model has worded them."""
+        """As the world gave it: before a fault was planted, and in its scripted words where a model
+        has worded them.
+        """
         given = self
         if given.planted is not None:
-            given = msgspec.structs.replace(given, content=given.planted.content, error=given.planted.error, planted=None)
-        return given if given.wording is None else msgspec.structs.replace(given, content=given.wording.scripted, wording=None)
+            given = msgspec.structs.replace(
+                given, content=given.planted.content, error=given.planted.error, planted=None
+            )
+        return (
+            given
+            if given.wording is None
+            else msgspec.structs.replace(given, content=given.wording.scripted, wording=None)
+        )
 
 
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One model inference and what the world answered; `mask` None = trainable, else the reason why not."""
+    """One model inference and what the world answered; `mask` None = trainable, else the reason why
+    not.
+    """
 
     index: int
     content: str | None = None
@@ -183,8 +205,12 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     raw: str | None = None
 
 
-class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """One attempt at a task, with lineage. Raises `ValueError` where outcome, termination, fault and reward contradict."""
+class Trajectory(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """One attempt at a task, with lineage. Raises `ValueError` where outcome, termination, fault
+    and reward contradict.
+    """
 
     trajectory_id: str
     slot_id: str
@@ -227,7 +253,8 @@ class Trajectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Its task's, and `held_out` says what that means for exports."""
     created_at: str | None = None
     content_hash: str | None = None
-    """Of an imported record's canonical value: exact copies are two trajectories with the same one."""
+    """Of an imported record's canonical value: exact copies are two trajectories with the same one.
+    """
 
     @property
     def held_out(self) -> bool:

@@ -1,4 +1,6 @@
-"""A model in the place of a world's rule-based user: the world's script says what the user says, the model how it is worded."""
+"""A model in the place of a world's rule-based user: the world's script says what the user says,
+the model how it is worded.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -14,24 +16,32 @@ USER = "user"
 
 
 class UserScript(Protocol):
-    """What a world knows about wording its user's lines; pure functions, so that a resumed attempt asks for the same again."""
+    """What a world knows about wording its user's lines; pure functions, so that a resumed attempt
+    asks for the same again.
+    """
 
     @property
     def version(self) -> str:
-        """Of the prompt and of the rules of deviation: part of the identity of what is collected with them."""
+        """Of the prompt and of the rules of deviation: part of the identity of what is collected
+        with them.
+        """
 
     def prompt(self, task: Task, turns: Sequence[Turn], line: str) -> Sequence[Message] | None:
-        """Asks for a wording of `line`; the last of `turns` is the one that it answers, with what was answered to it so far.
+        """Asks for a wording of `line`; the last of `turns` is the one that it answers, with what
+        was answered to it so far.
 
         None where the line is to be said as it stands.
         """
 
     def deviations(self, line: str, reply: Completion) -> Sequence[Deviation]:
-        """Where a reply departs from the line; none where it says what the line says and nothing else."""
+        """Where a reply departs from the line; none where it says what the line says and nothing
+        else.
+        """
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """The role `user`: a model, how it is sampled, and what to do where `rewordings` further tries of a line are turned down as well.
+    """The role `user`: a model, how it is sampled, and what to do where `rewordings` further tries
+    of a line are turned down as well.
 
     `unfit`: `script` says the line as it stands, and notes it; `fault` ends the attempt as invalid.
     """

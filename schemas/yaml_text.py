@@ -1,4 +1,6 @@
-"""YAML that people write, read strictly: what one version of YAML takes for a number and another for text is refused with its place."""
+"""YAML that people write, read strictly: what one version of YAML takes for a number and another
+for text is refused with its place.
+"""
 
 import math
 import re
@@ -24,10 +26,18 @@ _CORE = {
 }
 """What YAML 1.2 takes for something other than text; dates and `=` stay text, no JSON has them."""
 _READ_IN_TWO_WAYS = (
-    (re.compile(r"[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?"), "some read {} as a number to the base of sixty, some as text"),
-    (re.compile(r"[-+]?(?:0[\d_]+|0o[0-7_]+|0b[01_]+)"), "some read {} as octal or binary, some as decimal or text"),
     (
-        re.compile(r"[-+]?(?:\.?\d[\d.]*_[\d_.]*(?:[eE][-+]?\d+)?|0x[\da-fA-F]*_[\da-fA-F_]*)|[-+]0x[\da-fA-F]+"),
+        re.compile(r"[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?"),
+        "some read {} as a number to the base of sixty, some as text",
+    ),
+    (
+        re.compile(r"[-+]?(?:0[\d_]+|0o[0-7_]+|0b[01_]+)"),
+        "some read {} as octal or binary, some as decimal or text",
+    ),
+    (
+        re.compile(
+            r"[-+]?(?:\.?\d[\d.]*_[\d_.]*(?:[eE][-+]?\d+)?|0x[\da-fA-F]*_[\da-fA-F_]*)|[-+]0x[\da-fA-F]+"
+        ),
         "some read {} as a number, some as text",
     ),
     (re.compile(r"yes|no|on|off", re.IGNORECASE), "some read {} as true or false, some as text"),
@@ -46,7 +56,9 @@ class _StrictLoader(yaml.SafeLoader):
         tag = getattr(event, "tag", None)
         if tag not in (None, "!", _STR):
             short = tag.replace("tag:yaml.org,2002:", "!!")
-            raise _refused(f"the tag {short} has no meaning here; write plain values", event.start_mark)
+            raise _refused(
+                f"the tag {short} has no meaning here; write plain values", event.start_mark
+            )
         return super().compose_node(parent, index)
 
     def __init__(self, text: str) -> None:
@@ -71,10 +83,15 @@ class _StrictLoader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                raise _refused("a key must be plain text, not a list or a mapping", key_node.start_mark)
+                raise _refused(
+                    "a key must be plain text, not a list or a mapping", key_node.start_mark
+                )
             key = "<<" if key_node.tag == _MERGE else self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
-                raise _refused(f"the key {key_node.value or 'null'} is no text; put it in quotes", key_node.start_mark)
+                raise _refused(
+                    f"the key {key_node.value or 'null'} is no text; put it in quotes",
+                    key_node.start_mark,
+                )
             if key in seen:
                 raise _refused(f"{key!r} is given twice", key_node.start_mark)
             seen.add(key)
@@ -89,7 +106,10 @@ class _StrictLoader(yaml.SafeLoader):
         if isinstance(node, yaml.ScalarNode) and node.style is None:
             for pattern, why in _READ_IN_TWO_WAYS:
                 if pattern.fullmatch(node.value):
-                    told = f"{why.format(node.value[:40])}; write it plainly, or put it in quotes if it is text"
+                    told = (
+                        f"{why.format(node.value[:40])}; write it plainly, or put it in "
+                        "quotes if it is text"
+                    )
                     raise _refused(told, node.start_mark)
         return value
 
@@ -98,7 +118,9 @@ class _StrictLoader(yaml.SafeLoader):
         text = str(self.construct_scalar(node))
         value = int(text, 16 if text.startswith("0x") else 10) if len(text) <= 100 else 2**63
         if not -(2**63) <= value < 2**63:
-            raise _refused("a number beyond 64 bits; put it in quotes if it is a name", node.start_mark)
+            raise _refused(
+                "a number beyond 64 bits; put it in quotes if it is a name", node.start_mark
+            )
         return value
 
     def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
@@ -106,7 +128,10 @@ class _StrictLoader(yaml.SafeLoader):
         text = str(self.construct_scalar(node)).lower()
         value = math.inf if text.endswith((".inf", ".nan")) else float(text)
         if not math.isfinite(value):
-            raise _refused("neither infinity nor nan can be a setting; leave the key out for its default", node.start_mark)
+            raise _refused(
+                "neither infinity nor nan can be a setting; leave the key out for its default",
+                node.start_mark,
+            )
         return value
 
 
@@ -117,7 +142,9 @@ for _tag, (_pattern, _first) in _CORE.items():
 
 
 def read_yaml(text: str, where: str) -> Any:
-    """The value that a text holds. Raises `ConfigError` with the line and column, found in bounded time and memory."""
+    """The value that a text holds. Raises `ConfigError` with the line and column, found in bounded
+    time and memory.
+    """
     try:
         loader = _StrictLoader(text)
         try:
@@ -146,7 +173,9 @@ def _refused(problem: str, mark: Any) -> yaml.constructor.ConstructorError:
 
 
 def _weigh(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
-    """How many values a node stands for, with what its aliases repeat. Raises before a text of 1 KB becomes 10^9 values."""
+    """How many values a node stands for, with what its aliases repeat. Raises before a text of 1 KB
+    becomes 10^9 values.
+    """
     if isinstance(node, yaml.ScalarNode):
         return 1
     identity = id(node)
@@ -155,10 +184,17 @@ def _weigh(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
     if identity in open_nodes:
         raise _refused("an alias (*name) stands inside of what it names", node.start_mark)
     open_nodes.add(identity)
-    parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+    parts = (
+        [part for pair in node.value for part in pair]
+        if isinstance(node, yaml.MappingNode)
+        else node.value
+    )
     weight = 1 + sum(_weigh(part, known, open_nodes) for part in parts)
     open_nodes.discard(identity)
     if weight > MOST_NODES:
-        raise _refused(f"more than {MOST_NODES:,} values, aliases counted each time; nobody needs that", node.start_mark)
+        raise _refused(
+            f"more than {MOST_NODES:,} values, aliases counted each time; nobody needs that",
+            node.start_mark,
+        )
     known[identity] = weight
     return weight

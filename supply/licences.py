@@ -1,4 +1,6 @@
-"""The licences of what this project is built from, by the metadata of the packages, against the list of those that are allowed."""
+"""The licences of what this project is built from, by the metadata of the packages, against the
+list of those that are allowed.
+"""
 
 import csv
 import json
@@ -31,14 +33,22 @@ def licence_of(metadata: Mapping[str, Any]) -> str:
     """What a package says of its licence: an expression, a name, or its classifiers."""
     expression = str(metadata.get("license_expression") or "").strip()
     named = str(metadata.get("license") or "").strip()
-    if expression or (named and len(named) < LONGEST and "\n" not in named and named.upper() != "UNKNOWN"):
+    if expression or (
+        named and len(named) < LONGEST and "\n" not in named and named.upper() != "UNKNOWN"
+    ):
         return expression or named
-    told = [one.rpartition(" :: ")[2] for one in metadata.get("classifier", ()) if one.startswith("License ::")]
+    told = [
+        one.rpartition(" :: ")[2]
+        for one in metadata.get("classifier", ())
+        if one.startswith("License ::")
+    ]
     return " AND ".join(one for one in told if one != "OSI Approved")
 
 
 def of_the_locks(python: str, folder: Path = LOCKS) -> list[Package]:
-    """Every package of every lock that this platform can have, by the pip of an interpreter, which reads metadata and installs nothing."""
+    """Every package of every lock that this platform can have, by the pip of an interpreter, which
+    reads metadata and installs nothing.
+    """
     pins = sorted(
         {
             entry.rstrip(" \\\n").splitlines()[0].rstrip(" \\")
@@ -48,8 +58,20 @@ def of_the_locks(python: str, folder: Path = LOCKS) -> list[Package]:
     )
     with tempfile.TemporaryDirectory() as place:
         Path(place, "pins.txt").write_text("\n".join(pins))
-        command = [python, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed", "--no-deps", "--no-build-isolation"]
-        subprocess.run([*command, "--report", f"{place}/report.json", "-r", f"{place}/pins.txt"], check=True)
+        command = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--dry-run",
+            "--ignore-installed",
+            "--no-deps",
+            "--no-build-isolation",
+        ]
+        subprocess.run(
+            [*command, "--report", f"{place}/report.json", "-r", f"{place}/pins.txt"], check=True
+        )
         report = json.loads(Path(place, "report.json").read_text())
     found = (one["metadata"] for one in report["install"])
     return sorted(Package(one["name"], one["version"], licence_of(one)) for one in found)
@@ -61,31 +83,58 @@ def of_a_bill(path: Path) -> list[Package]:
 
     def said(component: Mapping[str, Any]) -> Iterator[str]:
         for one in component.get("licenses", ()):
-            told = one.get("expression") or one.get("license", {}).get("id") or one.get("license", {}).get("name") or ""
+            told = (
+                one.get("expression")
+                or one.get("license", {}).get("id")
+                or one.get("license", {}).get("name")
+                or ""
+            )
             yield str(told).removeprefix("License :: OSI Approved :: ").removeprefix("License :: ")
 
     parts = [
-        (one, [name for name in said(one) if name not in ("OSI Approved", "UNKNOWN") and len(name) < LONGEST]) for one in bill["components"]
+        (
+            one,
+            [
+                name
+                for name in said(one)
+                if name not in ("OSI Approved", "UNKNOWN") and len(name) < LONGEST
+            ],
+        )
+        for one in bill["components"]
     ]
-    return sorted(Package(one["name"], one["version"], names[0] if names else "") for one, names in parts)
+    return sorted(
+        Package(one["name"], one["version"], names[0] if names else "") for one, names in parts
+    )
 
 
 def refused(packages: Iterable[Package], listed: Mapping[str, Any]) -> list[str]:
-    """A line for each package that has no licence, or one that is neither allowed nor named with a reason."""
+    """A line for each package that has no licence, or one that is neither allowed nor named with a
+    reason.
+    """
     allowed = {spelling.lower() for line in listed["allowed"] for spelling in line}
     named = {plain(name) for name, reason in listed["named"].items() if str(reason).strip()}
     found = []
     for package in packages:
         parts = (
-            [part.strip(" ()") for part in re.split(r" (?:AND|OR) ", package.licence.replace(" and ", " AND "))] if package.licence else []
+            [
+                part.strip(" ()")
+                for part in re.split(r" (?:AND|OR) ", package.licence.replace(" and ", " AND "))
+            ]
+            if package.licence
+            else []
         )
         whole = package.licence.lower() in allowed
         if whole or (parts and all(part.lower() in allowed for part in parts)):
             continue
-        if plain(package.name) in named or plain(package.name).startswith(tuple(listed["families"])):
+        if plain(package.name) in named or plain(package.name).startswith(
+            tuple(listed["families"])
+        ):
             continue
         why = f"has the licence {package.licence!r}" if package.licence else "names no licence"
-        found.append(f"{package.name} {package.version} {why}: name it with a reason in supply/licences.yaml, or leave the package out")
+        found.append(
+            f"{package.name} {package.version} {why}: name it with a reason in "
+            "supply/licences.yaml, or leave the package out"
+        )
     return found
 
 

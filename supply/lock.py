@@ -1,6 +1,8 @@
-"""Writes the lock files of supply/locks: every package of an environment of this project, pinned, with the hashes of all its files.
+"""Writes the lock files of supply/locks: every package of an environment of this project, pinned,
+with the hashes of all its files.
 
-`python supply/lock.py UV [WHEELS]`: the program uv, and a folder of wheels that lie beside the registry (torch's CPU build). Versions are
+`python supply/lock.py UV [WHEELS]`: the program uv, and a folder of wheels that lie beside the
+registry (torch's CPU build). Versions are
 those of constraints.txt, for every Python and platform; what is new in a resolution is added there.
 """
 
@@ -13,11 +15,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / "supply" / "locks"
 EXTRAS = ("test", "score", "embed", "textworld", "mcp", "s3", "ray", "train")
-MORE = {"build": "hatchling>=1.27 setuptools>=77", "ray-test": "moto[server]", "sbom": "cyclonedx-bom pip", "types": "pyright[nodejs]"}
-"""Environments that no extra names: what builds the checkout and the few packages that come as sources alone, the local S3 server of the
-Ray tests, what makes the bill of materials and reads licences (the pip that older Pythons bring tells no licence expressions), pyright."""
+MORE = {
+    "build": "hatchling>=1.27 setuptools>=77",
+    "ray-test": "moto[server]",
+    "sbom": "cyclonedx-bom pip",
+    "types": "pyright[nodejs]",
+}
+"""Environments that no extra names: what builds the checkout and the few packages that come as
+sources alone, the local S3 server of the
+Ray tests, what makes the bill of materials and reads licences (the pip that older Pythons bring
+tells no licence expressions), pyright.
+"""
 _CUDA = re.compile(r"(?:nvidia-|cuda-|triton$)")
-"""What only torch's CUDA build needs, in a lock of its own: no marker tells the two builds apart."""
+"""What only torch's CUDA build needs, in a lock of its own: no marker tells the two builds apart.
+"""
 
 
 def plain(name: str) -> str:
@@ -47,9 +58,18 @@ def resolved(uv: str, wanted: list[str], *, extra: str | None = None) -> dict[st
         "-q",
     ]
     source = ["pyproject.toml"] if not wanted else ["-"]
-    options += ["-c", "constraints.txt"] + ([f"--extra={extra}"] if extra else []) + ["--no-emit-index-url", "--no-emit-find-links"]
+    options += (
+        ["-c", "constraints.txt"]
+        + ([f"--extra={extra}"] if extra else [])
+        + ["--no-emit-index-url", "--no-emit-find-links"]
+    )
     told = subprocess.run(
-        [uv, "pip", "compile", *source, *options], input="\n".join(wanted), capture_output=True, text=True, cwd=ROOT, check=False
+        [uv, "pip", "compile", *source, *options],
+        input="\n".join(wanted),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
     )
     if told.returncode:
         sys.exit(told.stderr)
@@ -66,7 +86,9 @@ def with_builds(entry: str, wheels: Path | None) -> str:
 
 
 def twice(entry: str) -> str:
-    """An entry with extras, and before it the same without: pip pins one where it needs the other."""
+    """An entry with extras, and before it the same without: pip pins one where it needs the
+    other.
+    """
     bare = re.sub(r"\A([^\[=]+)\[[^\]]*\]", r"\1", entry)
     return entry if bare == entry else bare + entry
 
@@ -76,20 +98,34 @@ def main(uv: str, wheels: Path | None) -> None:
     core = resolved(uv, [])
     locks = {"core": core, "build": resolved(uv, MORE["build"].split())}
     every = {extra: resolved(uv, [], extra=extra) for extra in EXTRAS}
-    every |= {name: resolved(uv, wanted.split()) for name, wanted in MORE.items() if name != "build"}
+    every |= {
+        name: resolved(uv, wanted.split()) for name, wanted in MORE.items() if name != "build"
+    }
     cuda: dict[str, str] = {}
     for name, found in every.items():
-        own = found if name == "sbom" else {one: entry for one, entry in found.items() if one not in core}
+        own = (
+            found
+            if name == "sbom"
+            else {one: entry for one, entry in found.items() if one not in core}
+        )
         cuda |= {one: entry for one, entry in own.items() if _CUDA.match(one)}
-        locks[name] = {one: with_builds(entry, wheels) if one == "torch" else entry for one, entry in own.items() if not _CUDA.match(one)}
+        locks[name] = {
+            one: with_builds(entry, wheels) if one == "torch" else entry
+            for one, entry in own.items()
+            if not _CUDA.match(one)
+        }
     locks["cuda"] = cuda
     LOCKS.mkdir(exist_ok=True)
     for name, found in locks.items():
         (LOCKS / f"{name}.txt").write_text(
-            "# made by `make lock`; the hashes are those of every file of a version\n" + "".join(twice(found[one]) for one in sorted(found))
+            "# made by `make lock`; the hashes are those of every file of a version\n"
+            + "".join(twice(found[one]) for one in sorted(found))
         )
     everything = {one: entry.split()[0] for found in locks.values() for one, entry in found.items()}
-    given = {plain(line.partition("==")[0]): line for line in (ROOT / "constraints.txt").read_text().split()}
+    given = {
+        plain(line.partition("==")[0]): line
+        for line in (ROOT / "constraints.txt").read_text().split()
+    }
     lines = [given.get(one) or re.sub(r"\[.*\]", "", pin) for one, pin in everything.items()]
     (ROOT / "constraints.txt").write_text("\n".join(sorted(set(lines), key=str.lower)) + "\n")
 

@@ -1,4 +1,6 @@
-"""The one place where an exception of a world, a model or a user's own module becomes a recorded fault, or one line for the user."""
+"""The one place where an exception of a world, a model or a user's own module becomes a recorded
+fault, or one line for the user.
+"""
 
 import asyncio
 import contextlib
@@ -26,17 +28,21 @@ _limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("limits", default=
 """Of the crossings that are under way in this task, the outermost first."""
 _waited_s: ContextVar[list[float] | None] = ContextVar("waited_s", default=None)
 _MACHINERY = frozenset({"synth", "asyncio", "concurrent", "threading", "importlib"})
-"""Packages whose frames stand between the boundary and foreign code; of ours all but `synth.envs`."""
+"""Packages whose frames stand between the boundary and foreign code; of ours all but `synth.envs`.
+"""
 
 
 class FaultError(Exception):
     """The machinery broke at a boundary; it ends the attempt as `invalid`, and is never a label.
 
-    `context_overflow`: a model's context is full, which is the agent's own doing. `final`: a model's server said that asking again
+    `context_overflow`: a model's context is full, which is the agent's own doing. `final`: a
+    model's server said that asking again
     will not help.
     """
 
-    def __init__(self, fault: Fault, detail: str, *, context_overflow: bool = False, final: bool = False) -> None:
+    def __init__(
+        self, fault: Fault, detail: str, *, context_overflow: bool = False, final: bool = False
+    ) -> None:
         super().__init__(f"{fault}: {detail}")
         self.fault = fault
         self.detail = detail
@@ -45,17 +51,25 @@ class FaultError(Exception):
 
 
 class NotStarted(Exception):  # noqa: N818 - no error: the run takes no new work
-    """An episode that was about to ask its model for the first time may not begin any more; its slot stays open."""
+    """An episode that was about to ask its model for the first time may not begin any more; its
+    slot stays open.
+    """
 
 
 async def crossing(
-    fault: Fault, what: str, call: Callable[[], Awaitable[T]], timeout_s: float | None, clock: asyncio.Timeout | None = None
+    fault: Fault,
+    what: str,
+    call: Callable[[], Awaitable[T]],
+    timeout_s: float | None,
+    clock: asyncio.Timeout | None = None,
 ) -> T:
-    """Awaits `call()` into foreign code; whatever it raises becomes a `FaultError` of that boundary, a late answer one of `timeout`.
+    """Awaits `call()` into foreign code; whatever it raises becomes a `FaultError` of that
+    boundary, a late answer one of `timeout`.
 
     `clock`: a timeout of `timeout_s` that the caller stops while something else is waited for.
 
-    So do cancellation, exit and interrupt that the foreign code raises itself. What the user or the disk must mend (`SynthError`),
+    So do cancellation, exit and interrupt that the foreign code raises itself. What the user or the
+    disk must mend (`SynthError`),
     faults already named and the engine's own cancellation pass through.
     """
     task, outer = asyncio.current_task(), _limits.get()
@@ -72,14 +86,21 @@ async def crossing(
     except ModelError as error:
         boundary = Fault.TIMEOUT if error.timeout else fault
         overflow = error.context_overflow and fault in (Fault.MODEL, Fault.JUDGE)
-        raise FaultError(boundary, _detail(what, words(error)), context_overflow=overflow, final=not error.retryable) from error
+        raise FaultError(
+            boundary,
+            _detail(what, words(error)),
+            context_overflow=overflow,
+            final=not error.retryable,
+        ) from error
     except BaseException as error:
         if _stops_the_process(error, task):
             raise
         if task is not None and await _cancelled(task, pending):
             raise asyncio.CancelledError from error
         if limit.expired():
-            raise FaultError(Fault.TIMEOUT, _detail(what, f"no answer within {timeout_s or 0:g} s")) from error
+            raise FaultError(
+                Fault.TIMEOUT, _detail(what, f"no answer within {timeout_s or 0:g} s")
+            ) from error
         raise FaultError(fault, _detail(what, described(error))) from error
     if task is not None and task.cancelling() > pending:
         if await _cancelled(task, pending):
@@ -90,10 +111,16 @@ async def crossing(
 
 @contextlib.contextmanager
 def nobodys_time() -> Iterator[None]:
-    """What is waited for in here counts for no timeout of the crossings around it, nor as the agent's time (`waits`)."""
+    """What is waited for in here counts for no timeout of the crossings around it, nor as the
+    agent's time (`waits`).
+    """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    stopped = [(clock, due - began) for clock in _limits.get() if (due := clock.when()) is not None and not clock.expired()]
+    stopped = [
+        (clock, due - began)
+        for clock in _limits.get()
+        if (due := clock.when()) is not None and not clock.expired()
+    ]
     for clock, _ in stopped:
         clock.reschedule(None)
     try:
@@ -119,8 +146,10 @@ def waits() -> Iterator[Callable[[], float]]:
 
 
 async def _cancelled(task: "asyncio.Task[Any]", pending: int) -> bool:
-    """Whether the engine itself, or the limit of a crossing around this one, wants the task cancelled; what foreign code did to its own
-    task is undone."""
+    """Whether the engine itself, or the limit of a crossing around this one, wants the task
+    cancelled; what foreign code did to its own
+    task is undone.
+    """
     if task.cancelling() <= pending:
         return False
     if being_stopped() or any(limit.expired() for limit in _limits.get()):
@@ -133,7 +162,9 @@ async def _cancelled(task: "asyncio.Task[Any]", pending: int) -> bool:
 
 
 def called(what: str, function: Callable[[], T]) -> T:
-    """The result of a user's own function. Raises `ConfigError` in one line, with the place, for whatever it raises."""
+    """The result of a user's own function. Raises `ConfigError` in one line, with the place, for
+    whatever it raises.
+    """
     try:
         return function()
     except SynthError:
@@ -143,15 +174,21 @@ def called(what: str, function: Callable[[], T]) -> T:
 
 
 def imported(what: str, target: str) -> Any:
-    """What `package.module:attribute` names. Raises `ConfigError` in one line, with the place in the user's code."""
+    """What `package.module:attribute` names. Raises `ConfigError` in one line, with the place in
+    the user's code.
+    """
     module_name, _, attribute = target.partition(":")
     try:
         module = importlib.import_module(module_name)
     except SyntaxError as error:
         place = f" ({Path(error.filename).name}:{error.lineno})" if error.filename else ""
-        raise ConfigError(f"{what}: cannot import {module_name}: SyntaxError: {error.msg}{place}") from error
+        raise ConfigError(
+            f"{what}: cannot import {module_name}: SyntaxError: {error.msg}{place}"
+        ) from error
     except ImportError as error:
-        raise ConfigError(f"{what}: cannot import {module_name}: {words(error)}{_placed(error)}") from error
+        raise ConfigError(
+            f"{what}: cannot import {module_name}: {words(error)}{_placed(error)}"
+        ) from error
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{what}: cannot import {module_name}: {described(error)}") from error
     try:
@@ -161,7 +198,9 @@ def imported(what: str, target: str) -> Any:
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line: its type, its message, and the innermost line of the foreign code that it came from."""
+    """An exception in one line: its type, its message, and the innermost line of the foreign code
+    that it came from.
+    """
     message = words(error)
     return type(error).__name__ + (f": {message[:LONGEST]}" if message else "") + _placed(error)
 
@@ -175,9 +214,11 @@ def words(error: BaseException) -> str:
 
 
 def place_in(frames: Sequence[tuple[FrameType, int]]) -> str | None:
-    """`file.py:12 in step` of the innermost foreign frame, from frames and line numbers, outermost first; None where all are ours.
+    """`file.py:12 in step` of the innermost foreign frame, from frames and line numbers, outermost
+    first; None where all are ours.
 
-    Foreign is the package that was called first from ours: what it called in turn is no place that its author looks at.
+    Foreign is the package that was called first from ours: what it called in turn is no place that
+    its author looks at.
     """
     foreign = [(frame, line) for frame, line in frames if _package(frame) not in _MACHINERY]
     if not foreign:
@@ -206,13 +247,23 @@ def _detail(what: str, text: str) -> str:
 
 
 def _stops_the_process(error: BaseException, task: "asyncio.Task[Any] | None") -> bool:
-    """Whether an exit or interrupt is the process's own: a signal, or the event loop that is taken down."""
-    if isinstance(error, GeneratorExit):  # thrown by `close()` from outside the task, or raised by the world inside it
+    """Whether an exit or interrupt is the process's own: a signal, or the event loop that is taken
+    down.
+    """
+    if isinstance(
+        error, GeneratorExit
+    ):  # thrown by `close()` from outside the task, or raised by the world inside it
         return task is None or task.done() or _running() is not task
     if isinstance(error, KeyboardInterrupt):
-        raised_anywhere = signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN, None)
+        raised_anywhere = signal.getsignal(signal.SIGINT) in (
+            signal.default_int_handler,
+            signal.SIG_IGN,
+            None,
+        )
         main = threading.current_thread() is threading.main_thread()
-        return main and (raised_anywhere or any(other.cancelling() for other in asyncio.all_tasks()))
+        return main and (
+            raised_anywhere or any(other.cancelling() for other in asyncio.all_tasks())
+        )
     return False
 
 

@@ -1,4 +1,5 @@
-"""Branch from state: a world is put before turn k of a recorded trajectory, and proves on the way that it is the recorded world.
+"""Branch from state: a world is put before turn k of a recorded trajectory, and proves on the way
+that it is the recorded world.
 
 Resume, replay, retry, failure injection and counterfactual twins all stand on this.
 """
@@ -30,7 +31,9 @@ class Difference(msgspec.Struct, frozen=True):
 class DriftError(Exception):
     """The world answered otherwise than the record says: nothing may be built on this state."""
 
-    def __init__(self, turn: int | None, expected: Any, found: Any, what: str = "observations") -> None:
+    def __init__(
+        self, turn: int | None, expected: Any, found: Any, what: str = "observations"
+    ) -> None:
         where = "the opening" if turn is None else f"turn {turn}"
         super().__init__(f"{where}: {what} recorded as {_short(expected)}, now {_short(found)}")
         self.turn = turn
@@ -40,7 +43,9 @@ class DriftError(Exception):
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """A trajectory executed again; `check` is None where the task has none or the replay did not get there."""
+    """A trajectory executed again; `check` is None where the task has none or the replay did not
+    get there.
+    """
 
     matched: bool
     first_difference: Difference | None
@@ -61,14 +66,21 @@ async def branch(
     snapshots: Mapping[int, Snapshot] | None = None,
     normalise: Normalise = exactly,
 ) -> Opening:
-    """Puts a world into the state before turn `turn`, and gives the opening as the trajectory records it.
+    """Puts a world into the state before turn `turn`, and gives the opening as the trajectory
+    records it.
 
-    `snapshots` are keyed by the turn that they were taken before. The latest at or before `turn` that fits the world and its
-    version is restored; without one the world is reset. The recorded turns from there to `turn` are done again and every
-    answer compared. Raises `DriftError` at the first difference, `ValueError` for a turn that the trajectory does not have.
+    `snapshots` are keyed by the turn that they were taken before. The latest at or before `turn`
+    that fits the world and its
+    version is restored; without one the world is reset. The recorded turns from there to `turn` are
+    done again and every
+    answer compared. Raises `DriftError` at the first difference, `ValueError` for a turn that the
+    trajectory does not have.
     """
     if not 0 <= turn <= len(trajectory.turns):
-        raise ValueError(f"trajectory {trajectory.trajectory_id} has {len(trajectory.turns)} turns; there is no state before turn {turn}")
+        raise ValueError(
+            f"trajectory {trajectory.trajectory_id} has {len(trajectory.turns)} turns; there is "
+            f"no state before turn {turn}"
+        )
     done = await _restored(env, turn, snapshots or {})
     found = None
     if done is None:
@@ -76,13 +88,18 @@ async def branch(
     found = found or await _redo(env, trajectory, range(done, turn), normalise)
     if found is not None:
         raise DriftError(found.turn, found.expected, found.found, found.what)
-    return Opening(trajectory.system_prompt, trajectory.tools, trajectory.opening, trajectory.opening_state_key)
+    return Opening(
+        trajectory.system_prompt, trajectory.tools, trajectory.opening, trajectory.opening_state_key
+    )
 
 
-async def replay(env: Env, task: Task, trajectory: Trajectory, *, normalise: Normalise = exactly) -> Replayed:
+async def replay(
+    env: Env, task: Task, trajectory: Trajectory, *, normalise: Normalise = exactly
+) -> Replayed:
     """Executes a whole trajectory again, opening and check included, up to the first difference.
 
-    The verdict is compared where one is stored. A verdict of another version of the check may differ (see `synth recheck`);
+    The verdict is compared where one is stored. A verdict of another version of the check may
+    differ (see `synth recheck`);
     the facts may not.
     """
     found = _opening_difference(trajectory, await env.reset(task), normalise)
@@ -99,15 +116,23 @@ async def replay(env: Env, task: Task, trajectory: Trajectory, *, normalise: Nor
 async def _restored(env: Env, turn: int, snapshots: Mapping[int, Snapshot]) -> int | None:
     """Restores the latest snapshot that fits, and gives the turn that it stands before."""
     spec = env.spec
-    fitting = [at for at, snapshot in snapshots.items() if at <= turn and (snapshot.env, snapshot.version) == (spec.name, spec.version)]
+    fitting = [
+        at
+        for at, snapshot in snapshots.items()
+        if at <= turn and (snapshot.env, snapshot.version) == (spec.name, spec.version)
+    ]
     if not fitting or "snapshot" not in spec.capabilities:
         return None
     await env.restore(snapshots[max(fitting)])
     return max(fitting)
 
 
-async def _redo(env: Env, trajectory: Trajectory, turns: Sequence[int], normalise: Normalise) -> Difference | None:
-    """Does recorded turns again, up to the first difference; what no agent did (canned turns) is not done."""
+async def _redo(
+    env: Env, trajectory: Trajectory, turns: Sequence[int], normalise: Normalise
+) -> Difference | None:
+    """Does recorded turns again, up to the first difference; what no agent did (canned turns) is
+    not done.
+    """
     for turn in (trajectory.turns[index] for index in turns):
         if turn.sampled_by is SampledBy.CANNED:
             continue
@@ -118,24 +143,36 @@ async def _redo(env: Env, trajectory: Trajectory, turns: Sequence[int], normalis
     return None
 
 
-def _opening_difference(trajectory: Trajectory, opening: Opening, normalise: Normalise) -> Difference | None:
-    """A canned greeting is recorded as the first turn, with the opening observations as its answer."""
+def _opening_difference(
+    trajectory: Trajectory, opening: Opening, normalise: Normalise
+) -> Difference | None:
+    """A canned greeting is recorded as the first turn, with the opening observations as its
+    answer.
+    """
     canned = [turn for turn in trajectory.turns[:1] if turn.sampled_by is SampledBy.CANNED]
     observations = (*trajectory.opening, *(o for turn in canned for o in turn.observations))
     pairs: dict[str, tuple[Any, Any]] = {
         "system prompt": (trajectory.system_prompt, opening.system_prompt),
         "tools": (list(trajectory.tools), list(opening.tools)),
         "greeting": (canned[0].content if canned else None, opening.greeting),
-        "observations": (_comparable(observations, normalise), _comparable(opening.observations, normalise)),
+        "observations": (
+            _comparable(observations, normalise),
+            _comparable(opening.observations, normalise),
+        ),
         "state key": (trajectory.opening_state_key, opening.state_key),
     }
     return _first(None, pairs)
 
 
-def _turn_difference(trajectory: Trajectory, turn: Turn, response: Response, normalise: Normalise) -> Difference | None:
+def _turn_difference(
+    trajectory: Trajectory, turn: Turn, response: Response, normalise: Normalise
+) -> Difference | None:
     """Observations, state key, and whether the episode is over."""
     pairs: dict[str, tuple[Any, Any]] = {
-        "observations": (_comparable(turn.observations, normalise), _comparable(response.observations, normalise)),
+        "observations": (
+            _comparable(turn.observations, normalise),
+            _comparable(response.observations, normalise),
+        ),
         "state key": (turn.state_key, response.state_key),
     }
     is_last = turn is trajectory.turns[-1]
@@ -156,13 +193,25 @@ def _check_difference(trajectory: Trajectory, check: CheckResult) -> Difference 
 
 
 def _comparable(observations: Sequence[Observation], normalise: Normalise) -> list[Observation]:
-    """Observations as a ledger holds them (no lone surrogates), in a user's scripted words, normalised."""
-    return [normalise(msgspec.structs.replace(given := o.as_given(), content=valid_text(given.content))) for o in observations]
+    """Observations as a ledger holds them (no lone surrogates), in a user's scripted words,
+    normalised.
+    """
+    return [
+        normalise(msgspec.structs.replace(given := o.as_given(), content=valid_text(given.content)))
+        for o in observations
+    ]
 
 
 def _first(turn: int | None, pairs: Mapping[str, tuple[Any, Any]]) -> Difference | None:
     """The first pair that differs."""
-    return next((Difference(turn, what, expected, found) for what, (expected, found) in pairs.items() if expected != found), None)
+    return next(
+        (
+            Difference(turn, what, expected, found)
+            for what, (expected, found) in pairs.items()
+            if expected != found
+        ),
+        None,
+    )
 
 
 def _short(value: Any) -> str:

@@ -1,7 +1,10 @@
-"""A policy's pass rate as a function of one difficulty level, and the level at which it takes a target.
+"""A policy's pass rate as a function of one difficulty level, and the level at which it takes a
+target.
 
-The rate is a logistic curve that falls with the level; after each round the next one is played where the curve crosses the target
-(the adaptive logit design of Wu 1985, "Efficient sequential designs with binary data", with weak priors so that it exists from the start).
+The rate is a logistic curve that falls with the level; after each round the next one is played
+where the curve crosses the target
+(the adaptive logit design of Wu 1985, "Efficient sequential designs with binary data", with weak
+priors so that it exists from the start).
 """
 
 import math
@@ -13,7 +16,9 @@ FIRST_LEVELS = 5
 LEVEL_DIGITS = 3
 _CENTRE = 0.5
 _PRIOR_RATE = (0.0, 2.0)
-"""Mean and standard deviation of the logit of the pass rate at the middle level: between 0.02 and 0.98."""
+"""Mean and standard deviation of the logit of the pass rate at the middle level: between 0.02 and
+0.98.
+"""
 _PRIOR_SLOPE = (-3.0, 1.5)
 """Mean and standard deviation of what the logit loses from the easiest level to the hardest."""
 _GENTLEST_SLOPE = -0.3
@@ -31,7 +36,9 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """logit(pass rate) = `intercept` + `slope` * (level - 0.5); `covariance` of the two: its three distinct entries."""
+    """logit(pass rate) = `intercept` + `slope` * (level - 0.5); `covariance` of the two: its three
+    distinct entries.
+    """
 
     intercept: float
     slope: float
@@ -52,11 +59,15 @@ class Curve:
         """The level from 0 to 1 where the rate takes the target, or the nearest."""
         if not 0 < target < 1:
             return 0.0 if target >= 1 else 1.0
-        return min(1.0, max(0.0, _CENTRE + (math.log(target / (1 - target)) - self.intercept) / self.slope))
+        return min(
+            1.0, max(0.0, _CENTRE + (math.log(target / (1 - target)) - self.intercept) / self.slope)
+        )
 
 
 def fitted(played: Sequence[Played]) -> Curve:
-    """The most probable curve (maximum a posteriori, Newton's method); its covariance is the inverse curvature there."""
+    """The most probable curve (maximum a posteriori, Newton's method); its covariance is the
+    inverse curvature there.
+    """
     (rate_mean, rate_sd), (slope_mean, slope_sd) = _PRIOR_RATE, _PRIOR_SLOPE
     intercept, slope = rate_mean, slope_mean
     for _ in range(_NEWTON_STEPS):
@@ -70,17 +81,31 @@ def fitted(played: Sequence[Played]) -> Curve:
             down[1] += (episode.passed - expected) * at
             own, joint, of_slope = own + weight, joint + weight * at, of_slope + weight * at * at
         determinant = own * of_slope - joint * joint
-        steps = (of_slope * down[0] - joint * down[1]) / determinant, (own * down[1] - joint * down[0]) / determinant
-        intercept, slope = intercept + max(-1.0, min(1.0, steps[0])), slope + max(-1.0, min(1.0, steps[1]))
+        steps = (
+            (of_slope * down[0] - joint * down[1]) / determinant,
+            (own * down[1] - joint * down[0]) / determinant,
+        )
+        intercept, slope = (
+            intercept + max(-1.0, min(1.0, steps[0])),
+            slope + max(-1.0, min(1.0, steps[1])),
+        )
         if max(map(abs, steps)) < 1e-9:
             break
-    return Curve(intercept, min(slope, _GENTLEST_SLOPE), (of_slope / determinant, -joint / determinant, own / determinant))
+    return Curve(
+        intercept,
+        min(slope, _GENTLEST_SLOPE),
+        (of_slope / determinant, -joint / determinant, own / determinant),
+    )
 
 
-def round_levels(number: int, played: Sequence[Played], target: float, episodes: int) -> list[tuple[float, int]]:
-    """Round `number` of an experiment of `episodes` in all: (level, how many episodes there), empty after the last round.
+def round_levels(
+    number: int, played: Sequence[Played], target: float, episodes: int
+) -> list[tuple[float, int]]:
+    """Round `number` of an experiment of `episodes` in all: (level, how many episodes there), empty
+    after the last round.
 
-    Round 0 is spread from the easiest level to the hardest; each later one is played where the curve through `played` crosses the target.
+    Round 0 is spread from the easiest level to the hardest; each later one is played where the
+    curve through `played` crosses the target.
     """
     size = min(ROUND, episodes - number * ROUND)
     if size <= 0:

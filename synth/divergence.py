@@ -1,4 +1,6 @@
-"""Where two trajectories part: the first turn at which the agents did, or the world answered, something else."""
+"""Where two trajectories part: the first turn at which the agents did, or the world answered,
+something else.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -20,7 +22,9 @@ class Parting(StrEnum):
 
 
 class Divergence(msgspec.Struct, frozen=True):
-    """The first difference; `turn` is None for the opening. `left` and `right` are what stands there, as plain data."""
+    """The first difference; `turn` is None for the opening. `left` and `right` are what stands
+    there, as plain data.
+    """
 
     turn: int | None
     what: Parting
@@ -31,7 +35,8 @@ class Divergence(msgspec.Struct, frozen=True):
 def first_divergence(a: Trajectory, b: Trajectory) -> Divergence | None:
     """The first difference of two trajectories, None where they did and saw the same.
 
-    Call ids and thoughts do not count (the world never sees them), nor does the order of keys in a call's arguments.
+    Call ids and thoughts do not count (the world never sees them), nor does the order of keys in a
+    call's arguments.
     """
     openings = [(t.system_prompt, list(t.tools), [seen(o) for o in t.opening]) for t in (a, b)]
     if openings[0] != openings[1]:
@@ -67,14 +72,26 @@ def done(turn: Turn) -> dict[str, Any]:
 
 def _called(call: ToolCall) -> dict[str, Any]:
     """A call by name and arguments; arguments that are no JSON object stay text."""
-    return {"name": call.name, "arguments": call.arguments if call.parse_error is not None else call.parsed()}
+    return {
+        "name": call.name,
+        "arguments": call.arguments if call.parse_error is not None else call.parsed(),
+    }
 
 
 def seen(observation: Observation) -> dict[str, Any]:
     """An observation as two trajectories are compared by: without its call id."""
-    return {"source": observation.source, "name": observation.name, "content": observation.content, "error": observation.error}
+    return {
+        "source": observation.source,
+        "name": observation.name,
+        "content": observation.content,
+        "error": observation.error,
+    }
 
 
 def _at(trajectory: Trajectory, turn: int) -> Sequence[Any] | dict[str, Any] | str:
     """What a trajectory does at a turn, or how it ended before."""
-    return done(trajectory.turns[turn]) if turn < len(trajectory.turns) else f"ended: {trajectory.termination}"
+    return (
+        done(trajectory.turns[turn])
+        if turn < len(trajectory.turns)
+        else f"ended: {trajectory.termination}"
+    )

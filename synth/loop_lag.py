@@ -1,4 +1,6 @@
-"""How long the event loop ran nothing (a slow disk, a process that was stopped): time of no model and no agent."""
+"""How long the event loop ran nothing (a slow disk, a process that was stopped): time of no model
+and no agent.
+"""
 
 import asyncio
 import time
@@ -31,7 +33,9 @@ _LAGS: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Lag]" = WeakKeyDictionary(
 
 
 def lagged_s() -> float:
-    """Seconds for which the running loop has run nothing since this was first asked; the difference of two looks is what counts."""
+    """Seconds for which the running loop has run nothing since this was first asked; the difference
+    of two looks is what counts.
+    """
     loop = asyncio.get_running_loop()
     if loop not in _LAGS:
         _LAGS[loop] = _Lag()

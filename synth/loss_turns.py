@@ -7,20 +7,29 @@ from synth.schemas.messages import GREETING_MASK
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 
 MASKS = "loss_masks"
-"""In the detail of a decision that takes a row as a recovery: its turns that carry no loss, with the reason."""
+"""In the detail of a decision that takes a row as a recovery: its turns that carry no loss, with
+the reason.
+"""
 _NONE: Mapping[int, str] = MappingProxyType({})
 EVIDENCE = frozenset({"critical_step", "failure_injection", "second_evidence"})
-"""Synthesizers whose trajectories were played to find out what an act does: they stand behind labels, and are not picked to be learnt."""
+"""Synthesizers whose trajectories were played to find out what an act does: they stand behind
+labels, and are not picked to be learnt.
+"""
 
 
 def turns_without_loss(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> dict[int, str]:
     """The turns that carry no loss in any form, each with its reason."""
-    found = {i: mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i) for i, turn in enumerate(trajectory.turns)}
+    found = {
+        i: mask_reason(turn, i, trajectory.pivot_turn) or masks.get(i)
+        for i, turn in enumerate(trajectory.turns)
+    }
     return {i: reason for i, reason in found.items() if reason}
 
 
 def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | None:
-    """Why a turn carries no loss, or None: its own mask, another author, before the pivot, calls that do not parse, nothing said."""
+    """Why a turn carries no loss, or None: its own mask, another author, before the pivot, calls
+    that do not parse, nothing said.
+    """
     if turn.mask is not None:
         return turn.mask
     if turn.sampled_by is not SampledBy.POLICY:
@@ -37,6 +46,8 @@ def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | 
 
 
 def characters(turn: Turn, *, thought: bool = True) -> int:
-    """Of what a turn wrote: text, thought (unless it is left out), names and arguments of calls, as they were received."""
+    """Of what a turn wrote: text, thought (unless it is left out), names and arguments of calls, as
+    they were received.
+    """
     calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
     return len(turn.content or "") + (len(turn.thought or "") if thought else 0) + calls

@@ -1,4 +1,6 @@
-"""Rows that cannot be handled: each is left out, counted by a stable reason and named, and the run goes on."""
+"""Rows that cannot be handled: each is left out, counted by a stable reason and named, and the run
+goes on.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,14 +14,18 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 UNHANDLED = (ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
-"""What a value raises that its reader cannot take in: of the wrong size, depth, type or spelling. `RowError` is one of them."""
+"""What a value raises that its reader cannot take in: of the wrong size, depth, type or spelling.
+`RowError` is one of them.
+"""
 PREFIX = "set_aside:"
 """What the names of these reasons begin with wherever rows are counted."""
 MOST_NAMED = 5
 
 
 class SetAside:
-    """Counts each row once, under its first reason, however often it is met; the first few of a reason are named."""
+    """Counts each row once, under its first reason, however often it is met; the first few of a
+    reason are named.
+    """
 
     def __init__(self) -> None:
         self.errors: dict[str, BaseException] = {}
@@ -45,7 +51,9 @@ class SetAside:
         """All that is found in a row; nothing where the row is set aside for it."""
         return self.tried(identity, lambda: list(found())) or []
 
-    def each(self, rows: Iterable[R], identity: Callable[[R], str], handle: Callable[[R], T]) -> Iterator[T]:
+    def each(
+        self, rows: Iterable[R], identity: Callable[[R], str], handle: Callable[[R], T]
+    ) -> Iterator[T]:
         """What `handle` makes of each row, without those that are set aside."""
         for row in rows:
             try:
@@ -70,7 +78,9 @@ class SetAside:
         return Counter(PREFIX + self.reason(identity) for identity in self.errors)
 
     def lines(self) -> Iterator[str]:
-        """For people: a line for each reason, which names some of its rows and where in them it lies."""
+        """For people: a line for each reason, which names some of its rows and where in them it
+        lies.
+        """
         by_reason: dict[str, list[str]] = {}
         for identity in self.errors:
             by_reason.setdefault(self.reason(identity), []).append(self._named(identity))

@@ -8,7 +8,9 @@ _stopping: ContextVar[Callable[[], bool]] = ContextVar("stopping")
 
 
 async def side_by_side(count: int, worker: Callable[[], Awaitable[None]]) -> None:
-    """Runs `count` workers until all are through. Raises the first error of any, after the others were cancelled."""
+    """Runs `count` workers until all are through. Raises the first error of any, after the others
+    were cancelled.
+    """
     failed = False
     parent, outer = asyncio.current_task(), _stopping.get(lambda: False)
 
@@ -33,7 +35,9 @@ async def side_by_side(count: int, worker: Callable[[], Awaitable[None]]) -> Non
 
 
 def being_stopped() -> bool:
-    """Whether the worker that asks is being stopped, so that a cancellation is meant; outside of workers every one is."""
+    """Whether the worker that asks is being stopped, so that a cancellation is meant; outside of
+    workers every one is.
+    """
     return _stopping.get(lambda: True)()
 
 

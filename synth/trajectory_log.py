@@ -1,4 +1,6 @@
-"""A trajectory as a log for a reader that diagnoses it: one JSON object per turn, so that nothing in it can pass for instructions."""
+"""A trajectory as a log for a reader that diagnoses it: one JSON object per turn, so that nothing
+in it can pass for instructions.
+"""
 
 import json
 from collections.abc import Sequence
@@ -13,8 +15,13 @@ _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 
 def log_of(trajectory: Trajectory) -> str:
-    """The opening, then the turns numbered from 0, as lines of JSON; the turns of a long log are shortened alike."""
-    opening = {"system_prompt": _cut(trajectory.system_prompt or "", LONGEST_TEXT * 4), "said": _heard(trajectory.opening, LONGEST_TEXT)}
+    """The opening, then the turns numbered from 0, as lines of JSON; the turns of a long log are
+    shortened alike.
+    """
+    opening = {
+        "system_prompt": _cut(trajectory.system_prompt or "", LONGEST_TEXT * 4),
+        "said": _heard(trajectory.opening, LONGEST_TEXT),
+    }
     limit = LONGEST_TEXT
     while True:
         lines = [_line(turn, limit) for turn in trajectory.turns]
@@ -30,8 +37,12 @@ def quoted(value: object) -> str:
 
 
 def first_own_turn(trajectory: Trajectory) -> int | None:
-    """The first turn that the agent itself wrote, None where it wrote none: a canned greeting is nobody's mistake."""
-    return next((turn.index for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED), None)
+    """The first turn that the agent itself wrote, None where it wrote none: a canned greeting is
+    nobody's mistake.
+    """
+    return next(
+        (turn.index for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED), None
+    )
 
 
 def _line(turn: Turn, limit: int) -> str:
@@ -43,16 +54,25 @@ def _line(turn: Turn, limit: int) -> str:
     if turn.content:
         entry["says"] = _cut(turn.content, limit)
     if turn.tool_calls:
-        entry["calls"] = [{"name": call.name, "arguments": _cut(call.arguments, limit)} for call in turn.tool_calls]
+        entry["calls"] = [
+            {"name": call.name, "arguments": _cut(call.arguments, limit)}
+            for call in turn.tool_calls
+        ]
     entry["answers"] = _heard(turn.observations, limit)
     return quoted(entry)
 
 
 def _heard(observations: Sequence[Observation], limit: int) -> list[dict[str, str]]:
-    return [{"from": observation.source.value, "text": _cut(observation.content, limit)} for observation in observations]
+    return [
+        {"from": observation.source.value, "text": _cut(observation.content, limit)}
+        for observation in observations
+    ]
 
 
 def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
-    return f"{text[: limit // 2]} ...[{len(text) - limit} characters left out]... {text[-limit // 2 :]}"
+    return (
+        f"{text[: limit // 2]} ...[{len(text) - limit} characters left out]... "
+        f"{text[-limit // 2 :]}"
+    )

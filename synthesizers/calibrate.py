@@ -1,4 +1,6 @@
-"""Calibrate: the level of difficulty at which the policy of one role passes as often as the flow asks for, found by playing."""
+"""Calibrate: the level of difficulty at which the policy of one role passes as often as the flow
+asks for, found by playing.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,7 +34,9 @@ from synth.synthesizers.made_tasks import refuse_mistyped
 from synth.synthesizers.rollout import RolloutSettings, role_identity, user_identity
 
 MOST_INVALID = 0.25
-"""Share of a round's episodes that may end in a fault: beyond it what is left says little, since faults prefer the long ones."""
+"""Share of a round's episodes that may end in a fault: beyond it what is left says little, since
+faults prefer the long ones.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,11 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Calibrate:
-    """The stage `calibrate`, before `tasks`; its episodes are kept and paid for, but no other stage sees them.
+    """The stage `calibrate`, before `tasks`; its episodes are kept and paid for, but no other stage
+    sees them.
 
-    They are played as the flow's rollout plays: under its limits, by its trials in turn. `level` names the world's setting.
+    They are played as the flow's rollout plays: under its limits, by its trials in turn. `level`
+    names the world's setting.
     """
 
     env: str
@@ -85,11 +91,17 @@ class Calibrate:
     def plan(self, run: Run, stage_key: str) -> Plan:
         """One shard, whose rounds follow from one another; none where the level is known."""
         episodes = self.difficulty.episodes
-        shards = [] if (self.name, stage_key) in run.ledger.state.done else [Shard("rounds", (episodes,))]
+        shards = (
+            []
+            if (self.name, stage_key) in run.ledger.state.done
+            else [Shard("rounds", (episodes,))]
+        )
         return Plan(shards, units=episodes, unit="episodes")
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Plays the rounds that are left. Raises `SynthError` where faults leave too few episodes with a verdict."""
+        """Plays the rounds that are left. Raises `SynthError` where faults leave too few episodes
+        with a verdict.
+        """
         known, first, _ = self._known(run, stage_key)
         run.progress.step(len(known))
         for number in count(first):
@@ -102,7 +114,9 @@ class Calibrate:
             known += _verdicts(run, placed)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """The level, the pass rate that is expected there, its 95 % interval, and what both rest on."""
+        """The level, the pass rate that is expected there, its 95 % interval, and what both rest
+        on.
+        """
         known, rounds, faults = self._known(run, stage_key)
         target, curve = self.difficulty.target_pass_rate, fitted(known)
         level = round(curve.crossing(target), LEVEL_DIGITS)
@@ -132,7 +146,9 @@ class Calibrate:
         return None if line is None else run.ledger.state.done.get((self.name, line.stage_key))
 
     def _known(self, run: Run, stage_key: str) -> tuple[list[Played], int, int]:
-        """The verdicts of all rounds that are done, how many those are, and how many of their episodes ended in a fault."""
+        """The verdicts of all rounds that are done, how many those are, and how many of their
+        episodes ended in a fault.
+        """
         known: list[Played] = []
         number = faults = 0
         while (kept_apart(stage_key), str(number)) in run.ledger.refresh().named:
@@ -146,7 +162,9 @@ class Calibrate:
     def _round(self, make_tasks: MakeTasks, number: int, known: Sequence[Played]) -> list[Placed]:
         """A round's episodes: a function of the verdicts before it."""
         placed: list[Placed] = []
-        for part, (level, size) in enumerate(round_levels(number, known, self.difficulty.target_pass_rate, self.difficulty.episodes)):
+        for part, (level, size) in enumerate(
+            round_levels(number, known, self.difficulty.target_pass_rate, self.difficulty.episodes)
+        ):
             seed = int(content_hash(["calibration", self.seed, number, part])[:7], 16)
             for task in self._tasks(make_tasks, level, seed, size):
                 trial = len(placed) % self.rollout.trials
@@ -165,28 +183,49 @@ class Calibrate:
                         **user_identity(self.role),
                     },
                 )
-                placed.append(Placed(level, Work(
-                    slot_id=slot, task=task, trial=trial, seed=self.seed, synthesizer="calibration", policy=self.role.policy,
-                    limits=self.rollout.limits, role=self.difficulty.against, user=self.role.user,
-                )))  # fmt: skip
+                placed.append(
+                    Placed(
+                        level,
+                        Work(
+                            slot_id=slot,
+                            task=task,
+                            trial=trial,
+                            seed=self.seed,
+                            synthesizer="calibration",
+                            policy=self.role.policy,
+                            limits=self.rollout.limits,
+                            role=self.difficulty.against,
+                            user=self.role.user,
+                        ),
+                    )
+                )
         return placed
 
     def _tasks(self, make_tasks: MakeTasks, level: float, seed: int, size: int) -> Sequence[Task]:
         try:
             tasks = make_tasks(self.env, {**self.env_config, self.level: level}, seed, size)
             if len(tasks) < size:
-                raise ConfigError(f"world {self.env!r}: make_tasks gave {len(tasks)} tasks where {size} are to be played")
+                raise ConfigError(
+                    f"world {self.env!r}: make_tasks gave {len(tasks)} tasks where {size} are to "
+                    "be played"
+                )
             refuse_mistyped(tasks, self.env)
         except ConfigError as error:
             raise ConfigError(f"{self.name}: at {self.level} {level:g}: {error}") from error
         return tasks
 
-    async def _play(self, run: Run, stage_key: str, shard: Shard, number: int, placed: Sequence[Placed]) -> None:
-        """Fills a round's open slots and commits them; the round is done once enough of all its slots have a verdict."""
+    async def _play(
+        self, run: Run, stage_key: str, shard: Shard, number: int, placed: Sequence[Placed]
+    ) -> None:
+        """Fills a round's open slots and commits them; the round is done once enough of all its
+        slots have a verdict.
+        """
         works = [work for entry in placed if (work := _left_to_do(run, entry.work)) is not None]
         run.progress.step(len(placed) - len(works))
         attempts = await played(run, shard.name, works, self.role.model, self.places)
-        settled = {attempt.slot_id for attempt in attempts if attempt.outcome is not Outcome.INVALID}
+        settled = {
+            attempt.slot_id for attempt in attempts if attempt.outcome is not Outcome.INVALID
+        }
         faulty = {work.slot_id for work in works} - settled
         enough = len(faulty) <= MOST_INVALID * len(placed)
         stored = run.ledger.tasks({work.task.task_id for work in works}, every=True)
@@ -202,9 +241,12 @@ class Calibrate:
         if not enough and run.stopped is None:
             last = {attempt.slot_id: attempt for attempt in attempts if attempt.slot_id in faulty}
             faults = Counter(str(attempt.fault) for attempt in last.values())
-            (detail, _), *_ = commonest(Counter(attempt.fault_detail or "unknown" for attempt in last.values())).items()
+            (detail, _), *_ = commonest(
+                Counter(attempt.fault_detail or "unknown" for attempt in last.values())
+            ).items()
             raise SynthError(
-                f"{self.name}: {len(faulty)} of {len(placed)} episodes ended in a fault ({counted(faults)}), which says nothing about "
+                f"{self.name}: {len(faulty)} of {len(placed)} episodes ended in a fault "
+                f"({counted(faults)}), which says nothing about "
                 f"the policy; the commonest: {detail}; mend it and run again, what was done is kept"
             )
 
@@ -212,10 +254,17 @@ class Calibrate:
 def summary(found: Mapping[str, Any]) -> str:
     """For instance: level 0.47: explorer passes 0.5 (0.43 to 0.57), 200 episodes."""
     low, high = found["interval"]
-    words = f"level {found['level']:g}: {found['against']} passes {found['pass_rate']:.2f} ({low:.2f} to {high:.2f})"
+    words = (
+        f"level {found['level']:g}: {found['against']} passes {found['pass_rate']:.2f} "
+        f"({low:.2f} to {high:.2f})"
+    )
     words += f", {counted_noun(found['episodes'], 'episode')}"
     words += f" and {counted_noun(found['faults'], 'fault')}" if found["faults"] else ""
-    return words if found["reached"] else f"{words}; no level reaches {found['target_pass_rate']:g}, this is the nearest"
+    return (
+        words
+        if found["reached"]
+        else f"{words}; no level reaches {found['target_pass_rate']:g}, this is the nearest"
+    )
 
 
 def _valid(run: Run, slot: str) -> str | None:
@@ -224,7 +273,9 @@ def _valid(run: Run, slot: str) -> str | None:
 
 
 def _left_to_do(run: Run, work: Work) -> Work | None:
-    """The work with the number of its next attempt; None where the slot is settled. Any fault is tried again until the round is done."""
+    """The work with the number of its next attempt; None where the slot is settled. Any fault is
+    tried again until the round is done.
+    """
     state = run.ledger.state.slots.get(work.slot_id)
     if state is None:
         return work
@@ -234,7 +285,13 @@ def _left_to_do(run: Run, work: Work) -> Work | None:
 def _verdicts(run: Run, placed: Sequence[Placed]) -> list[Played]:
     """What came of a round, in its order; episodes that ended in a fault say nothing."""
     with connect(run.ledger) as connection:
-        rows = connection.execute("SELECT trajectory_id, outcome FROM trajectories_all WHERE synthesizer = 'calibration'").fetchall()
+        rows = connection.execute(
+            "SELECT trajectory_id, outcome FROM trajectories_all WHERE synthesizer = 'calibration'"
+        ).fetchall()
     outcomes: dict[str, str] = dict(rows)
     valid = [(entry.level, _valid(run, entry.work.slot_id)) for entry in placed]
-    return [Played(level, outcomes[identity] == Outcome.SUCCESS) for level, identity in valid if identity is not None]
+    return [
+        Played(level, outcomes[identity] == Outcome.SUCCESS)
+        for level, identity in valid
+        if identity is not None
+    ]

@@ -1,4 +1,6 @@
-"""Continuations from states of one shard: each slot is filled once, whoever needs it, and found where the ledger has it."""
+"""Continuations from states of one shard: each slot is filled once, whoever needs it, and found
+where the ledger has it.
+"""
 
 import asyncio
 from collections import defaultdict
@@ -19,7 +21,9 @@ from synth.schemas.trajectory import Trajectory
 
 
 class Continuation(msgspec.Struct, frozen=True):
-    """What a slot came to: a valid attempt, with its outcome; or the fault of the last one; or neither where none was started."""
+    """What a slot came to: a valid attempt, with its outcome; or the fault of the last one; or
+    neither where none was started.
+    """
 
     trajectory_id: str | None = None
     outcome: Outcome | None = None
@@ -29,11 +33,15 @@ class Continuation(msgspec.Struct, frozen=True):
     @property
     def open(self) -> bool:
         """Whether a rerun would play it."""
-        return self.trajectory_id is None and (self.fault is None or self.fault in RETRIED_BY_A_RERUN)
+        return self.trajectory_id is None and (
+            self.fault is None or self.fault in RETRIED_BY_A_RERUN
+        )
 
 
 class Continuations:
-    """The slots of one shard that continue recorded trajectories. What an interrupted try at the shard was told is not asked again."""
+    """The slots of one shard that continue recorded trajectories. What an interrupted try at the
+    shard was told is not asked again.
+    """
 
     def __init__(self, run: Run, shard: str) -> None:
         self._run = run
@@ -41,26 +49,36 @@ class Continuations:
         self._events, damage = recorded_in([self._journal.path])
         for line in damage:
             run.progress.say(line)
-        for event in (event for found in self._events.values() for event in found if isinstance(event, Reply)):
+        for event in (
+            event for found in self._events.values() for event in found if isinstance(event, Reply)
+        ):
             run.progress.replayed(event.completion.usage)
         self._known: dict[str, Continuation] = {}
         self._read: list[dict[str, Continuation]] = []
         self._state_locks: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def at(self, trajectory_id: str, turn: int) -> asyncio.Lock:
-        """Held while a state is tested: tests of one state share continuations, so they go one after the other."""
+        """Held while a state is tested: tests of one state share continuations, so they go one
+        after the other.
+        """
         return self._state_locks[(trajectory_id, turn)]
 
     async def filled(
         self, works: Sequence[Work], model: ChatModel | None, places: Admission
     ) -> tuple[list[Continuation], list[Trajectory]]:
-        """What the slots came to, in the order of `works`, and the attempts that were made for it, to be committed."""
+        """What the slots came to, in the order of `works`, and the attempts that were made for it,
+        to be committed.
+        """
         todo = []
         for work in {work.slot_id: work for work in works}.values():
             known = self._known.get(work.slot_id) or self._in_ledger(work.slot_id)
             if known is None:
                 slot = self._run.ledger.state.slots.get(work.slot_id)
-                todo.append(work if slot is None else msgspec.structs.replace(work, first_attempt=slot.attempts))
+                todo.append(
+                    work
+                    if slot is None
+                    else msgspec.structs.replace(work, first_attempt=slot.attempts)
+                )
             else:
                 self._known[work.slot_id] = known
         attempts = await self.played(todo, model, places) if todo else []
@@ -68,8 +86,12 @@ class Continuations:
             self._known[attempt.slot_id] = _came_to(attempt)
         return [self._known.get(work.slot_id, Continuation()) for work in works], attempts
 
-    async def played(self, works: Sequence[Work], model: ChatModel | None, places: Admission) -> list[Trajectory]:
-        """All attempts made at the slots, in their order; a slot that a ceiling kept from starting has none."""
+    async def played(
+        self, works: Sequence[Work], model: ChatModel | None, places: Admission
+    ) -> list[Trajectory]:
+        """All attempts made at the slots, in their order; a slot that a ceiling kept from starting
+        has none.
+        """
         run = self._run
         return await fill_slots(
             works,
@@ -87,7 +109,9 @@ class Continuations:
         )
 
     def _in_ledger(self, slot_id: str) -> Continuation | None:
-        """What was committed for a slot; None where it is still to be filled, by another attempt if need be."""
+        """What was committed for a slot; None where it is still to be filled, by another attempt if
+        need be.
+        """
         slot = self._run.ledger.state.slots.get(slot_id)
         if slot is None:
             return None
@@ -98,14 +122,25 @@ class Continuations:
         return self._committed(identity)
 
     def _committed(self, identity: str) -> Continuation:
-        """What a committed trajectory came to; its whole shard is remembered, the others that are needed are in it too."""
+        """What a committed trajectory came to; its whole shard is remembered, the others that are
+        needed are in it too.
+        """
         known = next((found for found in self._read if identity in found), None)
         if known is None:
             state = self._run.ledger.state
-            shard = next(shard for shard in state.shards if any(record.trajectory_id == identity for record in shard.slots))
+            shard = next(
+                shard
+                for shard in state.shards
+                if any(record.trajectory_id == identity for record in shard.slots)
+            )
             blob = self._run.ledger.files.read(shard.files["trajectories"])
-            table = pq.read_table(pa.BufferReader(blob), columns=["trajectory_id", "outcome", "weights_id"])
-            found = [(row["trajectory_id"], Outcome(row["outcome"]), row["weights_id"]) for row in table.to_pylist()]
+            table = pq.read_table(
+                pa.BufferReader(blob), columns=["trajectory_id", "outcome", "weights_id"]
+            )
+            found = [
+                (row["trajectory_id"], Outcome(row["outcome"]), row["weights_id"])
+                for row in table.to_pylist()
+            ]
             known = {row[0]: Continuation(*row) for row in found}
             self._read.append(known)
         return known[identity]

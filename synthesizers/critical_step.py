@@ -1,4 +1,6 @@
-"""Critical steps: which acts of failed trials decided their outcome, each tested by continuations of the policy that is to be trained."""
+"""Critical steps: which acts of failed trials decided their outcome, each tested by continuations
+of the policy that is to be trained.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -38,13 +40,17 @@ from synth.synthesizers.steps.state_tests import EXPERT, StateTests, Tested
 
 SYNTHESIZER_NAME = "critical_step"
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
-"""The source of alternatives that is the world's own planner, without a misconception; a role of that name takes its place."""
+"""The source of alternatives that is the world's own planner, without a misconception; a role of
+that name takes its place.
+"""
 
 
 class PlannedTrial(msgspec.Struct, frozen=True):
-    """A base trial whose steps are to be tested, and at how many of them the own act is compared with itself too.
+    """A base trial whose steps are to be tested, and at how many of them the own act is compared
+    with itself too.
 
-    `solved` are the task's trials that succeeded, `done` the turns that have their tests (None: it was found that none can be tested).
+    `solved` are the task's trials that succeeded, `done` the turns that have their tests (None: it
+    was found that none can be tested).
     """
 
     trajectory_id: str
@@ -57,7 +63,9 @@ class PlannedTrial(msgspec.Struct, frozen=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """A state to be tested, the rule that proposed its step, and whether the own act is compared with itself there too."""
+    """A state to be tested, the rule that proposed its step, and whether the own act is compared
+    with itself there too.
+    """
 
     state: State
     rule: str
@@ -83,7 +91,9 @@ class CriticalStep:
     def settings(self) -> Mapping[str, Any]:
         """What determines the tests."""
         return {
-            **self.config.model_dump(mode="json", exclude={"shard", "live", "limits"}, by_alias=True),
+            **self.config.model_dump(
+                mode="json", exclude={"shard", "live", "limits"}, by_alias=True
+            ),
             "limits": self.limits.model_dump(),
             "seed": self.seed,
             "sources": {name: _identity(role) for name, role in self.sources.items()},
@@ -96,7 +106,14 @@ class CriticalStep:
         trials = self._base_trials(run)
         versions = world_versions(run, {trial.task_id for trial in trials})
         drops = decisive_drops(run, self.name)
-        return content_hash([run.spec_of(self.env, self.env_config).version, versions, trials, *([drops] if drops else [])])
+        return content_hash(
+            [
+                run.spec_of(self.env, self.env_config).version,
+                versions,
+                trials,
+                *([drops] if drops else []),
+            ]
+        )
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """Shards of trials that have steps without a test."""
@@ -108,20 +125,29 @@ class CriticalStep:
     def _left(self, run: Run, stage_key: str, tests: Sequence[Recorded]) -> list[Shard]:
         trials = self._trials(run, tests)
         cut = [trials[i : i + self.config.shard] for i in range(0, len(trials), self.config.shard)]
-        shards = [Shard(content_hash([trial.trajectory_id for trial in part]), part) for part in cut]
+        shards = [
+            Shard(content_hash([trial.trajectory_id for trial in part]), part) for part in cut
+        ]
         return [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
 
     def _base_trials(self, run: Run) -> list[Trial]:
         return base_trials(run, self.env, self.config.role, self.role)
 
     def _trials(self, run: Run, tests: Sequence[Recorded]) -> list[PlannedTrial]:
-        """Those with steps to test. A/A tests go to trials in an order of their own, a second one where all have one."""
+        """Those with steps to test. A/A tests go to trials in an order of their own, a second one
+        where all have one.
+        """
         proposals, every = self.config.proposals, self._base_trials(run)
-        wanted = {Outcome.FAILURE, Outcome.SUCCESS} if proposals.source == "all" else {Outcome.FAILURE}
+        wanted = (
+            {Outcome.FAILURE, Outcome.SUCCESS} if proposals.source == "all" else {Outcome.FAILURE}
+        )
         trials = [trial for trial in every if trial.outcome in wanted]
         order = sorted(trial.trajectory_id for trial in trials)
         order.sort(key=lambda identity: content_hash(["control", self.seed, identity]))
-        count = control_count(len(trials) * proposals.per_trajectory * proposals.alternatives, self.config.control_share)
+        count = control_count(
+            len(trials) * proposals.per_trajectory * proposals.alternatives,
+            self.config.control_share,
+        )
         controls = Counter(order[number % len(order)] for number in range(count))
         solved: dict[str, list[str]] = {}
         for trial in every:
@@ -144,20 +170,40 @@ class CriticalStep:
         ]
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Tests the shard's steps and commits tests, values and continuations; steps that a rerun may tell more of are left to it."""
+        """Tests the shard's steps and commits tests, values and continuations; steps that a rerun
+        may tell more of are left to it.
+        """
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         misfits = await self._misfits(run, shard)
-        fit = [trial for trial in shard.items if trial.trajectory_id not in misfits and None not in trial.done]
+        fit = [
+            trial
+            for trial in shard.items
+            if trial.trajectory_id not in misfits and None not in trial.done
+        ]
         suspicions = await self._suspicions(run, shard, fit)
-        asked = [trial for trial in fit if trial.trajectory_id not in suspicions or suspicions[trial.trajectory_id].asked]
-        waiting = self._proposed(run, asked, {identity: one.turns for identity, one in suspicions.items()})
+        asked = [
+            trial
+            for trial in fit
+            if trial.trajectory_id not in suspicions or suspicions[trial.trajectory_id].asked
+        ]
+        waiting = self._proposed(
+            run, asked, {identity: one.turns for identity, one in suspicions.items()}
+        )
         run.progress.step(len(shard.items) * self.config.proposals.per_trajectory - len(waiting))
         tests = StateTests(
-            run, shard.name, SYNTHESIZER_NAME, self.config.role, self.role, self.sources,
-            alternatives=self.config.proposals.alternatives, samples=self.config.proposals.samples, limits=self.limits,
-            places=self.places, seed=self.seed,
-        )  # fmt: skip
+            run,
+            shard.name,
+            SYNTHESIZER_NAME,
+            self.config.role,
+            self.role,
+            self.sources,
+            alternatives=self.config.proposals.alternatives,
+            samples=self.config.proposals.samples,
+            limits=self.limits,
+            places=self.places,
+            seed=self.seed,
+        )
         found: dict[int, Tested] = {}
         queue = iter(enumerate(waiting))
 
@@ -168,19 +214,46 @@ class CriticalStep:
 
         await side_by_side(min(self.places.limit, max(len(waiting), 1)), worker)
         settled = [number for number in sorted(found) if not found[number].open]
-        never = [untestable(identity, reason) for identity, reason in sorted(misfits.items()) if not _may_pass(reason)]
-        whole = len(settled) == len(waiting) and len(never) == len(misfits) and all(one.asked for one in suspicions.values())
-        stopped = run.stopped is not None  # the journal then outlives the shard, and gives the replies of open states again
+        never = [
+            untestable(identity, reason)
+            for identity, reason in sorted(misfits.items())
+            if not _may_pass(reason)
+        ]
+        whole = (
+            len(settled) == len(waiting)
+            and len(never) == len(misfits)
+            and all(one.asked for one in suspicions.values())
+        )
+        stopped = (
+            run.stopped is not None
+        )  # the journal then outlives the shard, and gives the replies of open states again
         if not found and not never and not whole:
             return
         played = [attempt for number in sorted(found) for attempt in found[number].continuations]
-        ended = run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played) if played else []
+        ended = (
+            run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played)
+            if played
+            else []
+        )
         run.ledger.commit(
             StageRef(self.name, stage_key),
-            scores=[*never, *(row for number in settled for row in self._rows(waiting[number], found[number]))],
+            scores=[
+                *never,
+                *(row for number in settled for row in self._rows(waiting[number], found[number])),
+            ],
             replies=[
-                *(reply for suspected in suspicions.values() if whole or not stopped for reply in suspected.replies),
-                *(reply for number in sorted(found) if number in settled or not stopped for reply in found[number].replies),
+                *(
+                    reply
+                    for suspected in suspicions.values()
+                    if whole or not stopped
+                    for reply in suspected.replies
+                ),
+                *(
+                    reply
+                    for number in sorted(found)
+                    if number in settled or not stopped
+                    for reply in found[number].replies
+                ),
             ],
             name=shard.name if whole else "",
         )
@@ -188,9 +261,14 @@ class CriticalStep:
             run.progress.say(ended_line(attempt))
 
     async def _misfits(self, run: Run, shard: Shard) -> dict[str, str]:
-        """Imported trials that cannot be built on here, each with the reason; without those that are known to be such already."""
+        """Imported trials that cannot be built on here, each with the reason; without those that
+        are known to be such already.
+        """
         imported = [trial for trial in shard.items if trial.imported and None not in trial.done]
-        trials = {trial.trajectory_id: trial for trial in run.ledger.trajectories({trial.trajectory_id for trial in imported})}
+        trials = {
+            trial.trajectory_id: trial
+            for trial in run.ledger.trajectories({trial.trajectory_id for trial in imported})
+        }
         tasks = run.ledger.tasks({trial.task_id for trial in imported})
         found: dict[str, str] = {}
         queue = iter(imported)
@@ -209,12 +287,21 @@ class CriticalStep:
     def _rows(self, entry: Planned, tested: Tested) -> list[Score]:
         return rows_of(entry.state, entry.rule, tested.tests, tested.untested, self.role.policy)
 
-    async def _suspicions(self, run: Run, shard: Shard, trials: Sequence[PlannedTrial]) -> dict[str, Suspected]:
-        """What a judge suspects of the failed ones of a shard's trials, by trial, in their order; nothing where the flow has no judge."""
+    async def _suspicions(
+        self, run: Run, shard: Shard, trials: Sequence[PlannedTrial]
+    ) -> dict[str, Suspected]:
+        """What a judge suspects of the failed ones of a shard's trials, by trial, in their order;
+        nothing where the flow has no judge.
+        """
         if self.judge is None or not trials:
             return {}
-        asking, most = Asking(run, shard.name, JUDGE, self.judge), self.config.proposals.per_trajectory
-        found: dict[str, Suspected] = {trial.trajectory_id: Suspected(asked=False) for trial in trials}
+        asking, most = (
+            Asking(run, shard.name, JUDGE, self.judge),
+            self.config.proposals.per_trajectory,
+        )
+        found: dict[str, Suspected] = {
+            trial.trajectory_id: Suspected(asked=False) for trial in trials
+        }
         waiting = run.ledger.trajectories(set(found))
 
         async def worker() -> None:
@@ -222,34 +309,56 @@ class CriticalStep:
                 if not run.may_start():
                     return
                 failed = trajectory.outcome is Outcome.FAILURE
-                found[trajectory.trajectory_id] = await suspected(asking, trajectory, most) if failed else Suspected()
+                found[trajectory.trajectory_id] = (
+                    await suspected(asking, trajectory, most) if failed else Suspected()
+                )
 
         await side_by_side(min(self.places.limit, len(found)), worker)
         return found
 
-    def _proposed(self, run: Run, trials: Sequence[PlannedTrial], suspicions: Mapping[str, Sequence[int]]) -> list[Planned]:
+    def _proposed(
+        self, run: Run, trials: Sequence[PlannedTrial], suspicions: Mapping[str, Sequence[int]]
+    ) -> list[Planned]:
         """The steps of some trials that are still to be tested."""
         wanted = {identity for trial in trials for identity in (trial.trajectory_id, *trial.solved)}
-        recorded = {trajectory.trajectory_id: trajectory for trajectory in run.ledger.trajectories(wanted)}
+        recorded = {
+            trajectory.trajectory_id: trajectory for trajectory in run.ledger.trajectories(wanted)
+        }
         tasks = run.ledger.tasks({trial.task_id for trial in trials})
         drops = decisive_drops(run, self.name)
         found: list[Planned] = []
         for trial in trials:
             parent = recorded[trial.trajectory_id]
-            successes = [recorded[identity] for identity in trial.solved if identity != trial.trajectory_id]
-            suspected, dropped = suspicions.get(trial.trajectory_id, ()), drops.get(trial.trajectory_id, ())
-            steps = proposed(parent, successes, self.config.proposals.per_trajectory, suspected, dropped)
-            drawn = sorted(steps, key=lambda step: content_hash(["control", self.seed, trial.trajectory_id, step.turn]))
+            successes = [
+                recorded[identity] for identity in trial.solved if identity != trial.trajectory_id
+            ]
+            suspected, dropped = (
+                suspicions.get(trial.trajectory_id, ()),
+                drops.get(trial.trajectory_id, ()),
+            )
+            steps = proposed(
+                parent, successes, self.config.proposals.per_trajectory, suspected, dropped
+            )
+            drawn = sorted(
+                steps,
+                key=lambda step: content_hash(
+                    ["control", self.seed, trial.trajectory_id, step.turn]
+                ),
+            )
             controls = {step.turn for step in drawn[: trial.controls]}
             task = tasks[trial.task_id]
             left = [step for step in steps if step.turn not in trial.done]
-            found += [Planned(State(parent, task, step.turn), step.rule, step.turn in controls) for step in left]
+            found += [
+                Planned(State(parent, task, step.turn), step.rule, step.turn in controls)
+                for step in left
+            ]
         return found
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Tests by verdict, the A/A control, the expected share of false discoveries.
 
-        Concludes the labels first: what they are worth depends on the control of the whole stage, so those that a former run has concluded
+        Concludes the labels first: what they are worth depends on the control of the whole stage,
+        so those that a former run has concluded
         are judged anew. None are made by a run that a ceiling stopped.
         """
         tests = recorded_tests(run, stage_key)
@@ -264,16 +373,33 @@ def _may_pass(reason: str) -> bool:
     return reason.removeprefix("fault:") in RETRIED_BY_A_RERUN
 
 
-def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role], world: World) -> CriticalStep:
+def bind(
+    name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role], world: World
+) -> CriticalStep:
     """The stage for a flow. Raises `ConfigError` for what the flow or its world lacks."""
     if flow.env is None:
-        raise ConfigError("critical_step needs a world: add `env: {name: ..., tasks: ...}` to the flow")
-    for wanted in (config.role, *(source for source in config.alternatives_from if source != EXPERT)):
+        raise ConfigError(
+            "critical_step needs a world: add `env: {name: ..., tasks: ...}` to the flow"
+        )
+    for wanted in (
+        config.role,
+        *(source for source in config.alternatives_from if source != EXPERT),
+    ):
         if wanted == USER:
-            raise ConfigError(f"{USER!r} plays the user of the world, not its agent; name a role of its own, such as explorer")
+            raise ConfigError(
+                f"{USER!r} plays the user of the world, not its agent; name a role of its own, "
+                "such as explorer"
+            )
         if wanted not in roles:
-            raise ConfigError(f"critical_step needs the role {wanted!r}: add `models: {{{wanted}: ...}}` to the flow")
-    if EXPERT in config.alternatives_from and EXPERT not in roles and EXPERT not in world.spec.capabilities:
+            raise ConfigError(
+                f"critical_step needs the role {wanted!r}: add `models: {{{wanted}: ...}}` to the "
+                "flow"
+            )
+    if (
+        EXPERT in config.alternatives_from
+        and EXPERT not in roles
+        and EXPERT not in world.spec.capabilities
+    ):
         raise ConfigError(f"world {flow.env.name} has no expert; name a role in alternatives_from")
     role = roles[config.role]
     names = config.alternatives_from or tuple(dict.fromkeys((config.role, EXPERT)))
@@ -282,7 +408,18 @@ def bind(name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str
     places = places_for(RolloutSettings(live=config.live), role)
     judge = roles.get(JUDGE)
     judge = judge if judge is not None and judge.model is not None else None
-    return CriticalStep(name, config, role, sources, limits, judge, flow.env.name, flow.env.settings(), flow.seed, places)
+    return CriticalStep(
+        name,
+        config,
+        role,
+        sources,
+        limits,
+        judge,
+        flow.env.name,
+        flow.env.settings(),
+        flow.seed,
+        places,
+    )
 
 
 def _identity(role: Role) -> Sequence[Any]:

@@ -1,4 +1,6 @@
-"""The episodes of one shard: journaled replies taken up again, new ones under the run's ceilings."""
+"""The episodes of one shard: journaled replies taken up again, new ones under the run's
+ceilings.
+"""
 
 import asyncio
 import contextlib
@@ -17,7 +19,9 @@ from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import side_by_side
 
 COMMIT_EVERY_S = 300.0
-"""A group that is not full by then is committed all the same: no more than what was begun since is lost with its worker."""
+"""A group that is not full by then is committed all the same: no more than what was begun since is
+lost with its worker.
+"""
 
 
 async def played(
@@ -29,16 +33,20 @@ async def played(
     hand: Hand | None = None,
     ended: Callable[[Sequence[Trajectory]], None] = lambda attempts: None,
 ) -> list[Trajectory]:
-    """All attempts made at the slots, as many under way as there are places; slots that a ceiling kept from starting have none.
+    """All attempts made at the slots, as many under way as there are places; slots that a ceiling
+    kept from starting have none.
 
-    With a `hand` those that other workers hold are left out, too. `ended` is told the attempts at each slot.
+    With a `hand` those that other workers hold are left out, too. `ended` is told the attempts at
+    each slot.
     """
     slots = {work.slot_id for work in works}
     events, damage = recorded(run.ledger.journal_folder, slots)
     gone = 0 if hand is None else len(hand.leases.gone_here)
     for line in damage:
         run.progress.say(line)
-    for event in (event for found in events.values() for event in found if isinstance(event, Reply)):
+    for event in (
+        event for found in events.values() for event in found if isinstance(event, Reply)
+    ):
         run.progress.replayed(event.completion.usage)
 
     async def held(slot_id: str, fill: Fill) -> list[Trajectory]:
@@ -72,8 +80,17 @@ async def played(
     )
 
 
-async def played_in_groups(run: Run, ref: StageRef, shard: str, works: Sequence[Work], model: ChatModel | None, places: Admission) -> None:
-    """Plays what of the slots no other worker has in hand; commits all of it together, and every few minutes what there is by then."""
+async def played_in_groups(
+    run: Run,
+    ref: StageRef,
+    shard: str,
+    works: Sequence[Work],
+    model: ChatModel | None,
+    places: Admission,
+) -> None:
+    """Plays what of the slots no other worker has in hand; commits all of it together, and every
+    few minutes what there is by then.
+    """
     hand, group, over = run.hands[shard], list[Trajectory](), asyncio.Event()
     at = {work.slot_id: number for number, work in enumerate(works)}
 

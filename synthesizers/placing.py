@@ -1,4 +1,6 @@
-"""A world of one's own beside the episodes, opened for a look and closed again; or put before a recorded turn first."""
+"""A world of one's own beside the episodes, opened for a look and closed again; or put before a
+recorded turn first.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,14 +29,20 @@ async def opened(run: Run, task: Task, step_timeout_s: float) -> AsyncIterator[E
 
 
 @asynccontextmanager
-async def placed(run: Run, task: Task, trajectory: Trajectory, turn: int, step_timeout_s: float) -> AsyncIterator[tuple[Env, Opening]]:
-    """The world in the state before `turn`, and the opening as recorded. Raises `FaultError`, `drift` where it answers otherwise."""
+async def placed(
+    run: Run, task: Task, trajectory: Trajectory, turn: int, step_timeout_s: float
+) -> AsyncIterator[tuple[Env, Opening]]:
+    """The world in the state before `turn`, and the opening as recorded. Raises `FaultError`,
+    `drift` where it answers otherwise.
+    """
     async with opened(run, task, step_timeout_s) as env:
 
         async def before() -> Opening:
             try:
                 return await branch(env, task, trajectory, turn)
             except DriftError as error:
-                raise FaultError(Fault.DRIFT, f"branch from {trajectory.trajectory_id}: {error}") from error
+                raise FaultError(
+                    Fault.DRIFT, f"branch from {trajectory.trajectory_id}: {error}"
+                ) from error
 
         yield env, await crossing(Fault.ENVIRONMENT, "branch", before, step_timeout_s * (turn + 1))

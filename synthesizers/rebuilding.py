@@ -1,4 +1,6 @@
-"""Whether a recorded trial can be built on: its world is there, answers as recorded, and its own check says the same again."""
+"""Whether a recorded trial can be built on: its world is there, answers as recorded, and its own
+check says the same again.
+"""
 
 from collections.abc import Collection, Mapping
 
@@ -12,8 +14,12 @@ from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.placing import opened
 
 
-async def unfit(run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True) -> str | None:
-    """Why it cannot, as a short reason; None where it can. `passes`: what the check is to say of it."""
+async def unfit(
+    run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True
+) -> str | None:
+    """Why it cannot, as a short reason; None where it can. `passes`: what the check is to say of
+    it.
+    """
     if task is None:
         return "no_task"
     try:
@@ -37,7 +43,9 @@ async def unfit(run: Run, task: Task | None, twin: Trajectory, step_timeout_s: f
 async def _replayed(run: Run, task: Task, twin: Trajectory, step_timeout_s: float) -> Replayed:
     async with opened(run, task, step_timeout_s) as env:
         patience = step_timeout_s * (len(twin.turns) + 2)
-        return await crossing(Fault.ENVIRONMENT, "replay", lambda: replay(env, task, twin), patience)
+        return await crossing(
+            Fault.ENVIRONMENT, "replay", lambda: replay(env, task, twin), patience
+        )
 
 
 def world_versions(run: Run, task_ids: Collection[str]) -> Mapping[str, str | None]:

@@ -1,4 +1,6 @@
-"""Collection stages by the name that a flow.yaml gives them: `module:attribute`, imported when used."""
+"""Collection stages by the name that a flow.yaml gives them: `module:attribute`, imported when
+used.
+"""
 
 SYNTHESIZERS: dict[str, str] = {
     "critical_step": "synth.synthesizers.critical_step:SYNTHESIZER",

@@ -1,6 +1,8 @@
-"""Reverse task synthesis: explore without a task, say afterwards what was achieved, keep what passes tests T1 to T8 (A2; rigor 7).
+"""Reverse task synthesis: explore without a task, say afterwards what was achieved, keep what
+passes tests T1 to T8 (A2; rigor 7).
 
-Sources: OS-Genesis, arXiv 2412.19723 (explore, then name); tests and zones are our own. No row of an exploration is a trajectory: the
+Sources: OS-Genesis, arXiv 2412.19723 (explore, then name); tests and zones are our own. No row of
+an exploration is a trajectory: the
 stages after this one play its tasks anew.
 """
 
@@ -43,17 +45,22 @@ RECIPE = 2
 CHOICE = "choice"
 METRIC = "reverse_task.exploration"
 SOLVABLE = "t8_solvable"
-"""Score of a task: 1 where the world's expert solved it from its goal alone, null where the world has none."""
+"""Score of a task: 1 where the world's expert solved it from its goal alone, null where the world
+has none.
+"""
 NEEDED = ("affordances", "facts")
 LIMIT_S = 600.0
 """Wall clock of one exploration with all its tests, without what a writer takes."""
 
 
 class ReverseTaskSettings(BaseModel):
-    """How many explorations of how many steps; a task joins at most `window` operations, and an exploration gives at most
-    `per_exploration` tasks out of `windows` tries. `tasks` is the most that are kept in all, distinct ones first; None keeps all.
+    """How many explorations of how many steps; a task joins at most `window` operations, and an
+    exploration gives at most
+    `per_exploration` tasks out of `windows` tries. `tasks` is the most that are kept in all,
+    distinct ones first; None keeps all.
 
-    `shard` explorations learn from one another which tools do what, and are committed together. `role` names a model of the flow that
+    `shard` explorations learn from one another which tools do what, and are committed together.
+    `role` names a model of the flow that
     writes the goals in the place of the world's own rules.
     """
 
@@ -71,7 +78,9 @@ class ReverseTaskSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReverseTask:
-    """The stage `reverse_task`, before `rollout`. Explorations are counted by their place; each has a seed of its own."""
+    """The stage `reverse_task`, before `rollout`. Explorations are counted by their place; each has
+    a seed of its own.
+    """
 
     name: str
     config: ReverseTaskSettings
@@ -93,7 +102,11 @@ class ReverseTask:
             "seed": self.seed,
             "recipe": RECIPE,
             **({} if self.start_state is None else {"start_state": self.start_state}),
-            **({} if self.writer is None else {"model": self.writer.policy.model, "sampling": self.writer.policy.sampling}),
+            **(
+                {}
+                if self.writer is None
+                else {"model": self.writer.policy.model, "sampling": self.writer.policy.sampling}
+            ),
         }
 
     def inputs(self, run: Run) -> str:
@@ -101,23 +114,39 @@ class ReverseTask:
         return ""
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """The shards that are not committed, one after the other, and last the choice among all that they found."""
+        """The shards that are not committed, one after the other, and last the choice among all
+        that they found.
+        """
         named, size = run.ledger.state.named, self.config.shard
         firsts = range(0, self.config.explorations, size)
-        parts = [Shard(f"from_{first}", tuple(range(first, min(first + size, self.config.explorations)))) for first in firsts]
+        parts = [
+            Shard(f"from_{first}", tuple(range(first, min(first + size, self.config.explorations))))
+            for first in firsts
+        ]
         left = [part for part in parts if (kept_apart(stage_key), part.name) not in named]
         choice = [] if not left and (stage_key, CHOICE) in named else [Shard(CHOICE, ())]
-        return Plan([*left, *choice], units=sum(len(part.items) for part in left), unit="explorations", at_once=1)
+        return Plan(
+            [*left, *choice],
+            units=sum(len(part.items) for part in left),
+            unit="explorations",
+            at_once=1,
+        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Explores, or chooses. Raises `SynthError` where no exploration came to its end, and where the writer failed most of the time."""
+        """Explores, or chooses. Raises `SynthError` where no exploration came to its end, and where
+        the writer failed most of the time.
+        """
         if shard.name == CHOICE:
             self._choose(run, stage_key)
             return
         apart = StageRef(self.name, kept_apart(stage_key))
         if (apart.stage_key, shard.name) in run.ledger.refresh().named:
             return
-        kind = run.make_tasks(self.env, self.env_config, self.seed, 1) if "tasks" in self.world.spec.capabilities else ()
+        kind = (
+            run.make_tasks(self.env, self.env_config, self.seed, 1)
+            if "tasks" in self.world.spec.capabilities
+            else ()
+        )
         threads = Threads(1) if self.world.spec.blocking else None
         experience = Experience()
         writing = Writing(self, run, shard.name)
@@ -126,28 +155,54 @@ class ReverseTask:
         for place in shard.items:
             if not run.may_start():
                 return
-            harvest, fault = await self._harvest(run, place, experience, kind[0] if kind else None, threads, writing)
+            harvest, fault = await self._harvest(
+                run, place, experience, kind[0] if kind else None, threads, writing
+            )
             refuse_mistyped(harvest.tasks, self.env)
             tasks |= {task.task_id: task for task in harvest.tasks}
             detail = harvest.as_stored() | ({"fault": fault} if fault else {})
-            rows.append(Score(f"{self.name}/{place}", METRIC, float(len(harvest.tasks)), detail=detail))
+            rows.append(
+                Score(f"{self.name}/{place}", METRIC, float(len(harvest.tasks)), detail=detail)
+            )
             run.progress.step(1)
             await asyncio.sleep(0)
         if run.may_start() and len(writing.faults) > len(writing.replies):
-            lost = f"{writing.faults[-1].detail}; {len(writing.faults)} of its questions were not answered"
-            raise SynthError(f"{self.name}: {lost}: mend it and run again, what was answered is kept")
-        if self.writer is None or run.may_start():  # what a ceiling kept from being asked is asked by the next run
-            run.ledger.commit(apart, tasks=list(tasks.values()), scores=rows, replies=writing.replies, name=shard.name)
+            lost = (
+                f"{writing.faults[-1].detail}; {len(writing.faults)} of its questions were "
+                "not answered"
+            )
+            raise SynthError(
+                f"{self.name}: {lost}: mend it and run again, what was answered is kept"
+            )
+        if (
+            self.writer is None or run.may_start()
+        ):  # what a ceiling kept from being asked is asked by the next run
+            run.ledger.commit(
+                apart,
+                tasks=list(tasks.values()),
+                scores=rows,
+                replies=writing.replies,
+                name=shard.name,
+            )
 
     async def _harvest(
-        self, run: Run, place: int, experience: Experience, kind: Task | None, threads: Threads | None, writing: "Writing"
+        self,
+        run: Run,
+        place: int,
+        experience: Experience,
+        kind: Task | None,
+        threads: Threads | None,
+        writing: "Writing",
     ) -> tuple[Harvest, str | None]:
-        """What an exploration gave; where the world broke, nothing, and at which boundary. `kind` is a task of the same settings."""
+        """What an exploration gave; where the world broke, nothing, and at which boundary. `kind`
+        is a task of the same settings.
+        """
         seed = int(content_hash(["reverse_task", self.seed, place])[:7], 16)
         exploring = self.world.exploring
         if start_state(self.world, self.env_config) != self.start_state:
             raise ConfigError(
-                f"{self.name}: what the world starts from was changed while it was explored; run again: all of it is explored as it is then"
+                f"{self.name}: what the world starts from was changed while it was explored; run "
+                "again: all of it is explored as it is then"
             )
         ground = Ground(
             world=self.world,
@@ -163,17 +218,27 @@ class ReverseTask:
         )
 
         async def harvest() -> Harvest:
-            return await harvested(ground, self.config.steps, self.config.windows, self.config.per_exploration, experience)
+            return await harvested(
+                ground,
+                self.config.steps,
+                self.config.windows,
+                self.config.per_exploration,
+                experience,
+            )
 
         try:
             whole = harvest if threads is None else (lambda: threads.run(harvest))
             writing.clock = asyncio.timeout(LIMIT_S)
-            return await crossing(Fault.ENVIRONMENT, f"exploration {place}", whole, LIMIT_S, writing.clock), None
+            return await crossing(
+                Fault.ENVIRONMENT, f"exploration {place}", whole, LIMIT_S, writing.clock
+            ), None
         except FaultError as error:
             if error.fault not in run.told_faults:
                 run.told_faults.add(error.fault)
                 run.progress.say(f"first fault of kind {error.fault}: {error.detail}")
-            empty = Harvest(examples={"fault": error.detail}, coverage={"steps": 0, "operations": 0})
+            empty = Harvest(
+                examples={"fault": error.detail}, coverage={"steps": 0, "operations": 0}
+            )
             return empty, str(error.fault)
 
     def _choose(self, run: Run, stage_key: str) -> None:
@@ -181,14 +246,32 @@ class ReverseTask:
             return
         rows = self._rows(run, kept_apart(stage_key))
         if rows and all("fault" in row for row in rows):
-            again = "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves such faults out"
+            again = (
+                "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves "
+                "such faults out"
+            )
             own = again if all(row["fault"] == Fault.ENVIRONMENT for row in rows) else ""
-            raise SynthError(f"{self.name}: all {len(rows)} explorations ended in faults; the first: {rows[0]['examples']['fault']}{own}")
+            raise SynthError(
+                f"{self.name}: all {len(rows)} explorations ended in faults; the first: "
+                f"{rows[0]['examples']['fault']}{own}"
+            )
         choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
-        scores = [Score(f"{self.name}/{place}", METRIC, float(len(row["tasks"])), detail=row) for place, row in enumerate(rows)]
+        scores = [
+            Score(f"{self.name}/{place}", METRIC, float(len(row["tasks"])), detail=row)
+            for place, row in enumerate(rows)
+        ]
         scores += [Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks]
-        scores.append(Score(self.name, f"{self.name}.choice", float(len(choice.tasks)), detail={"left_out": choice.left_out}))
-        run.ledger.commit(StageRef(self.name, stage_key), tasks=choice.tasks, scores=scores, name=CHOICE)
+        scores.append(
+            Score(
+                self.name,
+                f"{self.name}.choice",
+                float(len(choice.tasks)),
+                detail={"left_out": choice.left_out},
+            )
+        )
+        run.ledger.commit(
+            StageRef(self.name, stage_key), tasks=choice.tasks, scores=scores, name=CHOICE
+        )
 
     def _rows(self, run: Run, stage_key: str) -> list[dict[str, Any]]:
         """What was counted in each exploration that is committed under a key, in their order."""
@@ -197,7 +280,9 @@ class ReverseTask:
             if shard.stage_key == stage_key and "scores" in shard.files:
                 for row in run.ledger.files.table(shard.files["scores"]).to_pylist():
                     if row["metric"] == METRIC:
-                        found[int(row["subject_id"].rpartition("/")[2])] = msgspec.json.decode(row["detail"])
+                        found[int(row["subject_id"].rpartition("/")[2])] = msgspec.json.decode(
+                            row["detail"]
+                        )
         return [found[place] for place in sorted(found)]
 
     def _found(self, run: Run, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
@@ -207,7 +292,9 @@ class ReverseTask:
         return [stored[identity] for identity in ids]
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Windows by what became of them, with details; of what was explored so far where the stage was stopped."""
+        """Windows by what became of them, with details; of what was explored so far where the stage
+        was stopped.
+        """
         rows = self._rows(run, kept_apart(stage_key))
         choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
         report = method_report(rows, choice.tasks, choice.left_out)
@@ -216,7 +303,10 @@ class ReverseTask:
         return {
             **report,
             "cost": cost,
-            "also": [*report["also"], f"cost: {counted_noun(len(rows), 'walk')}, {cost['tokens']:,} tokens{money}"],
+            "also": [
+                *report["also"],
+                f"cost: {counted_noun(len(rows), 'walk')}, {cost['tokens']:,} tokens{money}",
+            ],
         }
 
 
@@ -226,25 +316,35 @@ def _solvable(task: Task) -> float | None:
 
 
 class Writing:
-    """Who says what the windows of a shard achieved: the world's own rules, or a model, whose replies are kept for the ledger."""
+    """Who says what the windows of a shard achieved: the world's own rules, or a model, whose
+    replies are kept for the ledger.
+    """
 
     def __init__(self, stage: ReverseTask, run: Run, shard: str) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []
         self.clock = asyncio.timeout(LIMIT_S)
         self._rules = stage.world.write_goal
-        self._asking = None if stage.writer is None else Asking(run, shard, str(stage.config.role), stage.writer)
+        self._asking = (
+            None
+            if stage.writer is None
+            else Asking(run, shard, str(stage.config.role), stage.writer)
+        )
         self._loop = asyncio.get_running_loop()
 
     def goals_of(self, exploration: str) -> Callable[[Window], Awaitable[Draft | NoGoal]]:
-        """The writer for the windows of one exploration; it may be awaited on another thread's loop."""
+        """The writer for the windows of one exploration; it may be awaited on another thread's
+        loop.
+        """
 
         async def write(window: Window) -> Draft | NoGoal:
             if self._asking is None and self._rules is not None:
                 return self._rules(window)
             if asyncio.get_running_loop() is self._loop:
                 return await self._asked(window, exploration)
-            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._asked(window, exploration), self._loop))
+            return await asyncio.wrap_future(
+                asyncio.run_coroutine_threadsafe(self._asked(window, exploration), self._loop)
+            )
 
         return write
 
@@ -262,24 +362,42 @@ class Writing:
         return answer.value or no_goal(answer)
 
 
-def bind(name: str, config: ReverseTaskSettings, flow: Flow, roles: Mapping[str, Role], world: World) -> ReverseTask:
+def bind(
+    name: str, config: ReverseTaskSettings, flow: Flow, roles: Mapping[str, Role], world: World
+) -> ReverseTask:
     """The stage for a flow. Raises `ConfigError` for what its world lacks."""
     if flow.env is None:
-        raise ConfigError("reverse_task needs a world: add `env: {name: ..., tasks: 0}` to the flow")
+        raise ConfigError(
+            "reverse_task needs a world: add `env: {name: ..., tasks: 0}` to the flow"
+        )
     missing = [capability for capability in NEEDED if capability not in world.spec.capabilities]
     if missing:
         raise ConfigError(
-            f"reverse_task explores by affordances and checks by facts; world {flow.env.name!r} does not claim {' nor '.join(missing)}"
+            f"reverse_task explores by affordances and checks by facts; world {flow.env.name!r} "
+            f"does not claim {' nor '.join(missing)}"
         )
     if config.role is None and world.write_goal is None:
         raise ConfigError(
-            f"reverse_task: world {flow.env.name!r} has no rules that say what was achieved (World.write_goal); let a model say it: "
+            f"reverse_task: world {flow.env.name!r} has no rules that say what was achieved "
+            "(World.write_goal); let a model say it: "
             "`role: writer`, and `writer: {model: ...}` among the flow's models"
         )
     writer = None if config.role is None else roles.get(config.role)
     if config.role is not None and (writer is None or writer.model is None):
-        raise ConfigError(f"role: a model is needed as {config.role!r}: add `{config.role}: {{model: ...}}` to the flow's models")
-    return ReverseTask(name, config, world, flow.env.name, flow.env.settings(), flow.seed, writer, start_state(world, flow.env.settings()))
+        raise ConfigError(
+            f"role: a model is needed as {config.role!r}: add `{config.role}: {{model: ...}}` to "
+            "the flow's models"
+        )
+    return ReverseTask(
+        name,
+        config,
+        world,
+        flow.env.name,
+        flow.env.settings(),
+        flow.seed,
+        writer,
+        start_state(world, flow.env.settings()),
+    )
 
 
 SYNTHESIZER = Synthesizer(ReverseTaskSettings, bind, of_world=True)

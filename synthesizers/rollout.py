@@ -27,9 +27,11 @@ MOST_EPISODES = 10_000_000
 
 
 class RolloutSettings(BaseModel):
-    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are under way at a time.
+    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are
+    under way at a time.
 
-    Without `live` it is twice the `max_in_flight` of the role's model, or 64 without a model: enough to keep the server busy while
+    Without `live` it is twice the `max_in_flight` of the role's model, or 64 without a model:
+    enough to keep the server busy while
     worlds step, and few enough for a ceiling to bind.
     """
 
@@ -73,9 +75,16 @@ class Rollout:
         return [task_id for task_id, env in run.ledger.task_ids().items() if env == self.env]
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """Slots that are not settled, trials of a task side by side; slots settled under other settings are adopted."""
+        """Slots that are not settled, trials of a task side by side; slots settled under other
+        settings are adopted.
+        """
         state = run.ledger.state
-        own = {record.trajectory_id for shard in state.shards if shard.stage_key == stage_key for record in shard.slots}
+        own = {
+            record.trajectory_id
+            for shard in state.shards
+            if shard.stage_key == stage_key
+            for record in shard.slots
+        }
         planned, adopted = [], []
         version = run.spec_of(self.env, self.env_config).version
         for task_id in self._task_ids(run):
@@ -86,8 +95,12 @@ class Rollout:
                     if slot.valid.trajectory_id not in own:
                         adopted.append(slot.valid.trajectory_id)
                 elif slot is None or slot.last_fault in RETRIED_BY_A_RERUN:
-                    planned.append(PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts))
-        cut = [planned[i : i + self.config.shard] for i in range(0, len(planned), self.config.shard)]
+                    planned.append(
+                        PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts)
+                    )
+        cut = [
+            planned[i : i + self.config.shard] for i in range(0, len(planned), self.config.shard)
+        ]
         shards = [Shard(content_hash([slot.slot_id for slot in part]), part) for part in cut]
         at_once = self.places.limit // self.config.shard + 4
         return Plan(shards, tuple(adopted), len(planned), "episodes", at_once=at_once, by_slot=True)
@@ -102,7 +115,11 @@ class Rollout:
             policy=policy.identity,
             model=policy.model,
             sampling=policy.sampling,
-            settings={"limits": self.config.limits.model_dump(), "world": version, **user_identity(self.role)},
+            settings={
+                "limits": self.config.limits.model_dump(),
+                "world": version,
+                **user_identity(self.role),
+            },
         )
 
     def _work(self, slot: PlannedSlot, task: Task) -> Work:
@@ -124,7 +141,9 @@ class Rollout:
         slots = run.hands[shard.name].in_order()
         tasks = run.ledger.tasks({slot.task_id for slot in slots})
         works = [self._work(slot, tasks[slot.task_id]) for slot in slots]
-        await played_in_groups(run, StageRef(self.name, stage_key), shard.name, works, self.role.model, self.places)
+        await played_in_groups(
+            run, StageRef(self.name, stage_key), shard.name, works, self.role.model, self.places
+        )
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Attempts by outcome and by fault, and the commonest details of the faults."""
@@ -136,34 +155,60 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
     if flow.env is None:
         raise ConfigError("rollout needs a world: add `env: {name: ..., tasks: ...}` to the flow")
     if flow.env.tasks * config.trials > MOST_EPISODES:
-        episodes = f"{flow.env.tasks:,} tasks x {config.trials:,} trials are {flow.env.tasks * config.trials:,} episodes"
-        raise ConfigError(f"{episodes}, and a run plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds")
+        episodes = (
+            f"{flow.env.tasks:,} tasks x {config.trials:,} trials are "
+            f"{flow.env.tasks * config.trials:,} episodes"
+        )
+        raise ConfigError(
+            f"{episodes}, and a run plans at most {MOST_EPISODES:,} in memory; make several runs "
+            "with other seeds"
+        )
     if config.role == USER:
-        raise ConfigError(f"role: {USER!r} plays the user of the world, not its agent; give the agent a role of its own, such as explorer")
+        raise ConfigError(
+            f"role: {USER!r} plays the user of the world, not its agent; give the agent a role of "
+            "its own, such as explorer"
+        )
     if config.role not in roles:
-        raise ConfigError(f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
+        raise ConfigError(
+            f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the "
+            "flow"
+        )
     role = roles[config.role]
-    return Rollout(name, config, role, flow.env.name, flow.env.settings(), flow.seed, places_for(config, role))
+    return Rollout(
+        name, config, role, flow.env.name, flow.env.settings(), flow.seed, places_for(config, role)
+    )
 
 
 def role_identity(role: Role) -> Mapping[str, Any]:
     """What of a role determines the episodes that it plays."""
     policy = role.policy
-    return {"policy": policy.identity, "model": policy.model, "sampling": policy.sampling, **user_identity(role)}
+    return {
+        "policy": policy.identity,
+        "model": policy.model,
+        "sampling": policy.sampling,
+        **user_identity(role),
+    }
 
 
 def user_identity(role: Role) -> Mapping[str, Any]:
-    """What a model in the place of the user adds to what determines an episode; nothing where the world plays its user itself."""
+    """What a model in the place of the user adds to what determines an episode; nothing where the
+    world plays its user itself.
+    """
     return {} if role.user is None else {"user": role.user.identity()}
 
 
 def places_for(config: RolloutSettings, role: Role) -> Admission:
     """How many episodes of the role may be under way."""
-    return Admission(config.live or (2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64))
+    return Admission(
+        config.live
+        or (2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64)
+    )
 
 
 def trial_limits(flow: Flow, role: str) -> Limits:
-    """The limits under which the flow's first rollout plays a role; the default ones where it has none."""
+    """The limits under which the flow's first rollout plays a role; the default ones where it has
+    none.
+    """
     for choice in flow.stages:
         if choice.name == "rollout":
             try:

@@ -1,7 +1,10 @@
-"""Second evidence for lucky passes: a success of a hard task is played again from its first effectful turn, by the policy, live.
+"""Second evidence for lucky passes: a success of a hard task is played again from its first
+effectful turn, by the policy, live.
 
-Rejection sampling on hard tasks concentrates luck: where a task is truly solved once in twenty trials and passed by luck as often, half of
-the passes are luck. What the policy passes again from before its first change, in at least two of four continuations, is no accident.
+Rejection sampling on hard tasks concentrates luck: where a task is truly solved once in twenty
+trials and passed by luck as often, half of
+the passes are luck. What the policy passes again from before its first change, in at least two of
+four continuations, is no accident.
 """
 
 from collections import Counter
@@ -39,7 +42,13 @@ from synth.selection.choosing import HARD
 from synth.side_by_side import side_by_side
 from synth.synthesizers.continuations import Continuation, Continuations
 from synth.synthesizers.rebuilding import unfit
-from synth.synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits, user_identity
+from synth.synthesizers.rollout import (
+    RolloutSettings,
+    places_for,
+    role_identity,
+    trial_limits,
+    user_identity,
+)
 from synth.topology.graph import BASE, COUNTED
 
 CONTINUATIONS = 4
@@ -49,7 +58,9 @@ _OPEN = frozenset(f"fault:{fault}" for fault in RETRIED_BY_A_RERUN)
 
 
 class SecondEvidenceSettings(BaseModel):
-    """Which successes: of tasks that pass in at most `hard` of their trials, those `unproven` by provenance and process, or `all`."""
+    """Which successes: of tasks that pass in at most `hard` of their trials, those `unproven` by
+    provenance and process, or `all`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,7 +73,8 @@ class SecondEvidenceSettings(BaseModel):
 
 
 class Retried(msgspec.Struct, frozen=True):
-    """What re-execution said of one success: `passes` of the continuations, None where it says nothing, for the `reason` given.
+    """What re-execution said of one success: `passes` of the continuations, None where it says
+    nothing, for the `reason` given.
 
     `open`: a rerun may still tell.
     """
@@ -74,16 +86,21 @@ class Retried(msgspec.Struct, frozen=True):
 
 
 def first_effect(trajectory: Trajectory) -> int:
-    """The first turn that changed the world's logical state; without keys of it, the first with an effectful call that was not refused.
+    """The first turn that changed the world's logical state; without keys of it, the first with an
+    effectful call that was not refused.
 
     The policy's first turn where nothing was changed: then the whole trial is played again.
     """
     own = [turn for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED]
-    keyed = trajectory.opening_state_key is not None and all(turn.state_key is not None for turn in own)
+    keyed = trajectory.opening_state_key is not None and all(
+        turn.state_key is not None for turn in own
+    )
     before = trajectory.opening_state_key
     for turn in own:
         failed = {o.call_id for o in turn.observations if o.error}
-        called = any(effectful_by_name(call.name) and call.call_id not in failed for call in turn.tool_calls)
+        called = any(
+            effectful_by_name(call.name) and call.call_id not in failed for call in turn.tool_calls
+        )
         if (turn.state_key != before) if keyed else called:
             return turn.index
         before = turn.state_key
@@ -105,7 +122,12 @@ class SecondEvidence:
     def settings(self) -> Mapping[str, Any]:
         """What determines the continuations, and which successes are played again."""
         ours = self.config.model_dump(include={"role", "of", "hard"})
-        return {**ours, "limits": self.limits.model_dump(), "seed": self.seed, **role_identity(self.role)}
+        return {
+            **ours,
+            "limits": self.limits.model_dump(),
+            "seed": self.seed,
+            **role_identity(self.role),
+        }
 
     def inputs(self, run: Run) -> str:
         """The successes of hard tasks."""
@@ -113,14 +135,23 @@ class SecondEvidence:
 
     def _hard(self, run: Run) -> list[str]:
         """Successes of this role, and imported ones, on tasks that base trials seldom pass."""
-        trials = f"synthesizer IN ({_listed(BASE)}) AND parent_id IS NULL AND outcome IN ({_listed(COUNTED)})"
+        trials = (
+            f"synthesizer IN ({_listed(BASE)}) AND parent_id IS NULL AND outcome IN "
+            f"({_listed(COUNTED)})"
+        )
         sql = f"""
             WITH standing AS (SELECT task_id, avg((outcome = 'success')::INT) AS rate FROM trajectories WHERE {trials} GROUP BY 1)
             SELECT trajectory_id FROM trajectories JOIN standing USING (task_id)
             WHERE outcome = 'success' AND rate <= ? AND synthesizer NOT IN ({_listed(EVIDENCE)})
             AND (synthesizer = ? OR (role = ? AND policy = ? AND model IS NOT DISTINCT FROM ?)) ORDER BY task_id, trajectory_id
         """
-        who = [self.config.hard, IMPORT, self.config.role, self.role.policy.name, self.role.policy.model]
+        who = [
+            self.config.hard,
+            IMPORT,
+            self.config.role,
+            self.role.policy.name,
+            self.role.policy.model,
+        ]
         with connect(run.ledger) as connection:
             return [identity for (identity,) in connection.execute(sql, who).fetchall()]
 
@@ -132,7 +163,9 @@ class SecondEvidence:
         return Plan([Shard(content_hash(part), part) for part in parts], (), len(left), "successes")
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Plays the shard's successes again, commits continuations and what they say; what a rerun may tell more of is left to it."""
+        """Plays the shard's successes again, commits continuations and what they say; what a rerun
+        may tell more of is left to it.
+        """
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         successes = list(run.ledger.trajectories(set(shard.items)))
@@ -146,22 +179,41 @@ class SecondEvidence:
             for one in waiting:
                 behind = evidence(one) if self.config.of == "unproven" else ()
                 if behind:
-                    scores.append(Score(one.trajectory_id, SECOND_EVIDENCE, None, detail={"reason": "has_evidence", "evidence": behind}))
+                    scores.append(
+                        Score(
+                            one.trajectory_id,
+                            SECOND_EVIDENCE,
+                            None,
+                            detail={"reason": "has_evidence", "evidence": behind},
+                        )
+                    )
                 else:
                     turn = first_effect(one)
-                    found, attempts = await self._retried(run, shared, one, tasks.get(one.task_id), turn)
+                    found, attempts = await self._retried(
+                        run, shared, one, tasks.get(one.task_id), turn
+                    )
                     played.extend(attempts)
                     if found.open:
                         continue
-                    scores.append(Score(one.trajectory_id, SECOND_EVIDENCE, found.passes, turn, _detail(found)))
+                    scores.append(
+                        Score(
+                            one.trajectory_id, SECOND_EVIDENCE, found.passes, turn, _detail(found)
+                        )
+                    )
                 run.progress.step(1)
 
         await side_by_side(min(self.places.limit, max(len(successes), 1)), worker)
-        ended = run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played) if played else []
+        ended = (
+            run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played)
+            if played
+            else []
+        )
         whole = len(scores) == len(successes)
         if scores or whole:
             ordered = sorted(scores, key=lambda score: score.subject_id)
-            run.ledger.commit(StageRef(self.name, stage_key), scores=ordered, name=shard.name if whole else "")
+            run.ledger.commit(
+                StageRef(self.name, stage_key), scores=ordered, name=shard.name if whole else ""
+            )
         for attempt in ended:
             run.progress.say(ended_line(attempt))
 
@@ -174,17 +226,24 @@ class SecondEvidence:
         spec = run.spec_of(task.env, task.env_config)
         if self.role.policy.deterministic and spec.deterministic and self.role.user is None:
             return Retried(None, reason="deterministic"), []
-        works = [self._work(success, task, turn, draw, spec.version) for draw in range(1, CONTINUATIONS + 1)]
+        works = [
+            self._work(success, task, turn, draw, spec.version)
+            for draw in range(1, CONTINUATIONS + 1)
+        ]
         seen: list[Continuation] = []
         attempts: list[Trajectory] = []
         while len(seen) < CONTINUATIONS and _passes(seen) < PASSES:
-            found, made = await shared.filled(works[len(seen) : len(seen) + ROUND], self.role.model, self.places)
+            found, made = await shared.filled(
+                works[len(seen) : len(seen) + ROUND], self.role.model, self.places
+            )
             seen += found
             attempts += made
         return _concluded(seen), attempts
 
     async def _foreign(self, run: Run, task: Task | None, success: Trajectory) -> str | None:
-        """Why an imported success says nothing: another policy's passes are no evidence for it, nor is a world that cannot be rebuilt."""
+        """Why an imported success says nothing: another policy's passes are no evidence for it, nor
+        is a world that cannot be rebuilt.
+        """
         if (success.policy, success.model) != (self.role.policy.name, self.role.policy.model):
             return "another_policy"
         return await unfit(run, task, success, self.limits.step_timeout_s)
@@ -192,16 +251,39 @@ class SecondEvidence:
     def _work(self, success: Trajectory, task: Task, turn: int, draw: int, version: str) -> Work:
         policy = self.role.policy
         slot = slot_id(
-            task_id=task.task_id, synthesizer=SECOND_EVIDENCE, trial=success.trial, seed=self.seed, policy=policy.identity,
-            model=policy.model, sampling=policy.sampling, parent_id=success.trajectory_id, pivot_turn=turn,
-            settings={"limits": self.limits.model_dump(), "world": version, "draw": draw, **user_identity(self.role)},
-        )  # fmt: skip
+            task_id=task.task_id,
+            synthesizer=SECOND_EVIDENCE,
+            trial=success.trial,
+            seed=self.seed,
+            policy=policy.identity,
+            model=policy.model,
+            sampling=policy.sampling,
+            parent_id=success.trajectory_id,
+            pivot_turn=turn,
+            settings={
+                "limits": self.limits.model_dump(),
+                "world": version,
+                "draw": draw,
+                **user_identity(self.role),
+            },
+        )
         return Work(
-            slot_id=slot, task=task, trial=success.trial, seed=self.seed, synthesizer=SECOND_EVIDENCE, policy=policy, limits=self.limits,
-            role=self.config.role, user=self.role.user, start=Start(success, turn), draw=draw,
-        )  # fmt: skip
+            slot_id=slot,
+            task=task,
+            trial=success.trial,
+            seed=self.seed,
+            synthesizer=SECOND_EVIDENCE,
+            policy=policy,
+            limits=self.limits,
+            role=self.config.role,
+            user=self.role.user,
+            start=Start(success, turn),
+            draw=draw,
+        )
 
-    def _scores(self, run: Run, stage_key: str) -> dict[str, tuple[float | None, Mapping[str, Any]]]:
+    def _scores(
+        self, run: Run, stage_key: str
+    ) -> dict[str, tuple[float | None, Mapping[str, Any]]]:
         sql = "SELECT subject_id, value, detail FROM scores_all WHERE stage_key = ? AND metric = ?"
         with connect(run.ledger) as connection:
             rows = connection.execute(sql, [stage_key, SECOND_EVIDENCE]).fetchall()
@@ -219,7 +301,14 @@ class SecondEvidence:
         )
         rejected["not_played"] = hard - len(found)
         kept = {reason: count for reason, count in rejected.items() if count}
-        return {"kind": "method", "unit": "successes", "attempted": hard, "verified": proven, "rejected": kept, "also": []}
+        return {
+            "kind": "method",
+            "unit": "successes",
+            "attempted": hard,
+            "verified": proven,
+            "rejected": kept,
+            "also": [],
+        }
 
 
 def _passes(seen: Sequence[Continuation]) -> int:
@@ -227,7 +316,9 @@ def _passes(seen: Sequence[Continuation]) -> int:
 
 
 def _concluded(seen: Sequence[Continuation]) -> Retried:
-    """Enough passes count whatever was lost; too few only where what was lost could not have made up for them."""
+    """Enough passes count whatever was lost; too few only where what was lost could not have made
+    up for them.
+    """
     passes, lost = _passes(seen), [one for one in seen if one.outcome in (None, Outcome.UNKNOWN)]
     if passes >= PASSES or passes + len(lost) < PASSES:
         return Retried(passes, tuple(seen))
@@ -244,17 +335,25 @@ def _listed(names: set[Any] | frozenset[Any]) -> str:
     return ", ".join(f"'{name}'" for name in sorted(names))
 
 
-def bind(name: str, config: SecondEvidenceSettings, flow: Flow, roles: Mapping[str, Role], world: World) -> SecondEvidence:
+def bind(
+    name: str, config: SecondEvidenceSettings, flow: Flow, roles: Mapping[str, Role], world: World
+) -> SecondEvidence:
     """The stage for a flow. Raises `ConfigError` for a role that the flow lacks."""
     if config.role == USER:
         raise ConfigError(
-            f"role: {USER!r} plays the user of the world, not its agent; name the role whose successes are to be played again"
+            f"role: {USER!r} plays the user of the world, not its agent; name the role whose "
+            "successes are to be played again"
         )
     if config.role not in roles:
-        raise ConfigError(f"second_evidence needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the flow")
+        raise ConfigError(
+            f"second_evidence needs the role {config.role!r}: add `models: {{{config.role}: "
+            "...}` to the flow"
+        )
     role = roles[config.role]
     limits = config.limits or trial_limits(flow, config.role)
-    return SecondEvidence(name, config, role, limits, flow.seed, places_for(RolloutSettings(live=config.live), role))
+    return SecondEvidence(
+        name, config, role, limits, flow.seed, places_for(RolloutSettings(live=config.live), role)
+    )
 
 
 SYNTHESIZER = Synthesizer(SecondEvidenceSettings, bind, of_world=True)

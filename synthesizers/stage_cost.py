@@ -16,6 +16,12 @@ def stage_cost(ledger: Ledger, stage_key: str) -> Mapping[str, Any]:
         ((episodes, tokens, usd),) = connection.execute(
             f"SELECT count(*), {use} FROM trajectories_all WHERE stage_key IN {keys}"
         ).fetchall()
-        ((asked, more),) = connection.execute(f"SELECT {use} FROM replies_all WHERE stage_key IN {keys}").fetchall()
+        ((asked, more),) = connection.execute(
+            f"SELECT {use} FROM replies_all WHERE stage_key IN {keys}"
+        ).fetchall()
     costs = [value for value in (usd, more) if value is not None]
-    return {"episodes": episodes, "tokens": int((tokens or 0) + (asked or 0)), "usd": sum(costs) if costs else None}
+    return {
+        "episodes": episodes,
+        "tokens": int((tokens or 0) + (asked or 0)),
+        "usd": sum(costs) if costs else None,
+    }

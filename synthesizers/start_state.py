@@ -8,6 +8,12 @@ from synth.envs.world import World
 
 
 def start_state(world: World, config: Mapping[str, Any]) -> str | None:
-    """`World.start_state` as it is now, None where the settings say it all. Raises `ConfigError` where it cannot be had."""
+    """`World.start_state` as it is now, None where the settings say it all. Raises `ConfigError`
+    where it cannot be had.
+    """
     state = world.start_state
-    return None if state is None else called(f"world {world.spec.name!r}: start_state", lambda: state(config))
+    return (
+        None
+        if state is None
+        else called(f"world {world.spec.name!r}: start_state", lambda: state(config))
+    )

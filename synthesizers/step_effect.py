@@ -1,4 +1,6 @@
-"""What one act at a recorded state does to success against another one: live continuations on both sides, counted."""
+"""What one act at a recorded state does to success against another one: live continuations on both
+sides, counted.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -27,10 +29,14 @@ Method = Literal["sequential", "flip_deterministic"]
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Successes among the continuations with a verdict, per side, and what the test made of them.
 
-    `accepted` None: undefined, for the `reason` given; with `open` a rerun may still tell. `stopped_at` = continuations per side that
-    were looked at; `invalid` = those of both sides that faults took. `good_ids`, `bad_ids`: the trajectories that were counted, and
-    `good_solved`, `bad_solved` what each came to. `continuations`: all attempts that were made for this test, to be committed with its
-    label (those that it shares with other tests are not among them). `weights_id` = what the server played all of them with; where it
+    `accepted` None: undefined, for the `reason` given; with `open` a rerun may still tell.
+    `stopped_at` = continuations per side that
+    were looked at; `invalid` = those of both sides that faults took. `good_ids`, `bad_ids`: the
+    trajectories that were counted, and
+    `good_solved`, `bad_solved` what each came to. `continuations`: all attempts that were made for
+    this test, to be committed with its
+    label (those that it shares with other tests are not among them). `weights_id` = what the server
+    played all of them with; where it
     changed under way, the test is undefined.
     """
 
@@ -120,12 +126,17 @@ async def step_effect(
     draws_from: int = 1,
     shared: Continuations | None = None,
 ) -> Effect:
-    """Tests whether `good` instead of `bad` before turn `turn` of `parent` makes success likelier under the role's policy.
+    """Tests whether `good` instead of `bad` before turn `turn` of `parent` makes success likelier
+    under the role's policy.
 
-    Rounds of two continuations per side, at most eight; the recorded trajectory itself is never counted. The bad side takes the draws
-    `draws_from` ... + 7, the good side the eight after them: both sides draw independently, also where both put the same act (A/A).
-    Tests of one shard that pass the same `shared` play a side that they have in common once; so does one that the ledger has already. A
-    policy that is deterministic, in a world that is, is asked once per side (`flip_deterministic`). Raises `SynthError` only for what
+    Rounds of two continuations per side, at most eight; the recorded trajectory itself is never
+    counted. The bad side takes the draws
+    `draws_from` ... + 7, the good side the eight after them: both sides draw independently, also
+    where both put the same act (A/A).
+    Tests of one shard that pass the same `shared` play a side that they have in common once; so
+    does one that the ledger has already. A
+    policy that is deterministic, in a world that is, is asked once per side (`flip_deterministic`).
+    Raises `SynthError` only for what
     stops the run.
     """
     shared = shared or Continuations(run, shard)
@@ -136,10 +147,21 @@ async def step_effect(
         works = []
         for draw in range(first, first + (1 if flip else MOST)):
             slot = put_slot(synthesizer, parent, turn, put, draw, role, limits, seed, spec.version)
-            works.append(Work(
-                slot_id=slot, task=task, trial=parent.trial, seed=seed, synthesizer=synthesizer, policy=role.policy, limits=limits,
-                role=role_name, user=role.user, start=Start(parent, turn, (put,)), draw=draw,
-            ))  # fmt: skip
+            works.append(
+                Work(
+                    slot_id=slot,
+                    task=task,
+                    trial=parent.trial,
+                    seed=seed,
+                    synthesizer=synthesizer,
+                    policy=role.policy,
+                    limits=limits,
+                    role=role_name,
+                    user=role.user,
+                    start=Start(parent, turn, (put,)),
+                    draw=draw,
+                )
+            )
         return _Side(works)
 
     sides = ours, theirs = side(good, draws_from + MOST), side(bad, draws_from)
@@ -160,7 +182,15 @@ async def step_effect(
             good_solved=tuple(one.outcome is Outcome.SUCCESS for one in ours.valid),
             bad_solved=tuple(one.outcome is Outcome.SUCCESS for one in theirs.valid),
             continuations=made,
-            weights_id=next((one.weights_id for part in sides for one in part.valid if one.weights_id is not None), None),
+            weights_id=next(
+                (
+                    one.weights_id
+                    for part in sides
+                    for one in part.valid
+                    if one.weights_id is not None
+                ),
+                None,
+            ),
             reason=reason,
             open=accepted is None and any(one.open for part in sides for one in part.seen),
         )
@@ -168,17 +198,25 @@ async def step_effect(
     async with shared.at(parent.trajectory_id, turn):
         while True:
             new = [part.next(1 if flip else ROUND) for part in sides]
-            found, attempts = await shared.filled([work for works in new for work in works], role.model, places)
+            found, attempts = await shared.filled(
+                [work for works in new for work in works], role.model, places
+            )
             made += attempts
             for part, works in zip(sides, new, strict=True):
                 part.seen += found[: len(works)]
                 del found[: len(works)]
             m, lost = len(theirs.seen), ours.lost + theirs.lost
-            if any(one.trajectory_id is None and one.fault is None for part in sides for one in part.seen):
+            if any(
+                one.trajectory_id is None and one.fault is None
+                for part in sides
+                for one in part.seen
+            ):
                 return effect(None, "not_started")
             if any(one.outcome is Outcome.UNKNOWN for part in sides for one in part.valid):
                 return effect(None, "no_verdict")
-            weights = {one.weights_id for part in sides for one in part.valid if one.weights_id is not None}
+            weights = {
+                one.weights_id for part in sides for one in part.valid if one.weights_id is not None
+            }
             if len(weights) > 1 or MIXED in weights:
                 return effect(None, "mixed_weights")
             if lost > MOST_LOST * 2 * m:
@@ -191,9 +229,19 @@ async def step_effect(
 
 
 def put_slot(
-    synthesizer: str, parent: Trajectory, turn: int, put: Put, draw: int, role: Role, limits: Limits, seed: int, version: str
+    synthesizer: str,
+    parent: Trajectory,
+    turn: int,
+    put: Put,
+    draw: int,
+    role: Role,
+    limits: Limits,
+    seed: int,
+    version: str,
 ) -> str:
-    """Hash of all that determines a continuation; of what is answered in the world's place, as it would be at the recorded turn."""
+    """Hash of all that determines a continuation; of what is answered in the world's place, as it
+    would be at the recorded turn.
+    """
     answers = parent.turns[turn].observations if turn < len(parent.turns) else ()
     policy = role.policy
     return slot_id(
@@ -209,7 +257,14 @@ def put_slot(
         settings={
             "limits": limits.model_dump(),
             "world": version,
-            "put": content_hash([put.act.turn, put.mask, put.injected, None if put.alter is None else put.alter(answers)]),
+            "put": content_hash(
+                [
+                    put.act.turn,
+                    put.mask,
+                    put.injected,
+                    None if put.alter is None else put.alter(answers),
+                ]
+            ),
             "draw": draw,
             **user_identity(role),
         },

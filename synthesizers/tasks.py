@@ -16,7 +16,9 @@ from synth.synthesizers.made_tasks import refuse_equal, refuse_mistyped
 
 @dataclass(frozen=True, slots=True)
 class TemplateTasks:
-    """The stage `tasks`: as many as the flow asks for, the same ones each time; at the level that `calibration` found, if there is one."""
+    """The stage `tasks`: as many as the flow asks for, the same ones each time; at the level that
+    `calibration` found, if there is one.
+    """
 
     settings: Mapping[str, Any]
     calibration: Calibrate | None = None
@@ -30,7 +32,11 @@ class TemplateTasks:
         """One shard, unless it is committed."""
         committed = any(shard.stage_key == stage_key for shard in run.ledger.state.shards)
         count = int(self.settings["count"])
-        if committed or not count or (self.calibration is not None and self.calibration.found(run) is None):
+        if (
+            committed
+            or not count
+            or (self.calibration is not None and self.calibration.found(run) is None)
+        ):
             return Plan((), units=count, unit="tasks")
         return Plan((Shard("all", (count,)),), units=count, unit="tasks")
 
@@ -45,7 +51,8 @@ class TemplateTasks:
         tasks = run.make_tasks(settings["env"], config, settings["seed"], settings["count"])
         if len(tasks) < settings["count"]:
             raise ConfigError(
-                f"world {settings['env']!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for {settings['count']}; "
+                f"world {settings['env']!r}: make_tasks gave {len(tasks)} tasks where env.tasks "
+                f"asks for {settings['count']}; "
                 f"set tasks: {len(tasks)}"
             )
         refuse_mistyped(tasks, settings["env"])

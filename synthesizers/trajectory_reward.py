@@ -1,6 +1,8 @@
-"""Trajectory reward: a judge says 1 to 5 how well a passed trial did its task; a sampling weight, never a verdict (OS-Genesis, A2 step 9).
+"""Trajectory reward: a judge says 1 to 5 how well a passed trial did its task; a sampling weight,
+never a verdict (OS-Genesis, A2 step 9).
 
-P(i) = R_i / sum_k R_k over the trials that were judged; a trial that the judge's reply could not be read for has no weight. `select`
+P(i) = R_i / sum_k R_k over the trials that were judged; a trial that the judge's reply could not be
+read for has no weight. `select`
 draws by it (`by_reward`).
 """
 
@@ -53,7 +55,9 @@ _JUDGED = msgspec.json.Decoder(Judged)
 
 
 class TrajectoryRewardSettings(BaseModel):
-    """Whose trials: of tasks `derived` from explorations, or of `all`. `shard` trials are committed together."""
+    """Whose trials: of tasks `derived` from explorations, or of `all`. `shard` trials are committed
+    together.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,28 +77,46 @@ class TrajectoryReward:
     @property
     def settings(self) -> Mapping[str, Any]:
         """What determines the rewards; how they are cut into shards does not."""
-        return {"tasks": self.config.tasks, "model": self.judge.policy.model, "sampling": {**self.judge.policy.sampling, **SAMPLING}}
+        return {
+            "tasks": self.config.tasks,
+            "model": self.judge.policy.model,
+            "sampling": {**self.judge.policy.sampling, **SAMPLING},
+        }
 
     def inputs(self, run: Run) -> str:
         """The trials."""
         return content_hash(self._passed(run))
 
     def _passed(self, run: Run) -> list[str]:
-        """Trials that the world's own check has passed: a judge weighs them, and decides about none."""
-        sql = "SELECT trajectory_id FROM trajectories JOIN tasks USING (task_id) WHERE outcome = 'success'"
+        """Trials that the world's own check has passed: a judge weighs them, and decides about
+        none.
+        """
+        sql = (
+            "SELECT trajectory_id FROM trajectories JOIN tasks USING (task_id) WHERE outcome "
+            "= 'success'"
+        )
         sql += " AND origin = 'reverse'" if self.config.tasks == "derived" else ""
         with connect(run.ledger) as connection:
-            return [identity for (identity,) in connection.execute(f"{sql} ORDER BY task_id, trajectory_id").fetchall()]
+            return [
+                identity
+                for (identity,) in connection.execute(
+                    f"{sql} ORDER BY task_id, trajectory_id"
+                ).fetchall()
+            ]
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """Those that were not judged yet under these settings."""
         judged = self._scores(run, stage_key)
         left = [identity for identity in self._passed(run) if identity not in judged]
         parts = [left[at : at + self.config.shard] for at in range(0, len(left), self.config.shard)]
-        return Plan([Shard(content_hash(part), part) for part in parts], units=len(left), unit="trials")
+        return Plan(
+            [Shard(content_hash(part), part) for part in parts], units=len(left), unit="trials"
+        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Asks about each trial once, and commits what was answered; one that a ceiling kept from being asked stays to be done."""
+        """Asks about each trial once, and commits what was answered; one that a ceiling kept from
+        being asked stays to be done.
+        """
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         trials = {trial.trajectory_id: trial for trial in run.ledger.trajectories(set(shard.items))}
@@ -118,7 +140,12 @@ class TrajectoryReward:
         if scores or replies:
             whole = len(scores) == len(trials)
             ordered = sorted(scores, key=lambda score: score.subject_id)
-            run.ledger.commit(StageRef(self.name, stage_key), scores=ordered, replies=replies, name=shard.name if whole else "")
+            run.ledger.commit(
+                StageRef(self.name, stage_key),
+                scores=ordered,
+                replies=replies,
+                name=shard.name if whole else "",
+            )
 
     def _scores(self, run: Run, stage_key: str) -> dict[str, float | None]:
         """The rewards by trial; None where the judge's replies could not be read."""
@@ -126,7 +153,9 @@ class TrajectoryReward:
         for shard in run.ledger.state.shards:
             if shard.stage_key == stage_key and "scores" in shard.files:
                 rows = run.ledger.files.table(shard.files["scores"]).to_pylist()
-                found |= {row["subject_id"]: row["value"] for row in rows if row["metric"] == METRIC}
+                found |= {
+                    row["subject_id"]: row["value"] for row in rows if row["metric"] == METRIC
+                }
         return found
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
@@ -143,26 +172,45 @@ class TrajectoryReward:
             "attempted": len(found) + left,
             "verified": rewards.total(),
             "rejected": {reason: count for reason, count in rejected.items() if count},
-            "also": [f"rewards: {', '.join(f'{rewards[reward]} of {reward}' for reward in sorted(rewards, reverse=True))}"]
+            "also": [
+                "rewards: "
+                f"{', '.join(f'{rewards[reward]} of {reward}' for reward in sorted(rewards, reverse=True))}"
+            ]
             if rewards
             else [],
             "details": {
                 "rewards": {str(reward): count for reward, count in sorted(rewards.items())},
-                "share_of_draws": {str(reward): round(reward * count / total, 4) for reward, count in sorted(rewards.items())},
+                "share_of_draws": {
+                    str(reward): round(reward * count / total, 4)
+                    for reward, count in sorted(rewards.items())
+                },
             },
         }
 
 
 async def asked(asking: Asking, trial: Trajectory, task: Task) -> Answer[Judged]:
     """The judge's answer about one trial."""
-    shown = f"The task:\n{task.goal}\n\nThe log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
-    messages: list[Message] = [{"role": "system", "content": _TASK}, {"role": "user", "content": shown}]
-    question = Question(purpose=METRIC, subject_id=trial.trajectory_id, task_id=trial.task_id, messages=messages, sampling=SAMPLING)
+    shown = (
+        f"The task:\n{task.goal}\n\nThe log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
+    )
+    messages: list[Message] = [
+        {"role": "system", "content": _TASK},
+        {"role": "user", "content": shown},
+    ]
+    question = Question(
+        purpose=METRIC,
+        subject_id=trial.trajectory_id,
+        task_id=trial.task_id,
+        messages=messages,
+        sampling=SAMPLING,
+    )
     return await asking.ask(question, read_reward)
 
 
 def read_reward(completion: Completion) -> Judged:
-    """The reward in a reply. Raises `UnreadableError` for anything but the object asked for, with a whole number from 1 to 5."""
+    """The reward in a reply. Raises `UnreadableError` for anything but the object asked for, with a
+    whole number from 1 to 5.
+    """
     text = completion.content or ""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -183,12 +231,15 @@ def _score(trial: Trajectory, answer: Answer[Judged]) -> Score:
     return Score(trial.trajectory_id, METRIC, float(answer.value.reward), detail={"reason": reason})
 
 
-def bind(name: str, config: TrajectoryRewardSettings, flow: Flow, roles: Mapping[str, Role]) -> TrajectoryReward:
+def bind(
+    name: str, config: TrajectoryRewardSettings, flow: Flow, roles: Mapping[str, Role]
+) -> TrajectoryReward:
     """The stage for a flow. Raises `ConfigError` where there is no model to judge: rules cannot."""
     judge = roles.get(config.role)
     if judge is None or judge.model is None:
         raise ConfigError(
-            f"trajectory_reward needs a model as {config.role!r}: add `{config.role}: {{model: ...}}` to the flow's models, or leave the "
+            f"trajectory_reward needs a model as {config.role!r}: add `{config.role}: {{model: "
+            "...}` to the flow's models, or leave the "
             "stage out"
         )
     return TrajectoryReward(name, config, judge)

@@ -1,4 +1,6 @@
-"""State of tests lies in temporary folders, never in the user's home; property tests draw the same examples at each run."""
+"""State of tests lies in temporary folders, never in the user's home; property tests draw the same
+examples at each run.
+"""
 
 import os
 from pathlib import Path
@@ -12,7 +14,9 @@ settings.load_profile(os.environ.get("SYNTH_EXAMPLES", "same"))
 
 
 @pytest.fixture(autouse=True)
-def _state_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _state_folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("SYNTH_STATE_DIR", str(folder))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "configuration"))

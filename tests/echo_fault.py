@@ -5,7 +5,9 @@ import inspect
 from synth.envs import echo
 
 _LINES = inspect.getsource(echo).splitlines()
-_RAISED_AT = next(number for number, line in enumerate(_LINES, 1) if 'RuntimeError(f"planned' in line)
+_RAISED_AT = next(
+    number for number, line in enumerate(_LINES, 1) if 'RuntimeError(f"planned' in line
+)
 
 
 def planned_fault(turn: int) -> str:

@@ -32,11 +32,15 @@ def echo_flow(**changes: Any) -> Flow:
 
 def model_flow(url: str, **changes: Any) -> Flow:
     """The echo world played by a model behind `url`."""
-    model = {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 1} | changes.pop("model", {})
+    model = {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 1} | changes.pop(
+        "model", {}
+    )
     return echo_flow(models={"explorer": model}, **changes)
 
 
-def run_flow(flow: Flow, url: str, recipe: Recipe = synthesize) -> tuple[Run, Mapping[str, Mapping[str, Any]], str]:
+def run_flow(
+    flow: Flow, url: str, recipe: Recipe = synthesize
+) -> tuple[Run, Mapping[str, Mapping[str, Any]], str]:
     """Runs a flow in this process: the run, the reports, and what it said."""
     said = StringIO()
     run, reports = asyncio.run(recipe(flow, url, PlainProgress(said), None))

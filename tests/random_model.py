@@ -1,7 +1,9 @@
-"""Builds a chat model of random weights: `python random_model.py FOLDER`, with an interpreter that has torch and transformers.
+"""Builds a chat model of random weights: `python random_model.py FOLDER`, with an interpreter that
+has torch and transformers.
 
 A Qwen3 of 2 layers and a byte-level BPE tokenizer, with a template that writes tools and tool calls
-as Qwen does (Hermes tags). What it says means nothing; what engines and servers do with it is what is tested.
+as Qwen does (Hermes tags). What it says means nothing; what engines and servers do with it is what
+is tested.
 """
 
 import sys
@@ -37,8 +39,10 @@ TEMPLATE = """\
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TAGS = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
 TEXT = Path(__file__).resolve().parents[1] / "LICENSE"
-"""What the tokenizer learns from: a text that does not change. Its indentation is left out: with many tokens of white space, JSON that
-is drawn at random under a schema is little else, and runs into its limit."""
+"""What the tokenizer learns from: a text that does not change. Its indentation is left out: with
+many tokens of white space, JSON that
+is drawn at random under a schema is little else, and runs into its limit.
+"""
 
 
 def build(folder: Path, seed: int = 0) -> None:
@@ -51,10 +55,19 @@ def build(folder: Path, seed: int = 0) -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=1024 - len(TAGS), special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=1024 - len(TAGS),
+        special_tokens=SPECIAL,
+        initial_alphabet=alphabet,
+        show_progress=False,
+    )
     tokenizer.train_from_iterator([" ".join(TEXT.read_text().split())], trainer)
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>", model_max_length=32768, chat_template=TEMPLATE
+        tokenizer_object=tokenizer,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        model_max_length=32768,
+        chat_template=TEMPLATE,
     )
     fast.add_tokens(TAGS)
     torch.manual_seed(seed)

@@ -1,7 +1,10 @@
-"""A local S3 server with conditional puts (moto's) that can lose answers: `python -m tests.s3_server`.
+"""A local S3 server with conditional puts (moto's) that can lose answers: `python -m
+tests.s3_server`.
 
-It prints its URL and lives as long as its standard input. `POST /-/lose?count=N&path=TEXT`: the next N puts to paths with TEXT are carried
-out and answered with an internal error, as by a server whose answer is lost; `GET /-/puts` counts all puts.
+It prints its URL and lives as long as its standard input. `POST /-/lose?count=N&path=TEXT`: the
+next N puts to paths with TEXT are carried
+out and answered with an internal error, as by a server whose answer is lost; `GET /-/puts` counts
+all puts.
 """
 
 import contextlib
@@ -42,24 +45,38 @@ class Lossy:
                 self._left -= 1
                 list(self._inner(request, lambda *_, **__: None))
                 start("500 Internal Server Error", [("Content-Type", "application/xml")])
-                return [b"<Error><Code>InternalError</Code><Message>lost on the way</Message></Error>"]
+                return [
+                    b"<Error><Code>InternalError</Code><Message>lost on the way</Message></Error>"
+                ]
         return self._inner(request, start)
 
 
 @contextlib.contextmanager
 def serving(*buckets: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Meanwhile a server runs in a process of its own, with these buckets: its URL, and the environment in which s3:// means it."""
+    """Meanwhile a server runs in a process of its own, with these buckets: its URL, and the
+    environment in which s3:// means it.
+    """
     from s3fs import S3FileSystem
 
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.s3_server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.s3_server"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     url = process.stdout.readline().strip()
     for bucket in buckets:
         make_bucket(url, bucket)
-    S3FileSystem.clear_instance_cache()  # those of an earlier server, which is gone, are known by the same name
-    named = {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "us-east-1"}
+    # those of an earlier server, which is gone, are known by the same name
+    S3FileSystem.clear_instance_cache()
+    named = {
+        "ENDPOINT_URL": url,
+        "ACCESS_KEY_ID": "a",
+        "SECRET_ACCESS_KEY": "b",
+        "DEFAULT_REGION": "us-east-1",
+    }
     try:
         yield url, {f"AWS_{name}": value for name, value in named.items()}
     finally:
@@ -80,7 +97,9 @@ def main() -> None:
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, Lossy(DomainDispatcherApplication(create_backend_app)), threaded=True)
+    server = make_server(
+        "127.0.0.1", 0, Lossy(DomainDispatcherApplication(create_backend_app)), threaded=True
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"http://127.0.0.1:{server.port}", flush=True)
     sys.stdin.read()

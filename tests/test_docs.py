@@ -20,12 +20,17 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(
+        rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL
+    )
 
 
 def with_gold(short: str, gold: str) -> str:
     """The first environment of the page with what the page says to put in place of its `tasks`."""
-    return short[: short.index("    def tasks")].replace("import Require", "import Call, Require") + gold
+    return (
+        short[: short.index("    def tasks")].replace("import Require", "import Call, Require")
+        + gold
+    )
 
 
 @pytest.fixture
@@ -62,11 +67,23 @@ def last_line(asked: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.slow
-def test_the_environments_in_the_docs_are_sound_and_run_with_the_commands_that_stand_there(newcomer: Path) -> None:
+def test_the_environments_in_the_docs_are_sound_and_run_with_the_commands_that_stand_there(
+    newcomer: Path,
+) -> None:
     consoles = blocks("your-environment.md", "console")
     commands = re.findall(r"^\$ synth (.*)$", "\n".join(consoles), re.MULTILINE)
-    assert [command.split()[0] for command in commands] == ["audit", "audit", "run", "export", "audit", "run", "audit"]
-    short, whole, ran, exported, by_hand, explored, asked = (command.split() for command in commands)
+    assert [command.split()[0] for command in commands] == [
+        "audit",
+        "audit",
+        "run",
+        "export",
+        "audit",
+        "run",
+        "audit",
+    ]
+    short, whole, ran, exported, by_hand, explored, asked = (
+        command.split() for command in commands
+    )
     promised = [line for text in consoles for line in text.splitlines() if line.startswith("Sound")]
     lockers = newcomer / "lockers.py"
     assert last_line(in_folder(newcomer, *short)) == promised[0]
@@ -74,8 +91,15 @@ def test_the_environments_in_the_docs_are_sound_and_run_with_the_commands_that_s
     assert last_line(in_folder(newcomer, *whole)) == promised[1]
     assert last_line(in_folder(newcomer, *by_hand)) == promised[2]
     for flow in ("flow.yaml", "room.yaml"):
-        (newcomer / "room.yaml").write_text((newcomer / "flow.yaml").read_text().replace("lockers:Lockers", "room:WORLD"))
-        played = in_folder(newcomer, *(flow if word == "flow.yaml" else word for word in ran), "--run-dir", f"runs/{flow}")
+        (newcomer / "room.yaml").write_text(
+            (newcomer / "flow.yaml").read_text().replace("lockers:Lockers", "room:WORLD")
+        )
+        played = in_folder(
+            newcomer,
+            *(flow if word == "flow.yaml" else word for word in ran),
+            "--run-dir",
+            f"runs/{flow}",
+        )
         assert played.returncode == 0, played.stderr
         assert "20 success" in played.stdout
         assert "│ export sft           │ 20 │   20 │ rows" in played.stdout
@@ -84,13 +108,17 @@ def test_the_environments_in_the_docs_are_sound_and_run_with_the_commands_that_s
     assert list((newcomer / "axolotl").iterdir())
     walked = in_folder(newcomer, *explored)
     assert walked.returncode == 0, walked.stderr
-    kept = next(line for line in walked.stdout.splitlines() if line.startswith("│ reverse_task")).split("│")[3]
+    kept = next(
+        line for line in walked.stdout.splitlines() if line.startswith("│ reverse_task")
+    ).split("│")[3]
     assert int(kept) >= 5, walked.stdout
     assert "│ export sft           │ " in walked.stdout
     assert "none failed" in last_line(in_folder(newcomer, *asked))
 
 
-def test_the_environment_in_the_docs_is_played_by_a_model(newcomer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_in_the_docs_is_played_by_a_model(
+    newcomer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def brain(body: dict[str, Any]) -> dict[str, Any]:
         last = body["messages"][-1]
         if last["role"] == "user":
@@ -108,7 +136,10 @@ def test_the_environment_in_the_docs_is_played_by_a_model(newcomer: Path, monkey
         content["models"]["explorer"]["base_url"] = server.url
         _, reports, spoken = run_flow(Flow.model_validate(content), str(newcomer / "run"))
     assert reports["rollout"]["outcomes"] == {"success": 20}, spoken
-    assert {f["name"]: f["kept"] for f in reports["filter"]["filters"]} == {"solved": {"success": 20}, "reexecuted": {"same": 20}}
+    assert {f["name"]: f["kept"] for f in reports["filter"]["filters"]} == {
+        "solved": {"success": 20},
+        "reexecuted": {"same": 20},
+    }
     assert reports["export"]["datasets"]["sft"]["rows"] == 20
 
 
@@ -124,15 +155,22 @@ def test_mypy_sees_the_types_of_the_environment_in_the_docs_from_outside(newcome
         text=True,
         check=False,
     )
-    signature = "def (self: lockers.Lockers, door: Literal['red'] | Literal['green'] | Literal['blue'], code: int) -> str"
-    assert [signature in line for line in found.stdout.splitlines() if "note:" in line] == [True], found.stdout
+    signature = (
+        "def (self: lockers.Lockers, door: Literal['red'] | Literal['green'] | "
+        "Literal['blue'], code: int) -> str"
+    )
+    assert [signature in line for line in found.stdout.splitlines() if "note:" in line] == [True], (
+        found.stdout
+    )
     (error,) = (line for line in found.stdout.splitlines() if "error:" in line)
     assert "has incompatible type \"Literal['pink']\"" in error
 
 
 def test_every_flow_in_configs_and_every_page_named_in_the_readme_is_there() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in re.findall(r"\]\((docs/[^)]+)\)", readme) + re.findall(r"configs/\w+\.yaml", readme):
+    for name in re.findall(r"\]\((docs/[^)]+)\)", readme) + re.findall(
+        r"configs/\w+\.yaml", readme
+    ):
         assert (ROOT / name).exists(), name
     for path in (ROOT / "configs").glob("*.yaml"):
         Flow.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))

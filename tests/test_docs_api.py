@@ -1,4 +1,6 @@
-"""What docs/api.md tells a user to type works as it stands, in one namespace, with a loop running as in a notebook."""
+"""What docs/api.md tells a user to type works as it stands, in one namespace, with a loop running
+as in a notebook.
+"""
 
 import asyncio
 import sys
@@ -33,6 +35,8 @@ def test_the_page_on_python_runs_from_top_to_bottom(
     assert names["report"].rows > 0
     assert names["proof"].failed == []
     decided = names["curated"].ledger.frame("decisions").collect()
-    assert {"solved", "mine:short"} <= set(decided["filter"])  # beside what stages before them decided
+    assert {"solved", "mine:short"} <= set(
+        decided["filter"]
+    )  # beside what stages before them decided
     assert (tmp_path / "page.html").is_file()
     assert "Sound: 1 of 1 questions passed" in capsys.readouterr().out

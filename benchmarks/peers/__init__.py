@@ -1,1 +1,3 @@
-"""Other tools at the same work, against the same server: `python -m benchmarks.peers`; what it shows stands in docs/peers.md."""
+"""Other tools at the same work, against the same server: `python -m benchmarks.peers`; what it
+shows stands in docs/peers.md.
+"""

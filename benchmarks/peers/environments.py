@@ -1,4 +1,6 @@
-"""A virtual environment per tool, made from its requirements file; kept, and made anew when that file changes."""
+"""A virtual environment per tool, made from its requirements file; kept, and made anew when that
+file changes.
+"""
 
 import shutil
 import subprocess
@@ -24,8 +26,20 @@ def make(environments: Path, names: Iterable[str]) -> None:
         print(f"installing {name} into {environments / name}", file=sys.stderr, flush=True)
         shutil.rmtree(environments / name, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(environments / name)], check=True)
-        pip = [str(interpreter(environments, name)), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        done = subprocess.run([*pip, "-r", str(REQUIREMENTS / f"{name}.txt")], capture_output=True, text=True, check=False)
+        pip = [
+            str(interpreter(environments, name)),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+        ]
+        done = subprocess.run(
+            [*pip, "-r", str(REQUIREMENTS / f"{name}.txt")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             raise RuntimeError(f"{name} cannot be installed: {done.stderr[-1000:]}")
         ready.write_text(wanted, encoding="utf-8")

@@ -1,6 +1,8 @@
-"""The benchmarks' chat server, with a watch on it: when the first call came and the last reply went, how many were under way at most.
+"""The benchmarks' chat server, with a watch on it: when the first call came and the last reply
+went, how many were under way at most.
 
-Run: `python -m benchmarks.peers.observed_server --latency-ms 300`; its first line is its base URL. `GET /observed` tells what it saw.
+Run: `python -m benchmarks.peers.observed_server --latency-ms 300`; its first line is its base URL.
+`GET /observed` tells what it saw.
 """
 
 import argparse
@@ -13,7 +15,9 @@ from benchmarks.fixed_latency_server import MODEL, _Connection, reply, serve
 
 
 class Observed(msgspec.Struct):
-    """What the server saw so far; times on the system's monotonic clock, which all processes share."""
+    """What the server saw so far; times on the system's monotonic clock, which all processes
+    share.
+    """
 
     calls: int = 0
     ended: int = 0
@@ -33,7 +37,13 @@ TEXT = msgspec.json.encode(
         "object": "chat.completion",
         "created": 0,
         "model": MODEL,
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Done. " * 130}, "finish_reason": "stop"}],
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "Done. " * 130},
+                "finish_reason": "stop",
+            }
+        ],
         "usage": {"prompt_tokens": 200, "completion_tokens": 260, "total_tokens": 460},
     }
 )
@@ -41,7 +51,9 @@ TEXT = msgspec.json.encode(
 
 
 def reply_to_any(body: bytes) -> tuple[bytes, bool]:
-    """The response, and whether it ends the episode. Where no tool `finish` is offered, text ends it; where none at all, at once."""
+    """The response, and whether it ends the episode. Where no tool `finish` is offered, text ends
+    it; where none at all, at once.
+    """
     if b'"tools"' not in body:
         return TEXT, True
     payload = reply(body)[0]
@@ -70,7 +82,9 @@ class _ObservedConnection(_Connection):
             seen.in_flight += 1
             seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
             payload, last = reply_to_any(body)
-            asyncio.get_running_loop().call_later(self._options.latency_ms / 1000, self._finish, payload, last)
+            asyncio.get_running_loop().call_later(
+                self._options.latency_ms / 1000, self._finish, payload, last
+            )
         else:
             super()._answer(path, body)
 
@@ -83,7 +97,9 @@ class _ObservedConnection(_Connection):
 
 def main() -> None:
     """Serves until it is terminated."""
-    parser = argparse.ArgumentParser(description="A chat server of known latency that counts; its first line on stdout is its base URL.")
+    parser = argparse.ArgumentParser(
+        description="A chat server of known latency that counts; its first line on stdout is its base URL."
+    )
     parser.add_argument("--latency-ms", type=float, required=True)
     options = parser.parse_args()
     asyncio.run(serve(lambda: _ObservedConnection(options)))

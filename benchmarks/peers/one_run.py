@@ -1,4 +1,6 @@
-"""One contender at its work once, watched from outside: by the server it asks, and by its process tree."""
+"""One contender at its work once, watched from outside: by the server it asks, and by its process
+tree.
+"""
 
 import os
 import signal
@@ -27,7 +29,9 @@ LONGEST_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One run. `efficiency` = calls x latency / calls in flight / wall, with wall from the first call to the last reply."""
+    """One run. `efficiency` = calls x latency / calls in flight / wall, with wall from the first
+    call to the last reply.
+    """
 
     efficiency: float
     wall_s: float
@@ -42,18 +46,26 @@ class Ran:
     most_in_flight: int
 
 
-def run(contender: Contender, calls: int, in_flight: int, latency_ms: float, environments: Path) -> Ran:
+def run(
+    contender: Contender, calls: int, in_flight: int, latency_ms: float, environments: Path
+) -> Ran:
     """Raises `RuntimeError` where it fails, hangs, or does other work than asked for."""
     with tempfile.TemporaryDirectory() as name, _server(latency_ms) as url:
         folder = Path(name)
         episodes = calls // contender.calls
         began_s = time.monotonic()
-        watch, whole_cpu_s, largest_mb = _watched(command(contender, url, episodes, in_flight, folder, environments), folder)
+        watch, whole_cpu_s, largest_mb = _watched(
+            command(contender, url, episodes, in_flight, folder, environments), folder
+        )
         ended_s = time.monotonic()
         with urllib.request.urlopen(f"{url.removesuffix('/v1')}/observed", timeout=30) as reply:
             seen = msgspec.json.decode(reply.read(), type=Observed)
-    if (seen.calls, seen.in_flight) != (calls, 0) or (contender.calls > 1 and seen.ended != episodes):
-        raise RuntimeError(f"{contender.name}: {seen.calls} calls of {calls}, {seen.ended} ends of {episodes}")
+    if (seen.calls, seen.in_flight) != (calls, 0) or (
+        contender.calls > 1 and seen.ended != episodes
+    ):
+        raise RuntimeError(
+            f"{contender.name}: {seen.calls} calls of {calls}, {seen.ended} ends of {episodes}"
+        )
     wall_s = seen.last_reply_s - seen.first_call_s
     return Ran(
         efficiency=calls * latency_ms / 1000 / in_flight / wall_s,
@@ -85,7 +97,9 @@ def _server(latency_ms: float) -> Iterator[str]:
 
 
 def _watched(started: Sequence[str], folder: Path) -> tuple[Watch, float, float]:
-    """Runs a command to its end: its samples, its CPU time (s), and the peak (MB) of its largest process."""
+    """Runs a command to its end: its samples, its CPU time (s), and the peak (MB) of its largest
+    process.
+    """
     output = folder / "output"
     with output.open("wb") as file:
         process = subprocess.Popen(
@@ -109,5 +123,8 @@ def _watched(started: Sequence[str], folder: Path) -> tuple[Watch, float, float]
         time.sleep(LOOK_S)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise RuntimeError(f"{' '.join(started)} ended with {process.returncode}:\n{output.read_text(errors='replace')[-3000:]}")
+        raise RuntimeError(
+            f"{' '.join(started)} ended with "
+            f"{process.returncode}:\n{output.read_text(errors='replace')[-3000:]}"
+        )
     return watch, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6

@@ -26,7 +26,9 @@ def cpu_s(pids: list[int]) -> float:
     total = 0
     for pid in pids:
         try:
-            total += sum(map(int, (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[11:15]))
+            total += sum(
+                map(int, (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[11:15])
+            )
         except (FileNotFoundError, ProcessLookupError):
             continue
     return total * _TICK_S
@@ -53,7 +55,9 @@ class Watch:
     peak_mb: float = 0.0
 
     def look(self, *, weigh: bool) -> None:
-        """Takes one sample; `weigh` the memory too, which costs the kernel some milliseconds per process."""
+        """Takes one sample; `weigh` the memory too, which costs the kernel some milliseconds per
+        process.
+        """
         pids = tree(self.root)
         self.samples.append((monotonic(), cpu_s(pids)))
         if weigh:
@@ -64,7 +68,10 @@ class Watch:
         return self._cpu_at(end_s) - self._cpu_at(start_s)
 
     def _cpu_at(self, moment_s: float) -> float:
-        later = next((place for place, (time_s, _) in enumerate(self.samples) if time_s >= moment_s), len(self.samples) - 1)
+        later = next(
+            (place for place, (time_s, _) in enumerate(self.samples) if time_s >= moment_s),
+            len(self.samples) - 1,
+        )
         (time_0, cpu_0), (time_1, cpu_1) = self.samples[max(later - 1, 0)], self.samples[later]
         if time_1 <= time_0:
             return cpu_1

@@ -28,7 +28,9 @@ _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 @dataclass(frozen=True)
 class Other:
-    """Another order of a solution's turns; `order` names the solution's turn that each one repeats."""
+    """Another order of a solution's turns; `order` names the solution's turn that each one
+    repeats.
+    """
 
     kind: str
     what: str
@@ -53,25 +55,45 @@ async def other_strategies_pass(bench: Bench, limits: Limits, tables: list[Table
             env = bench.open()
             transcript = await play(env, task, expert("correct"), seed=seed)
             await env.close()
-            seen.add(tuple((a.content, *((call.name, call.arguments) for call in a.tool_calls)) for a in transcript.actions))
+            seen.add(
+                tuple(
+                    (a.content, *((call.name, call.arguments) for call in a.tool_calls))
+                    for a in transcript.actions
+                )
+            )
             tried += 1
             passed += transcript.verdict.passed
             if not transcript.verdict.passed:
-                rejected.append((task.task_id[:12], f"expert with seed {seed}", _why(transcript.verdict)))
+                rejected.append(
+                    (task.task_id[:12], f"expert with seed {seed}", _why(transcript.verdict))
+                )
         ways.append(len(seen))
     if rejected:
-        tables.append(Table(f"Strategies rejected (the first {SHOWN})", ("task", "strategy", "why"), tuple(rejected[:SHOWN])))
+        tables.append(
+            Table(
+                f"Strategies rejected (the first {SHOWN})",
+                ("task", "strategy", "why"),
+                tuple(rejected[:SHOWN]),
+            )
+        )
     several = sum(count > 1 for count in ways)
-    detail = f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {several} of {len(ways)} tasks solved in several ways"
-    first = f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
+    detail = (
+        f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {several} of "
+        f"{len(ways)} tasks solved in several ways"
+    )
+    first = (
+        f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
+    )
     return Finding(name, passed >= limits.accepted * tried, detail + first)
 
 
 async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
-    """Neighbouring reads, or neighbouring writes, in the other order, and a read done twice: where all answers and the end stay
+    """Neighbouring reads, or neighbouring writes, in the other order, and a read done twice: where
+    all answers and the end stay
     the same, so must the verdict.
 
-    A pair whose second turn names something out of the first one's answers keeps its order. Orders that only the part `process`
+    A pair whose second turn names something out of the first one's answers keeps its order. Orders
+    that only the part `process`
     refuses are left out: a rule may forbid what the state permits.
     """
     name = "reorderings_pass"
@@ -87,9 +109,13 @@ async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) ->
                 break
             bench.note(f"task {task.task_id}, {other.what}")
             transcript, end = await variant(bench, task, other.actions)
-            if not answers_alike(known.transcript, transcript, other.order) or differences(bench, task, known.end, end):
+            if not answers_alike(known.transcript, transcript, other.order) or differences(
+                bench, task, known.end, end
+            ):
                 continue
-            if not transcript.verdict.passed and {part.name for part in transcript.verdict.parts if not part.passed} == {ORDER_RULES}:
+            if not transcript.verdict.passed and {
+                part.name for part in transcript.verdict.parts if not part.passed
+            } == {ORDER_RULES}:
                 ruled_out[other.kind] += 1
                 continue
             tried[other.kind] += 1
@@ -97,16 +123,35 @@ async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) ->
             if not transcript.verdict.passed:
                 rejected.append((task.task_id[:12], other.what, _why(transcript.verdict)))
     kinds = sorted(tried.keys() | ruled_out.keys())
-    rows = tuple((kind, str(tried[kind]), str(accepted[kind]), str(ruled_out[kind])) for kind in kinds)
+    rows = tuple(
+        (kind, str(tried[kind]), str(accepted[kind]), str(ruled_out[kind])) for kind in kinds
+    )
     if rows:
-        tables.append(Table("Same calls, same answers, same end", ("variation", "tried", "accepted", "refused by order rules alone"), rows))
+        tables.append(
+            Table(
+                "Same calls, same answers, same end",
+                ("variation", "tried", "accepted", "refused by order rules alone"),
+                rows,
+            )
+        )
     if rejected:
-        tables.append(Table(f"Variations rejected (the first {SHOWN})", ("task", "variation", "why"), tuple(rejected[:SHOWN])))
+        tables.append(
+            Table(
+                f"Variations rejected (the first {SHOWN})",
+                ("task", "variation", "why"),
+                tuple(rejected[:SHOWN]),
+            )
+        )
     if not tried.total():
         return Finding(name, None, "not tried: no two calls of a solution commute")
     share = f"(at least {100 * limits.accepted:g} %)"
-    detail = f"{accepted.total()} of {tried.total()} variations with the same answers and end accepted {share}"
-    first = f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
+    detail = (
+        f"{accepted.total()} of {tried.total()} variations with the same answers and end "
+        f"accepted {share}"
+    )
+    first = (
+        f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
+    )
     return Finding(name, accepted.total() >= limits.accepted * tried.total(), detail + first)
 
 
@@ -116,49 +161,91 @@ def reorderings(known: Solution) -> Iterator[Other]:
     every = tuple(range(len(actions)))
     silent = [bool(action.tool_calls) and not action.content for action in actions]
     for turn, action in enumerate(actions):
-        same_kind = turn + 1 < len(actions) and silent[turn] and silent[turn + 1] and effects[turn] == effects[turn + 1]
+        same_kind = (
+            turn + 1 < len(actions)
+            and silent[turn]
+            and silent[turn + 1]
+            and effects[turn] == effects[turn + 1]
+        )
         if same_kind and _independent(known, turn):
             order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
             kind = "neighbouring writes swapped" if effects[turn] else "neighbouring reads swapped"
-            yield Other(kind, f"turns {turn} and {turn + 1} swapped", tuple(actions[index] for index in order), order)
+            yield Other(
+                kind,
+                f"turns {turn} and {turn + 1} swapped",
+                tuple(actions[index] for index in order),
+                order,
+            )
         if len(action.tool_calls) > 1:
             backwards = msgspec.structs.replace(action, tool_calls=action.tool_calls[::-1])
-            yield Other("calls of a turn reversed", f"turn {turn} backwards", (*actions[:turn], backwards, *actions[turn + 1 :]), every)
+            yield Other(
+                "calls of a turn reversed",
+                f"turn {turn} backwards",
+                (*actions[:turn], backwards, *actions[turn + 1 :]),
+                every,
+            )
         if silent[turn] and not effects[turn]:
-            calls = tuple(msgspec.structs.replace(call, call_id=f"{call.call_id}_again") for call in action.tool_calls)
+            calls = tuple(
+                msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+                for call in action.tool_calls
+            )
             order = (*every[: turn + 1], *every[turn:])
             again = (*actions[: turn + 1], AgentTurn(tool_calls=calls), *actions[turn + 1 :])
-            yield Other("a read done twice", f"turn {turn} ({action.tool_calls[0].name}) done twice", again, order)
+            yield Other(
+                "a read done twice",
+                f"turn {turn} ({action.tool_calls[0].name}) done twice",
+                again,
+                order,
+            )
 
 
 def _independent(known: Solution, turn: int) -> bool:
-    """Whether the turn after this one says nothing that stands in this one's answers, but for what both ask about."""
+    """Whether the turn after this one says nothing that stands in this one's answers, but for what
+    both ask about.
+    """
     first, second = known.transcript.actions[turn : turn + 2]
-    answers = " ".join(observation.content for observation in known.transcript.responses[turn].observations)
-    asked, said = (words(" ".join(call.arguments for call in action.tool_calls)) for action in (first, second))
+    answers = " ".join(
+        observation.content for observation in known.transcript.responses[turn].observations
+    )
+    asked, said = (
+        words(" ".join(call.arguments for call in action.tool_calls)) for action in (first, second)
+    )
     return not (said - asked - _argument_names(second)) & words(answers)
 
 
 def words(text: str) -> set[str]:
-    """The words of a text; numbers as they are worth, however they are written: $1,151.00 is 1151.0."""
+    """The words of a text; numbers as they are worth, however they are written: $1,151.00 is
+    1151.0.
+    """
     found = {*_WORD.findall(text), *_WORD.findall(_THOUSANDS.sub("", text))}
     return {str(float(word)) if _NUMBER.fullmatch(word) else word for word in found}
 
 
 def _argument_names(action: AgentTurn) -> set[str]:
-    return {name for call in action.tool_calls if call.parse_error is None for name in call.parsed()}
+    return {
+        name for call in action.tool_calls if call.parse_error is None for name in call.parsed()
+    }
 
 
 def answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:
     """Whether each turn is answered as it was in the solution."""
-    return all(_said(known.responses[index]) == _said(found) for index, found in zip(order, other.responses, strict=True))
+    return all(
+        _said(known.responses[index]) == _said(found)
+        for index, found in zip(order, other.responses, strict=True)
+    )
 
 
 def _said(response: Response) -> list[tuple[str, str | None, bool]]:
-    return sorted(((normalised_text(o.content), o.name, o.error) for o in response.observations), key=str)
+    return sorted(
+        ((normalised_text(o.content), o.name, o.error) for o in response.observations), key=str
+    )
 
 
 def _why(verdict: CheckResult) -> str:
     """The parts that failed, with their evidence."""
-    failed = [f"{part.name} ({'; '.join(part.evidence)})" if part.evidence else part.name for part in verdict.parts if not part.passed]
+    failed = [
+        f"{part.name} ({'; '.join(part.evidence)})" if part.evidence else part.name
+        for part in verdict.parts
+        if not part.passed
+    ]
     return ", ".join(failed)[:300] or "not passed"

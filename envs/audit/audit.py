@@ -32,10 +32,12 @@ async def audit(
     say: Callable[[Answer], None] = lambda answer: None,
     given: Sequence[Task] = (),
 ) -> Report:
-    """The report on a world with these settings, over that many tasks made from the seed, or over those `given`; `say` is told each
+    """The report on a world with these settings, over that many tasks made from the seed, or over
+    those `given`; `say` is told each
     answer as it comes.
 
-    Raises `SynthError` where the world refuses the settings; any other exception of `make_tasks`, of opening the world or of its first
+    Raises `SynthError` where the world refuses the settings; any other exception of `make_tasks`,
+    of opening the world or of its first
     reset is the only answer.
     """
     limits = limits or Limits()
@@ -50,16 +52,30 @@ async def audit(
         return _report(world, settings, seed, len(made), [broken])
     answers = []
     for question in questions:
-        answers.append(await _answer(question, world, settings, seed, made, limits, derived=bool(given)))
+        answers.append(
+            await _answer(question, world, settings, seed, made, limits, derived=bool(given))
+        )
         say(answers[-1])
     return _report(world, settings, seed, len(made), answers)
 
 
-def _report(world: World, settings: Mapping[str, Any], seed: int, tasks: int, answers: Sequence[Answer]) -> Report:
-    return Report(world.spec.name, world.spec.version, world.spec.licence, dict(settings), seed, tasks, tuple(answers))
+def _report(
+    world: World, settings: Mapping[str, Any], seed: int, tasks: int, answers: Sequence[Answer]
+) -> Report:
+    return Report(
+        world.spec.name,
+        world.spec.version,
+        world.spec.licence,
+        dict(settings),
+        seed,
+        tasks,
+        tuple(answers),
+    )
 
 
-async def _tasks(world: World, settings: Mapping[str, Any], seed: int, count: int, limits: Limits) -> Sequence[Task] | Broke:
+async def _tasks(
+    world: World, settings: Mapping[str, Any], seed: int, count: int, limits: Limits
+) -> Sequence[Task] | Broke:
     """The tasks, or why there are none. Raises `SynthError` of the world."""
 
     async def made() -> Sequence[Task] | SynthError:
@@ -75,12 +91,19 @@ async def _tasks(world: World, settings: Mapping[str, Any], seed: int, count: in
             return given
         case Broke() as broke:
             return broke
-    elsewhere = "; a run of `reverse_task` derives some, `synth audit --from RUN` asks about them" if world.write_goal else ""
+    elsewhere = (
+        "; a run of `reverse_task` derives some, `synth audit --from RUN` asks about them"
+        if world.write_goal
+        else ""
+    )
     return Broke(f"make_tasks made none{elsewhere}")
 
 
-async def _begun(world: World, settings: Mapping[str, Any], task: Task, limits: Limits) -> Broke | None:
-    """Why no episode begins, or what is of the wrong type in one; None where all is well. Raises `SynthError` of the world.
+async def _begun(
+    world: World, settings: Mapping[str, Any], task: Task, limits: Limits
+) -> Broke | None:
+    """Why no episode begins, or what is of the wrong type in one; None where all is well. Raises
+    `SynthError` of the world.
 
     What it raises in a step or a check is for the questions to find.
     """
@@ -105,7 +128,9 @@ async def _begun(world: World, settings: Mapping[str, Any], task: Task, limits: 
         found.append(await answered(begun(), limits.part_s))
         return Finding("first_reset", True)
 
-    outcome = await on_thread("first_reset", asked, Bench(world, settings, 0, [task], limits.input_s), limits.part_s)
+    outcome = await on_thread(
+        "first_reset", asked, Bench(world, settings, 0, [task], limits.input_s), limits.part_s
+    )
     match found:
         case [Answered(SynthError() as error)]:
             raise error
@@ -123,18 +148,38 @@ async def _at_once(response: Response) -> Response:
 
 
 async def _answer(
-    question: Question, world: World, settings: Mapping[str, Any], seed: int, tasks: Sequence[Task], limits: Limits, *, derived: bool
+    question: Question,
+    world: World,
+    settings: Mapping[str, Any],
+    seed: int,
+    tasks: Sequence[Task],
+    limits: Limits,
+    *,
+    derived: bool,
 ) -> Answer:
     began = time.monotonic()
     tables: list[Table] = []
-    parts: dict[str, Callable[[Bench], Awaitable[Finding]]] = {name: CHECKS[name] for name in question.checks}
+    parts: dict[str, Callable[[Bench], Awaitable[Finding]]] = {
+        name: CHECKS[name] for name in question.checks
+    }
     parts |= {part.__name__: partial(_measured, part, limits, tables) for part in question.measured}
     findings = []
     for name, part in parts.items():
-        bench = Bench(world, settings, seed, list(map(copied, tasks)), limits.input_s, given=derived)
+        bench = Bench(
+            world, settings, seed, list(map(copied, tasks)), limits.input_s, given=derived
+        )
         findings.append(await on_thread(name, part, bench, limits.part_s))
-    return Answer(question.name, question.asked, tuple(findings), tuple(tables), time.monotonic() - began, question.headline)
+    return Answer(
+        question.name,
+        question.asked,
+        tuple(findings),
+        tuple(tables),
+        time.monotonic() - began,
+        question.headline,
+    )
 
 
-async def _measured(part: Callable[..., Awaitable[Finding]], limits: Limits, tables: list[Table], bench: Bench) -> Finding:
+async def _measured(
+    part: Callable[..., Awaitable[Finding]], limits: Limits, tables: list[Table], bench: Bench
+) -> Finding:
     return await part(bench, limits, tables)

@@ -1,4 +1,6 @@
-"""Who passes how many of the world's tasks: agents that understand nothing, and the world's own expert with its misconceptions."""
+"""Who passes how many of the world's tasks: agents that understand nothing, and the world's own
+expert with its misconceptions.
+"""
 
 from synth.envs.audit.report import Limits, Table
 from synth.envs.audit.solutions import Deadline
@@ -8,7 +10,11 @@ from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench, Finding
 from synth.envs.transcript import MAX_TURNS, play
 
-TARGETS = {"do_nothing": "0 %", "random_affordance": "0 %", "refuse_all": "at most 20 %, and only tasks with a refusal"}
+TARGETS = {
+    "do_nothing": "0 %",
+    "random_affordance": "0 %",
+    "refuse_all": "at most 20 %, and only tasks with a refusal",
+}
 
 
 async def pass_rates(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
@@ -29,11 +35,17 @@ async def pass_rates(bench: Bench, limits: Limits, tables: list[Table]) -> Findi
                 break
             bench.note(f"{name} on task {task.task_id}")
             env = bench.open()
-            passed += (await play(env, task, choose, seed=bench.seed + index, max_turns=turns)).verdict.passed
+            passed += (
+                await play(env, task, choose, seed=bench.seed + index, max_turns=turns)
+            ).verdict.passed
             played += 1
             await env.close()
         rates[name] = f"{100 * passed / played:.0f} %" if played else "not played"
         rows.append((name, str(passed), str(played), rates[name], target))
     tables.append(Table("Pass rates", ("policy", "passed", "of", "rate", "target"), tuple(rows)))
-    shown = [f"{name} {rates[name]}" for name in ("do_nothing", "refuse_all", "random_affordance", "expert") if name in rates]
+    shown = [
+        f"{name} {rates[name]}"
+        for name in ("do_nothing", "refuse_all", "random_affordance", "expert")
+        if name in rates
+    ]
     return Finding("pass_rates", True, ", ".join(shown))

@@ -8,14 +8,23 @@ from synth.envs.conformance.hostile_turns import hostile_turns
 
 LONGEST_ERROR = 2000
 SHOWN = 12
-_INTERNALS = re.compile(r"Traceback \(most recent|File \"[^\"]+\", line \d+|\bobject at 0x[0-9a-f]+|^\s*\w*(?:Error|Exception)\(")
+_INTERNALS = re.compile(
+    r"Traceback \(most recent|File \"[^\"]+\", line \d+|\bobject at "
+    r"0x[0-9a-f]+|^\s*\w*(?:Error|Exception)\("
+)
 
 
 async def errors_say_why(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
-    """The answer to every turn that can only be an error is a few words for the model: no traceback, not longer than 2,000 characters."""
+    """The answer to every turn that can only be an error is a few words for the model: no
+    traceback, not longer than 2,000 characters.
+    """
     name = "errors_say_why"
     env = bench.open()
-    cases = [case for case in hostile_turns((await env.reset(bench.tasks[0])).tools) if case.is_error and len(case.turn.tool_calls) < 2]
+    cases = [
+        case
+        for case in hostile_turns((await env.reset(bench.tasks[0])).tools)
+        if case.is_error and len(case.turn.tool_calls) < 2
+    ]
     texts: dict[str, str] = {}
     problems = []
     for case in cases:
@@ -37,7 +46,11 @@ async def errors_say_why(bench: Bench, limits: Limits, tables: list[Table]) -> F
     shown = every[:: max(1, len(every) // SHOWN)][:SHOWN]
     title = f"Errors as the model reads them ({len(shown)} of {len(texts)} different ones)"
     tables.append(Table(title, ("mistake", "answer"), tuple(shown)))
-    detail = f"{len(problems)} of {len(cases)} mistakes: {' | '.join(problems[:4])}" if problems else f"{len(texts)} different error texts"
+    detail = (
+        f"{len(problems)} of {len(cases)} mistakes: {' | '.join(problems[:4])}"
+        if problems
+        else f"{len(texts)} different error texts"
+    )
     return Finding(name, not problems, detail)
 
 

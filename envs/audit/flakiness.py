@@ -11,15 +11,26 @@ TIMES = 5
 
 async def check_asked_again(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
     """At the end of every episode of every policy at hand, the check is asked several times."""
-    return await _verdicts(bench, limits, tables, "check_asked_again", f"asked {TIMES} times of the same state", again=False)
+    return await _verdicts(
+        bench,
+        limits,
+        tables,
+        "check_asked_again",
+        f"asked {TIMES} times of the same state",
+        again=False,
+    )
 
 
 async def episode_done_again(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
     """Every episode of every policy at hand is done several times, each in a fresh instance."""
-    return await _verdicts(bench, limits, tables, "episode_done_again", f"of {TIMES} identical episodes", again=True)
+    return await _verdicts(
+        bench, limits, tables, "episode_done_again", f"of {TIMES} identical episodes", again=True
+    )
 
 
-async def _verdicts(bench: Bench, limits: Limits, tables: list[Table], name: str, what: str, *, again: bool) -> Finding:
+async def _verdicts(
+    bench: Bench, limits: Limits, tables: list[Table], name: str, what: str, *, again: bool
+) -> Finding:
     deadline = Deadline.within(limits.part_s / 2)
     episodes = 0
     flaky: list[tuple[str, ...]] = []
@@ -42,8 +53,24 @@ async def _verdicts(bench: Bench, limits: Limits, tables: list[Table], name: str
             episodes += 1
             if any(verdict != verdicts[0] for verdict in verdicts):
                 passes = sum(verdict.passed for verdict in verdicts)
-                flaky.append((task.task_id[:12], who, f"{passes} of {TIMES} pass" if 0 < passes < TIMES else "the parts or facts differ"))
+                flaky.append(
+                    (
+                        task.task_id[:12],
+                        who,
+                        f"{passes} of {TIMES} pass"
+                        if 0 < passes < TIMES
+                        else "the parts or facts differ",
+                    )
+                )
     if flaky:
-        tables.append(Table(f"Verdicts that change, {what}", ("task", "policy", "verdicts"), tuple(flaky[:12])))
+        tables.append(
+            Table(
+                f"Verdicts that change, {what}", ("task", "policy", "verdicts"), tuple(flaky[:12])
+            )
+        )
     detail = f"{len(flaky)} of {episodes} verdicts change, {what}"
-    return Finding(name, not flaky, detail + (f": task {flaky[0][0]} by {flaky[0][1]}, {flaky[0][2]}" if flaky else ""))
+    return Finding(
+        name,
+        not flaky,
+        detail + (f": task {flaky[0][0]} by {flaky[0][1]}, {flaky[0][2]}" if flaky else ""),
+    )

@@ -34,7 +34,11 @@ async def instances_are_apart(bench: Bench, limits: Limits, tables: list[Table])
             if what is None and await envs[side].check() != transcript.verdict:
                 what = "the verdict is another"
             if what is not None:
-                return Finding(name, False, f"task {pair[side].task_id} by {who}, with another episode live: {what}"[:400])
+                return Finding(
+                    name,
+                    False,
+                    f"task {pair[side].task_id} by {who}, with another episode live: {what}"[:400],
+                )
         for env in envs:
             await env.close()
     return Finding(name, True, f"{len(pairs)} pairs of episodes in alternation")

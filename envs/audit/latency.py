@@ -21,7 +21,9 @@ Given = TypeVar("Given")
 
 
 class Clock:
-    """Times calls (milliseconds) and notes the longest time for which the event loop could do nothing else."""
+    """Times calls (milliseconds) and notes the longest time for which the event loop could do
+    nothing else.
+    """
 
     def __init__(self) -> None:
         self.samples: dict[str, list[float]] = {}
@@ -51,29 +53,51 @@ class Clock:
 async def calls_are_quick(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
     """The 99th percentile of each kind of call is at most `limits.call_ms`.
 
-    No call holds the event loop for more than `limits.loop_ms`, unless the world says that it blocks and is stepped on threads.
+    No call holds the event loop for more than `limits.loop_ms`, unless the world says that it
+    blocks and is stepped on threads.
     """
     clock = await _measured(bench, limits)
     blocking = bench.world.spec.blocking or bench.open().spec.blocking
     rows, problems = [], []
     for name, samples in clock.samples.items():
         p99 = percentile(samples, 0.99)
-        rows.append((name, str(len(samples)), f"{median(samples):.3f}", f"{p99:.3f}", f"{max(samples):.3f}"))
+        rows.append(
+            (name, str(len(samples)), f"{median(samples):.3f}", f"{p99:.3f}", f"{max(samples):.3f}")
+        )
         if p99 > limits.call_ms:
             problems.append(f"{name} takes {p99:.0f} ms (p99, at most {limits.call_ms:g})")
-    tables.append(Table("Milliseconds per call", ("call", "calls", "median", "p99", "longest"), tuple(rows)))
+    tables.append(
+        Table("Milliseconds per call", ("call", "calls", "median", "p99", "longest"), tuple(rows))
+    )
     if clock.longest_block_ms > limits.loop_ms and not blocking:
-        held = f"{clock.blocked_by} holds the event loop for {clock.longest_block_ms:.0f} ms (at most {limits.loop_ms:g})"
+        held = (
+            f"{clock.blocked_by} holds the event loop for {clock.longest_block_ms:.0f} ms (at "
+            f"most {limits.loop_ms:g})"
+        )
         problems.append(f"{held}: set `blocking=True` in its spec")
     steps = clock.samples.get("step", [])
-    shown = f"step {median(steps):.3g} ms median, {percentile(steps, 0.99):.3g} ms p99" if steps else "no steps"
-    loop = "it says that it blocks" if blocking else f"holds the event loop for at most {clock.longest_block_ms:.3g} ms"
+    shown = (
+        f"step {median(steps):.3g} ms median, {percentile(steps, 0.99):.3g} ms p99"
+        if steps
+        else "no steps"
+    )
+    loop = (
+        "it says that it blocks"
+        if blocking
+        else f"holds the event loop for at most {clock.longest_block_ms:.3g} ms"
+    )
     return Finding("calls_are_quick", not problems, "; ".join(problems) or f"{shown}; {loop}")
 
 
 async def _measured(bench: Bench, limits: Limits) -> Clock:
-    """All calls of an episode, over every task; a quick world's tasks over again until there are enough steps."""
-    clock, deadline, repeating = Clock(), Deadline.within(limits.part_s / 2), Deadline.within(REPEAT_S)
+    """All calls of an episode, over every task; a quick world's tasks over again until there are
+    enough steps.
+    """
+    clock, deadline, repeating = (
+        Clock(),
+        Deadline.within(limits.part_s / 2),
+        Deadline.within(REPEAT_S),
+    )
     _, choose = next(iter(players(bench.world.spec).items()))
     heart = asyncio.ensure_future(clock.beat())
     episodes = 0
@@ -90,7 +114,9 @@ async def _measured(bench: Bench, limits: Limits) -> Clock:
     return clock
 
 
-async def _time_episode(clock: Clock, bench: Bench, env: Env, task: Task, actions: Sequence[AgentTurn]) -> None:
+async def _time_episode(
+    clock: Clock, bench: Bench, env: Env, task: Task, actions: Sequence[AgentTurn]
+) -> None:
     await clock.timed("reset", env.reset(task))
     for action in actions:
         await clock.timed("step", env.step(action))
@@ -104,6 +130,8 @@ async def _time_episode(clock: Clock, bench: Bench, env: Env, task: Task, action
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
-    """The smallest sample that at least that share of all samples does not exceed (nearest rank)."""
+    """The smallest sample that at least that share of all samples does not exceed (nearest
+    rank).
+    """
     ordered = sorted(samples)
     return ordered[max(0, -(-len(ordered) * int(1000 * share) // 1000) - 1)]

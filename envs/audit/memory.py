@@ -25,7 +25,9 @@ RESIDENT_SLACK = 2**20
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Bytes per episode; `grown` those of the process, `left` those that are there when it is closed, `snapshot` the largest."""
+    """Bytes per episode; `grown` those of the process, `left` those that are there when it is
+    closed, `snapshot` the largest.
+    """
 
     live: int
     grown: int
@@ -41,30 +43,52 @@ async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -
     for task in bench.tasks[:EPISODES]:
         env = bench.open()
         bench.note(f"memory of task {task.task_id}")
-        played.append((task, (await play(env, task, choose, seed=bench.seed, max_turns=60)).actions[:-1]))
+        played.append(
+            (task, (await play(env, task, choose, seed=bench.seed, max_turns=60)).actions[:-1])
+        )
         await env.close()
     for _ in await _live(bench, played[:2]):
         pass  # what a first episode imports and caches is not an episode's own
     held = await _held(bench, played)
-    if held.left > LEFT_BYTES:  # what is kept once for later, such as servers for reuse, is there by now; what leaks comes again
+    if (
+        held.left > LEFT_BYTES
+        # what is kept once for later, such as servers for reuse, is there by now; what leaks comes
+        # again
+    ):
         held = msgspec.structs.replace(held, left=(await _held(bench, played)).left)
     stated = bench.world.spec.memory_bytes
     allowed = int(SLACK * stated) if stated else limits.episode_bytes
     why = "twice what the spec states" if stated else "the default"
     rows = [
         ("a live episode (Python's allocations)", _kib(held.live), f"{_kib(allowed)}, {why}"),
-        ("a live episode (growth of the process)", _kib(held.grown), f"{_kib(allowed + RESIDENT_SLACK)}"),
+        (
+            "a live episode (growth of the process)",
+            _kib(held.grown),
+            f"{_kib(allowed + RESIDENT_SLACK)}",
+        ),
         ("left when closed", _kib(held.left), _kib(LEFT_BYTES)),
     ]
     if held.snapshot is not None:
         rows.append(("largest snapshot", _kib(held.snapshot), "64 KiB"))
-    tables.append(Table(f"Memory per episode, over {EPISODES} live ones", ("what", "measured", "at most"), tuple(rows)))
+    tables.append(
+        Table(
+            f"Memory per episode, over {EPISODES} live ones",
+            ("what", "measured", "at most"),
+            tuple(rows),
+        )
+    )
     problems = []
     if held.live > allowed or held.grown > allowed + RESIDENT_SLACK:
-        problems.append(f"a live episode holds {_kib(max(held.live, held.grown))}, at most {_kib(allowed)}")
+        problems.append(
+            f"a live episode holds {_kib(max(held.live, held.grown))}, at most {_kib(allowed)}"
+        )
     if held.left > LEFT_BYTES:
         problems.append(f"{_kib(held.left)} are left of each closed episode")
-    return Finding(name, not problems, "; ".join(problems) or f"{_kib(held.live)} per live episode (at most {_kib(allowed)})")
+    return Finding(
+        name,
+        not problems,
+        "; ".join(problems) or f"{_kib(held.live)} per live episode (at most {_kib(allowed)})",
+    )
 
 
 async def _held(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> Held:
@@ -78,7 +102,9 @@ async def _held(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) 
         gc.collect()
         live = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
         grown = max(0, _resident() - resident) // EPISODES
-        sizes = [len((await env.snapshot()).blob) for env in envs] if bench.claims("snapshot") else []
+        sizes = (
+            [len((await env.snapshot()).blob) for env in envs] if bench.claims("snapshot") else []
+        )
         for env in envs:
             await env.close()
         del env, envs

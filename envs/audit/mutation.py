@@ -16,7 +16,9 @@ OWN = "own"
 
 
 async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
-    """At least `limits.killed` of the mutants fail; one that passes and leaves the state as the solution does is no mutant."""
+    """At least `limits.killed` of the mutants fail; one that passes and leaves the state as the
+    solution does is no mutant.
+    """
     name = "mutants_are_killed"
     if not knows_solutions(bench):
         return Finding(name, None, "not tried: the world has no expert, its tasks no gold actions")
@@ -32,7 +34,9 @@ async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) 
         every = list(mutants(known))
         own = bench.world.mutants(task, known.transcript) if bench.world.mutants is not None else ()
         draw = Random(task.task_id)
-        chosen = _of(draw, every) + _of(draw, [Mutant(OWN, kind, tuple(actions)) for kind, actions in own])
+        chosen = _of(draw, every) + _of(
+            draw, [Mutant(OWN, kind, tuple(actions)) for kind, actions in own]
+        )
         for mutant in chosen:
             if deadline.over:
                 break
@@ -48,19 +52,43 @@ async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) 
             else:
                 survivors.append((task.task_id[:12], mutant.kind, mutant.what, ", ".join(what[:4])))
     counted = made.total() - equal.total()
-    rows = [(k, made[k], equal[k], made[k] - equal[k], killed[k], _share(killed[k], made[k] - equal[k])) for k in (*KINDS, OWN) if made[k]]
-    rows.append(("all", made.total(), equal.total(), counted, killed.total(), _share(killed.total(), counted)))
+    rows = [
+        (k, made[k], equal[k], made[k] - equal[k], killed[k], _share(killed[k], made[k] - equal[k]))
+        for k in (*KINDS, OWN)
+        if made[k]
+    ]
+    rows.append(
+        (
+            "all",
+            made.total(),
+            equal.total(),
+            counted,
+            killed.total(),
+            _share(killed.total(), counted),
+        )
+    )
     columns = ("mutant", "made", "same state, left out", "counted", "killed", "share")
     tables.append(Table("Mutants by kind", columns, tuple(tuple(map(str, row)) for row in rows)))
     if survivors:
-        tables.append(Table(f"Survivors (the first {SHOWN})", ("task", "kind", "mutant", "differs in"), tuple(survivors[:SHOWN])))
+        tables.append(
+            Table(
+                f"Survivors (the first {SHOWN})",
+                ("task", "kind", "mutant", "differs in"),
+                tuple(survivors[:SHOWN]),
+            )
+        )
     if not counted:
         return Finding(name, None, f"not tried: no call of {solved} solved tasks changes the state")
     detail = (
-        f"{_share(killed.total(), counted)} of {counted} mutants killed (at least {100 * limits.killed:g} %), {equal.total()} left out, "
+        f"{_share(killed.total(), counted)} of {counted} mutants killed (at least "
+        f"{100 * limits.killed:g} %), {equal.total()} left out, "
         f"on {solved} of {len(bench.tasks)} tasks"
     )
-    first = f"; survives: task {survivors[0][0]}, {survivors[0][2]} (differs in {survivors[0][3]})" if survivors else ""
+    first = (
+        f"; survives: task {survivors[0][0]}, {survivors[0][2]} (differs in {survivors[0][3]})"
+        if survivors
+        else ""
+    )
     return Finding(name, killed.total() >= limits.killed * counted, detail + first)
 
 

@@ -20,7 +20,9 @@ Measured = Callable[[Bench, Limits, list[Table]], Awaitable[Finding]]
 
 @dataclass(frozen=True)
 class Question:
-    """`checks` are names of the conformance suite; `measured` are the audit's own parts; for `headline` see `Answer`."""
+    """`checks` are names of the conformance suite; `measured` are the audit's own parts; for
+    `headline` see `Answer`.
+    """
 
     name: str
     asked: str
@@ -32,58 +34,68 @@ class Question:
 QUESTIONS = (
     Question(
         "tasks",
-        "Does the same seed make the same tasks, and does a task read back from a file open the world that it was made for?",
+        "Does the same seed make the same tasks, and does a task read back from a file open the "
+        "world that it was made for?",
         ("tasks_by_seed", "tasks_open_their_world"),
     ),
     Question(
         "protocol",
-        "Is every call answered once, by its id and name, and does the world keep to the task and the tools that it began with?",
+        "Is every call answered once, by its id and name, and does the world keep to the task and "
+        "the tools that it began with?",
         ("answers_keep_to_the_protocol",),
     ),
     Question(
         "determinism",
-        "Do the same actions get the same answers: done again, in another process, after another episode, and beside another one?",
+        "Do the same actions get the same answers: done again, in another process, after another "
+        "episode, and beside another one?",
         ("determinism", "fresh_process", "reset_starts_anew"),
         (instances_are_apart,),
     ),
     Question(
         "snapshots",
-        "Is going on from a snapshot the same as going on, in the same, a fresh and a used instance?",
+        "Is going on from a snapshot the same as going on, in the same, a fresh and a used "
+        "instance?",
         ("snapshot_equals_replay",),
     ),
     Question(
         "expert",
-        "Does the world's own expert solve every task, play every profile the same way twice, and plan from the state alone?",
+        "Does the world's own expert solve every task, play every profile the same way twice, and "
+        "plan from the state alone?",
         ("expert_solves", "expert_profiles", "expert_plans_from_state"),
     ),
     Question(
         "bots",
-        "What do agents that understand nothing pass? A task that is solved by doing nothing, by chance or by refusing is no task.",
+        "What do agents that understand nothing pass? A task that is solved by doing nothing, by "
+        "chance or by refusing is no task.",
         ("do_nothing_fails", "refuse_all_is_bounded", "random_affordance_fails"),
         (pass_rates,),
         ("pass_rates",),
     ),
     Question(
         "mutants",
-        "Does the check fail a solution with one effectful call dropped, repeated or given another entity, or with its end cut off?",
+        "Does the check fail a solution with one effectful call dropped, repeated or given "
+        "another entity, or with its end cut off?",
         (),
         (mutants_are_killed,),
     ),
     Question(
         "alternatives",
-        "Does the check pass other solutions: the expert's other strategies, and the same calls in another order with the same outcome?",
+        "Does the check pass other solutions: the expert's other strategies, and the same calls "
+        "in another order with the same outcome?",
         (),
         (other_strategies_pass, reorderings_pass),
     ),
     Question(
         "flakiness",
-        "Is the verdict the same when it is asked for again, at any time, over an identical episode, and from the record?",
+        "Is the verdict the same when it is asked for again, at any time, over an identical "
+        "episode, and from the record?",
         ("check_has_no_side_effects", "check_at_any_time", "recheck_repeats_the_verdict"),
         (check_asked_again, episode_done_again),
     ),
     Question(
         "errors",
-        "Is whatever a model writes answered by something that it can read, never by an exception, a hang or a lost episode?",
+        "Is whatever a model writes answered by something that it can read, never by an "
+        "exception, a hang or a lost episode?",
         ("hostile_input", "steps_after_the_end"),
         (errors_say_why,),
     ),
@@ -95,7 +107,8 @@ QUESTIONS = (
     ),
     Question(
         "memory",
-        "What does a live episode hold, what is left when it is closed, and how large is a snapshot?",
+        "What does a live episode hold, what is left when it is closed, and how large is a "
+        "snapshot?",
         ("snapshot_size",),
         (memory_is_bounded,),
         ("memory_is_bounded",),

@@ -1,4 +1,6 @@
-"""What an audit found: one answer per question, each with its findings and the numbers behind them."""
+"""What an audit found: one answer per question, each with its findings and the numbers behind
+them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +13,10 @@ from synth.envs.conformance.finding import Finding
 class Limits:
     """What a world is held to.
 
-    `call_ms` bounds the 99th percentile of a reset, step, check and snapshot; `episode_bytes` what a live episode may hold where
-    the spec states no `memory_bytes`; `part_s` how long one part of a question may take (half of it is for repeated trials).
+    `call_ms` bounds the 99th percentile of a reset, step, check and snapshot; `episode_bytes` what
+    a live episode may hold where
+    the spec states no `memory_bytes`; `part_s` how long one part of a question may take (half of it
+    is for repeated trials).
     """
 
     call_ms: float = 250.0
@@ -35,7 +39,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question's findings; `tables` is the evidence; `headline` names the findings that tell most where all is well."""
+    """A question's findings; `tables` is the evidence; `headline` names the findings that tell most
+    where all is well.
+    """
 
     name: str
     asked: str
@@ -55,7 +61,11 @@ class Answer:
         """What failed, else what was measured, in one line."""
         if self.passed is False:
             return "; ".join(f"{f.name}: {f.detail}" for f in self.findings if f.passed is False)
-        wanted = [f.detail for f in self.findings if f.detail and f.passed is self.passed and f.name in (self.headline or (f.name,))]
+        wanted = [
+            f.detail
+            for f in self.findings
+            if f.detail and f.passed is self.passed and f.name in (self.headline or (f.name,))
+        ]
         return "; ".join(dict.fromkeys(wanted)) or "as it should be"
 
 
@@ -83,7 +93,10 @@ class Report:
         not_asked = [answer.name for answer in self.answers if answer.passed is None]
         rest = f" Could not be asked: {', '.join(not_asked)}." if not_asked else ""
         if self.failed:
-            return f"Not sound: {len(self.failed)} of {len(self.answers)} questions failed ({', '.join(self.failed)}).{rest}"
+            return (
+                f"Not sound: {len(self.failed)} of {len(self.answers)} questions failed "
+                f"({', '.join(self.failed)}).{rest}"
+            )
         return f"Sound: {passed} of {len(self.answers)} questions passed, none failed.{rest}"
 
     def as_json(self) -> dict[str, Any]:
@@ -105,8 +118,18 @@ class Report:
                     "passed": answer.passed,
                     "result": answer.result,
                     "seconds": round(answer.seconds, 3),
-                    "parts": [{"name": f.name, "passed": f.passed, "detail": f.detail} for f in answer.findings],
-                    "tables": [{"title": t.title, "columns": list(t.columns), "rows": [list(r) for r in t.rows]} for t in answer.tables],
+                    "parts": [
+                        {"name": f.name, "passed": f.passed, "detail": f.detail}
+                        for f in answer.findings
+                    ],
+                    "tables": [
+                        {
+                            "title": t.title,
+                            "columns": list(t.columns),
+                            "rows": [list(r) for r in t.rows],
+                        }
+                        for t in answer.tables
+                    ],
                 }
                 for answer in self.answers
             ],

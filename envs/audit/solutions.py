@@ -15,7 +15,9 @@ from synth.schemas.task import Task
 
 @dataclass(frozen=True)
 class Solution:
-    """An episode that passes: `effectful` says of each turn whether it changed the state, `end` is the state at the end."""
+    """An episode that passes: `effectful` says of each turn whether it changed the state, `end` is
+    the state at the end.
+    """
 
     task: Task
     transcript: Transcript
@@ -50,7 +52,9 @@ async def solution(bench: Bench, task: Task) -> Solution | None:
     bench.note(f"a solution of task {task.task_id}")
     env = bench.open()
     if bench.claims("expert"):
-        actions: Sequence[AgentTurn] = (await play(env, task, expert("correct"), seed=bench.seed)).actions
+        actions: Sequence[AgentTurn] = (
+            await play(env, task, expert("correct"), seed=bench.seed)
+        ).actions
     else:
         actions = [AgentTurn(tool_calls=(call,)) for call in task.gold or ()]
     state = await state_of(bench, env, (await env.reset(task)).state_key)
@@ -62,14 +66,20 @@ async def solution(bench: Bench, task: Task) -> Solution | None:
         state = after
     transcript = await perform(env, task, actions)
     await env.close()
-    return Solution(task, transcript, tuple(effectful), state) if transcript.verdict.passed else None
+    return (
+        Solution(task, transcript, tuple(effectful), state) if transcript.verdict.passed else None
+    )
 
 
-async def variant(bench: Bench, task: Task, actions: Sequence[AgentTurn]) -> tuple[Transcript, State]:
+async def variant(
+    bench: Bench, task: Task, actions: Sequence[AgentTurn]
+) -> tuple[Transcript, State]:
     """An episode of other actions, and the state at its end."""
     env = bench.open()
     transcript = await perform(env, task, actions)
-    last = transcript.responses[-1].state_key if transcript.responses else transcript.opening.state_key
+    last = (
+        transcript.responses[-1].state_key if transcript.responses else transcript.opening.state_key
+    )
     state = await state_of(bench, env, last)
     await env.close()
     return transcript, state

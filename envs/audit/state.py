@@ -21,7 +21,9 @@ def differences(bench: Bench, task: Task, before: State, after: State) -> list[s
     """The paths whose values differ: free ones left out, generated ones by how many there are."""
     if before is None or after is None or isinstance(before, str) or isinstance(after, str):
         return [] if before == after else ["the state key"]
-    patterns = dict(bench.world.spec.facts) | {pattern: "free" for pattern in (task.check.free if task.check else ())}
+    patterns = dict(bench.world.spec.facts) | {
+        pattern: "free" for pattern in (task.check.free if task.check else ())
+    }
     found, generated = [], Counter[str]()
     for path in sorted(changed(before, after)):
         pattern = pattern_of(patterns, path) or path
@@ -30,7 +32,9 @@ def differences(bench: Bench, task: Task, before: State, after: State) -> list[s
             generated[pattern] += (path in after) - (path in before)
         elif kind != "free":
             found.append(path)
-    return found + [f"{count:+d} of {pattern}" for pattern, count in sorted(generated.items()) if count]
+    return found + [
+        f"{count:+d} of {pattern}" for pattern, count in sorted(generated.items()) if count
+    ]
 
 
 def changed(before: State, after: State) -> set[str]:

@@ -25,24 +25,43 @@ async def do_nothing_fails(bench: Bench) -> Finding:
 
 
 async def refuse_all_is_bounded(bench: Bench) -> Finding:
-    """Refusing everything passes at most the tasks that have a refusal in their check, and at most a fifth of all."""
+    """Refusing everything passes at most the tasks that have a refusal in their check, and at most
+    a fifth of all.
+    """
     name = "refuse_all_is_bounded"
     refusals = [task for task in bench.tasks if task.check is not None and task.check.refusals]
     passed, accepted, denials = [], 0, 0
     for task in bench.tasks:
         transcript = await _episode(bench, "refuse_all", task)
-        answers = [o for response in transcript.responses for o in response.observations if o.name == "deny"]
+        answers = [
+            o
+            for response in transcript.responses
+            for o in response.observations
+            if o.name == "deny"
+        ]
         accepted, denials = accepted + sum(not o.error for o in answers), denials + len(answers)
         if transcript.verdict.passed:
             passed.append(task)
     undeserved = [task.task_id for task in passed if task not in refusals]
     if undeserved:
-        return Finding(name, False, f"passes tasks that ask for no refusal: {', '.join(undeserved)}"[:400])
+        return Finding(
+            name, False, f"passes tasks that ask for no refusal: {', '.join(undeserved)}"[:400]
+        )
     if denials and not accepted:
-        return Finding(name, None, f"not tried: all {denials} denials that the schema of `deny` admits are answered by errors")
+        return Finding(
+            name,
+            None,
+            f"not tried: all {denials} denials that the schema of `deny` admits are answered by "
+            "errors",
+        )
     allowed = min(len(refusals), max(1, int(LARGEST_REFUSAL_SHARE * len(bench.tasks))))
     rate = _rate(name, passed, bench, allowed=allowed)
-    return Finding(name, rate.passed, f"{rate.detail}; {accepted} of {denials} denials accepted, {len(refusals)} tasks with refusals")
+    return Finding(
+        name,
+        rate.passed,
+        f"{rate.detail}; {accepted} of {denials} denials accepted, {len(refusals)} tasks with "
+        "refusals",
+    )
 
 
 async def random_affordance_fails(bench: Bench) -> Finding:
@@ -70,4 +89,8 @@ async def _episode(bench: Bench, bot: str, task: Task) -> Transcript:
 def _rate(name: str, passed: Sequence[Task], bench: Bench, *, allowed: int) -> Finding:
     """Passed of all tasks, against how many may be."""
     ids = ", ".join(task.task_id for task in passed)
-    return Finding(name, len(passed) <= allowed, f"passes {len(passed)} of {len(bench.tasks)}, allowed {allowed}: {ids}"[:400].rstrip(": "))
+    return Finding(
+        name,
+        len(passed) <= allowed,
+        f"passes {len(passed)} of {len(bench.tasks)}, allowed {allowed}: {ids}"[:400].rstrip(": "),
+    )

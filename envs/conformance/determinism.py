@@ -1,4 +1,6 @@
-"""Same seed and same actions give the same observations, state keys and verdict: here, and in another process."""
+"""Same seed and same actions give the same observations, state keys and verdict: here, and in
+another process.
+"""
 
 import os
 import pickle
@@ -12,7 +14,9 @@ from synth.envs.transcript import MAX_TURNS, Transcript, difference, perform, re
 
 RANDOM_TURNS = 20
 START_S = 30.0
-"""Seconds that another interpreter may take to start and import the world, on top of the walks themselves."""
+"""Seconds that another interpreter may take to start and import the world, on top of the walks
+themselves.
+"""
 _CHILD = "from synth.envs.conformance.fresh_process import main; main()"
 
 
@@ -36,7 +40,9 @@ async def determinism(bench: Bench) -> Finding:
 
 
 async def fresh_process(bench: Bench) -> Finding:
-    """Makes the tasks and plays them in another process, where hash seeds and whatever else a process draws are others."""
+    """Makes the tasks and plays them in another process, where hash seeds and whatever else a
+    process draws are others.
+    """
     name = "fresh_process"
     if not bench.world.spec.deterministic:
         return Finding(name, None, "the world does not claim determinism")
@@ -45,7 +51,9 @@ async def fresh_process(bench: Bench) -> Finding:
     try:
         asked = pickle.dumps(errand)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        return Finding(name, None, f"not tried: the world cannot be named in another process ({error})")
+        return Finding(
+            name, None, f"not tried: the world cannot be named in another process ({error})"
+        )
     bench.note("the same episodes in another process")
     child = _other_process(asked, START_S + bench.call_limit_s)
     if child.returncode != 0:
@@ -68,7 +76,14 @@ def _errand(bench: Bench) -> Errand:
         for task in bench.tasks
         for who in players(bench.world.spec)
     ]
-    return Errand(bench.world.open, bench.world.make_tasks, dict(bench.config), bench.seed, len(bench.tasks), walks)
+    return Errand(
+        bench.world.open,
+        bench.world.make_tasks,
+        dict(bench.config),
+        bench.seed,
+        len(bench.tasks),
+        walks,
+    )
 
 
 def _acts_otherwise(here: Transcript, there: Transcript) -> str | None:
@@ -78,17 +93,27 @@ def _acts_otherwise(here: Transcript, there: Transcript) -> str | None:
             return f"turn {turn}: {a} here, {b} in another process"[:400]
         if response_difference(here.responses[turn], there.responses[turn]) is not None:
             return None
-    return None if len(here.actions) == len(there.actions) else f"{len(here.actions)} turns here, {len(there.actions)} in another process"
+    return (
+        None
+        if len(here.actions) == len(there.actions)
+        else f"{len(here.actions)} turns here, {len(there.actions)} in another process"
+    )
 
 
 def _other_process(asked: bytes, limit_s: float) -> "subprocess.CompletedProcess[bytes]":
-    """Another interpreter with this one's import path, given an errand on stdin; blocks the check's own thread."""
+    """Another interpreter with this one's import path, given an errand on stdin; blocks the check's
+    own thread.
+    """
     return subprocess.run(
         [sys.executable, "-P", "-c", _CHILD],
         input=asked,
         capture_output=True,
         timeout=limit_s,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": _other_hash_seed()},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "PYTHONHASHSEED": _other_hash_seed(),
+        },
         check=False,
     )
 

@@ -1,4 +1,6 @@
-"""The expert solves the world's tasks, plays every profile the same way twice, and plans from the state alone."""
+"""The expert solves the world's tasks, plays every profile the same way twice, and plans from the
+state alone.
+"""
 
 from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import Bench, Finding
@@ -17,17 +19,34 @@ async def expert_solves(bench: Bench) -> Finding:
         transcript = await play(env, task, expert("correct"), seed=bench.seed)
         await env.close()
         if not transcript.verdict.passed:
-            failed = [f"{part.name} ({'; '.join(part.evidence)})" for part in transcript.verdict.parts if not part.passed]
-            unsolved.append(f"{task.task_id}: {', '.join(failed) or 'not passed'} after {len(transcript.actions)} turns")
-    return Finding(name, not unsolved, f"{len(unsolved)} of {len(bench.tasks)} unsolved: {' | '.join(unsolved)}"[:1000] if unsolved else "")
+            failed = [
+                f"{part.name} ({'; '.join(part.evidence)})"
+                for part in transcript.verdict.parts
+                if not part.passed
+            ]
+            unsolved.append(
+                f"{task.task_id}: {', '.join(failed) or 'not passed'} after "
+                f"{len(transcript.actions)} turns"
+            )
+    return Finding(
+        name,
+        not unsolved,
+        f"{len(unsolved)} of {len(bench.tasks)} unsolved: {' | '.join(unsolved)}"[:1000]
+        if unsolved
+        else "",
+    )
 
 
 async def expert_profiles(bench: Bench) -> Finding:
-    """The profiles `correct`, `mixed` and all that the spec names play, and the same seed plays the same."""
+    """The profiles `correct`, `mixed` and all that the spec names play, and the same seed plays the
+    same.
+    """
     name = "expert_profiles"
     if not bench.claims("expert"):
         return Finding(name, None, "the world does not claim an expert")
-    profiles = [(profile, bench.seed) for profile in ("correct", *bench.world.spec.profiles)] + [("mixed", seed) for seed in range(4)]
+    profiles = [(profile, bench.seed) for profile in ("correct", *bench.world.spec.profiles)] + [
+        ("mixed", seed) for seed in range(4)
+    ]
     for profile, seed in profiles:
         bench.note(f"the expert with profile {profile} and seed {seed}")
         env = bench.open()
@@ -35,7 +54,9 @@ async def expert_profiles(bench: Bench) -> Finding:
         again = await play(env, bench.tasks[0], expert(profile), seed=seed)
         await env.close()
         if first.actions != again.actions:
-            return Finding(name, False, f"profile {profile} with seed {seed} plays the same task in two ways")
+            return Finding(
+                name, False, f"profile {profile} with seed {seed} plays the same task in two ways"
+            )
     return Finding(name, True, f"{len(profiles)} profiles and seeds")
 
 
@@ -54,6 +75,11 @@ async def expert_plans_from_state(bench: Bench) -> Finding:
             bench.note(f"the expert asked at turn {turn}")
             first, second = await env.expert(None, bench.seed), await env.expert(None, bench.seed)
             if first != second or first != transcript.actions[turn]:
-                return Finding(name, False, f"task {task.task_id}, turn {turn}: {transcript.actions[turn]}, {first}, {second}"[:400])
+                return Finding(
+                    name,
+                    False,
+                    f"task {task.task_id}, turn {turn}: {transcript.actions[turn]}, {first}, "
+                    f"{second}"[:400],
+                )
         await env.close()
     return Finding(name, True)

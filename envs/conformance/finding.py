@@ -11,7 +11,9 @@ from synth.schemas.task import Task
 
 @dataclass(frozen=True)
 class Finding:
-    """`passed` is None where the check does not apply: the world does not claim what it looks at."""
+    """`passed` is None where the check does not apply: the world does not claim what it looks
+    at.
+    """
 
     name: str
     passed: bool | None
@@ -20,9 +22,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Bench:
-    """A world on the bench: how it is opened, the tasks it is tried on, and how long one call may take (seconds).
+    """A world on the bench: how it is opened, the tasks it is tried on, and how long one call may
+    take (seconds).
 
-    `given`: the tasks were derived, not made by the world. `doing` names the last thing that was asked of the world, for the case that it
+    `given`: the tasks were derived, not made by the world. `doing` names the last thing that was
+    asked of the world, for the case that it
     never answers.
     """
 

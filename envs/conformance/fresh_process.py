@@ -1,4 +1,5 @@
-"""The other process of the determinism check: reads an errand from stdin, does it, writes what came of it to stdout.
+"""The other process of the determinism check: reads an errand from stdin, does it, writes what came
+of it to stdout.
 
 Both ends of the pipe are this program; nothing from elsewhere is ever unpickled.
 """
@@ -43,7 +44,9 @@ async def walk_all(errand: Errand) -> list[Transcript]:
     for walk in errand.walks:
         env = errand.open(errand.config)
         choose = players(env.spec)[walk.who]
-        transcripts.append(await play(env, walk.task, choose, seed=errand.seed, max_turns=walk.max_turns))
+        transcripts.append(
+            await play(env, walk.task, choose, seed=errand.seed, max_turns=walk.max_turns)
+        )
         await env.close()
     return transcripts
 

@@ -30,7 +30,8 @@ class Broke:
 async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | Broke:
     """The answer, or why there is none.
 
-    All exceptions are caught, here and nowhere else in `envs`: the world on the bench may be anybody's, and an audit that
+    All exceptions are caught, here and nowhere else in `envs`: the world on the bench may be
+    anybody's, and an audit that
     dies with the world that it audits would report nothing.
     """
     try:
@@ -41,11 +42,17 @@ async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | B
         return Broke("the world cancelled the call")
     except Exception as error:  # noqa: BLE001
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return Broke(f"raised {type(error).__name__}: {str(error)[:200]} ({Path(last.filename).name}:{last.lineno})")
+        return Broke(
+            f"raised {type(error).__name__}: {str(error)[:200]} "
+            f"({Path(last.filename).name}:{last.lineno})"
+        )
 
 
-async def on_thread(name: str, check: Callable[[Bench], Awaitable[Finding]], bench: Bench, limit_s: float) -> Finding:
-    """A check run on its own thread and event loop, so that a world which blocks for ever costs this check and not the suite.
+async def on_thread(
+    name: str, check: Callable[[Bench], Awaitable[Finding]], bench: Bench, limit_s: float
+) -> Finding:
+    """A check run on its own thread and event loop, so that a world which blocks for ever costs
+    this check and not the suite.
 
     A loop inside C code that never gives the interpreter back cannot be left this way.
     """
@@ -60,9 +67,19 @@ async def on_thread(name: str, check: Callable[[Bench], Awaitable[Finding]], ben
             case Answer(finding):
                 found.append(finding)
             case Broke(reason):
-                found.append(Finding(name, False, f"{reason}, at: {''.join(bench.doing) or 'the start'}"))
+                found.append(
+                    Finding(name, False, f"{reason}, at: {''.join(bench.doing) or 'the start'}")
+                )
 
     thread = Thread(target=work, name=f"conformance-{name}", daemon=True)
     thread.start()
     await asyncio.to_thread(thread.join, limit_s + 1)
-    return found[0] if found else Finding(name, False, f"blocks for more than {limit_s:g} s, at: {''.join(bench.doing) or 'the start'}")
+    return (
+        found[0]
+        if found
+        else Finding(
+            name,
+            False,
+            f"blocks for more than {limit_s:g} s, at: {''.join(bench.doing) or 'the start'}",
+        )
+    )

@@ -1,4 +1,6 @@
-"""Whatever a model writes, the world answers with something that the model can read, and the episode goes on."""
+"""Whatever a model writes, the world answers with something that the model can read, and the
+episode goes on.
+"""
 
 import time
 
@@ -15,7 +17,9 @@ SHOWN = 8
 
 
 async def hostile_input(bench: Bench) -> Finding:
-    """Each hostile turn on its own: an answer in time, errors marked as errors, and a valid step that works right after."""
+    """Each hostile turn on its own: an answer in time, errors marked as errors, and a valid step
+    that works right after.
+    """
     name = "hostile_input"
     env = bench.open()
     _, choose = next(iter(players(bench.world.spec).items()))
@@ -28,7 +32,11 @@ async def hostile_input(bench: Bench) -> Finding:
         if problem is not None:
             problems.append(f"{case.name}: {problem}")
             env = bench.open()
-    detail = f"{len(problems)} of {len(cases)} turns: {' | '.join(problems[:SHOWN])}" if problems else f"{len(cases)} turns"
+    detail = (
+        f"{len(problems)} of {len(cases)} turns: {' | '.join(problems[:SHOWN])}"
+        if problems
+        else f"{len(cases)} turns"
+    )
     return Finding(name, not problems, detail)
 
 
@@ -60,8 +68,12 @@ async def steps_after_the_end(bench: Bench) -> Finding:
     return Finding(name, True)
 
 
-async def _problem(env: Env, bench: Bench, case: Hostile, first: tuple[AgentTurn, ...]) -> str | None:
-    """What is wrong with the answer to one hostile turn at the start of an episode, or with the valid turn after it."""
+async def _problem(
+    env: Env, bench: Bench, case: Hostile, first: tuple[AgentTurn, ...]
+) -> str | None:
+    """What is wrong with the answer to one hostile turn at the start of an episode, or with the
+    valid turn after it.
+    """
     reset = await answered(env.reset(bench.tasks[0]), bench.call_limit_s)
     if isinstance(reset, Broke):
         return f"reset {reset.reason}"
@@ -79,8 +91,14 @@ async def _problem(env: Env, bench: Bench, case: Hostile, first: tuple[AgentTurn
         return f"the valid turn after it {after.reason}"
     if not after.given.observations:
         return "the valid turn after it is not answered"
-    lost = any(o.error for o in after.given.observations) and not await _errs_anyway(bench, first[0])
-    return f"the valid turn after it is an error: {after.given.observations[0].content[:200]}" if lost and case.is_error else None
+    lost = any(o.error for o in after.given.observations) and not await _errs_anyway(
+        bench, first[0]
+    )
+    return (
+        f"the valid turn after it is an error: {after.given.observations[0].content[:200]}"
+        if lost and case.is_error
+        else None
+    )
 
 
 async def _errs_anyway(bench: Bench, turn: AgentTurn) -> bool:

@@ -23,7 +23,9 @@ NASTY_TEXTS = {
 
 @dataclass(frozen=True)
 class Hostile:
-    """One turn; `is_error` where no reading of it is admissible, so that every call must be answered by an error."""
+    """One turn; `is_error` where no reading of it is admissible, so that every call must be
+    answered by an error.
+    """
 
     name: str
     turn: AgentTurn
@@ -33,7 +35,11 @@ class Hostile:
 def hostile_turns(tools: Sequence[ToolSchema]) -> list[Hostile]:
     """Every hostile turn for a set of tools."""
     names = [tool["function"]["name"] for tool in tools]
-    turns = [*_without_tools(), *_unknown_tools(), *(case for name in names for case in _not_json(name))]
+    turns = [
+        *_without_tools(),
+        *_unknown_tools(),
+        *(case for name in names for case in _not_json(name)),
+    ]
     for tool in tools:
         turns += _wrong_arguments(tool["function"])
         turns += _nasty_arguments(tool["function"])
@@ -45,7 +51,11 @@ def hostile_turns(tools: Sequence[ToolSchema]) -> list[Hostile]:
 
 def _without_tools() -> list[Hostile]:
     """Turns of text, or of nothing."""
-    empty = {"an empty turn": AgentTurn(), "an empty text": AgentTurn(""), "a blank text": AgentTurn(" \n\t ")}
+    empty = {
+        "an empty turn": AgentTurn(),
+        "an empty text": AgentTurn(""),
+        "a blank text": AgentTurn(" \n\t "),
+    }
     odd = {f"text of {name}": AgentTurn(text) for name, text in NASTY_TEXTS.items() if text}
     odd["text with a lone surrogate"] = AgentTurn("a \ud800 b")
     return [Hostile(name, turn, name in empty) for name, turn in (empty | odd).items()]
@@ -82,43 +92,93 @@ def _not_json(tool: str) -> list[Hostile]:
         "deep nesting": '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
         "an enormous text cut off": '{"a": "' + ENORMOUS,
     }
-    return [Hostile(f"{tool} with {case} for arguments", _calling(tool, text), is_error=True) for case, text in texts.items()]
+    return [
+        Hostile(f"{tool} with {case} for arguments", _calling(tool, text), is_error=True)
+        for case, text in texts.items()
+    ]
 
 
 def _wrong_arguments(function: ToolSchema) -> list[Hostile]:
-    """Objects of the wrong shape: arguments missing, of the wrong type, of numbers out of all range."""
+    """Objects of the wrong shape: arguments missing, of the wrong type, of numbers out of all
+    range.
+    """
     name, properties, required = function["name"], *_parameters(function)
-    cases = [Hostile(f"{name} with {argument} missing", _with(function, argument, leave_out=True), is_error=True) for argument in required]
+    cases = [
+        Hostile(
+            f"{name} with {argument} missing",
+            _with(function, argument, leave_out=True),
+            is_error=True,
+        )
+        for argument in required
+    ]
     for argument, schema in properties.items():
         for case, wrong in _of_other_types(schema):
-            cases.append(Hostile(f"{name} with {argument} {case}", _with(function, argument, wrong), is_error=True))
-        for case, text in {"of 400 digits": "1" + "0" * 400, "of 9000 digits": "9" * 9000, "1e308": "1e308", "-0": "-0"}.items():
+            cases.append(
+                Hostile(
+                    f"{name} with {argument} {case}",
+                    _with(function, argument, wrong),
+                    is_error=True,
+                )
+            )
+        for case, text in {
+            "of 400 digits": "1" + "0" * 400,
+            "of 9000 digits": "9" * 9000,
+            "1e308": "1e308",
+            "-0": "-0",
+        }.items():
             is_error = schema.get("type") in {"string", "boolean", "array", "object"}
-            cases.append(Hostile(f"{name} with {argument} a number {case}", _with_raw(function, argument, text), is_error))
+            cases.append(
+                Hostile(
+                    f"{name} with {argument} a number {case}",
+                    _with_raw(function, argument, text),
+                    is_error,
+                )
+            )
     return cases
 
 
 def _nasty_arguments(function: ToolSchema) -> list[Hostile]:
     """Texts that are texts, and objects that are objects, yet not what anyone wants."""
     name, (properties, _) = function["name"], _parameters(function)
-    cases = [Hostile(f"{name} with an unknown argument", _with(function, "no_such_argument", ENORMOUS[:2000]), is_error=False)]
+    cases = [
+        Hostile(
+            f"{name} with an unknown argument",
+            _with(function, "no_such_argument", ENORMOUS[:2000]),
+            is_error=False,
+        )
+    ]
     for argument, schema in properties.items():
         if schema.get("type") != "string":
             continue
         for case, text in NASTY_TEXTS.items():
-            cases.append(Hostile(f"{name} with {argument} of {case}", _with(function, argument, text), is_error=False))
+            cases.append(
+                Hostile(
+                    f"{name} with {argument} of {case}",
+                    _with(function, argument, text),
+                    is_error=False,
+                )
+            )
         escaped = _with_raw(function, argument, '"\\ud800 and \\u0000"')
-        cases.append(Hostile(f"{name} with {argument} of an escaped lone surrogate", escaped, is_error=False))
+        cases.append(
+            Hostile(f"{name} with {argument} of an escaped lone surrogate", escaped, is_error=False)
+        )
     nested = _with_raw(function, "no_such_argument", "[" * 400 + "]" * 400)
     return [*cases, Hostile(f"{name} with an argument nested 400 deep", nested, is_error=False)]
 
 
 def _of_other_types(schema: dict[str, Any]) -> list[tuple[str, Any]]:
     """Values that no reading makes one of the schema's type, or of its choices."""
-    others: list[tuple[str, Any]] = [("an object", {"a": [1]}), ("a list", [["a"]]), ("null", None), ("a text", "abc")]
+    others: list[tuple[str, Any]] = [
+        ("an object", {"a": [1]}),
+        ("a list", [["a"]]),
+        ("null", None),
+        ("a text", "abc"),
+    ]
     fits = {"object": {"an object"}, "array": {"a list"}, "string": {"a text"}, "null": {"null"}}
     types = schema.get("type", ["object", "array", "string", "null"])
-    admissible = set().union(*(fits.get(kind, set()) for kind in ([types] if isinstance(types, str) else types)))
+    admissible = set().union(
+        *(fits.get(kind, set()) for kind in ([types] if isinstance(types, str) else types))
+    )
     wrong = [(case, value) for case, value in others if case not in admissible]
     return [*wrong, ("no such choice", "no_such_choice")] if schema.get("enum") else wrong
 
@@ -132,11 +192,22 @@ def _parameters(function: ToolSchema) -> tuple[dict[str, Any], list[str]]:
 def _plausible(function: ToolSchema) -> dict[str, Any]:
     """Required arguments of the right type."""
     properties, required = _parameters(function)
-    of_type: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
-    return {name: (properties[name].get("enum") or [of_type.get(properties[name].get("type"), "a")])[0] for name in required}
+    of_type: dict[str, Any] = {
+        "integer": 1,
+        "number": 1,
+        "boolean": True,
+        "array": [],
+        "object": {},
+    }
+    return {
+        name: (properties[name].get("enum") or [of_type.get(properties[name].get("type"), "a")])[0]
+        for name in required
+    }
 
 
-def _with(function: ToolSchema, argument: str, value: Any = None, *, leave_out: bool = False) -> AgentTurn:
+def _with(
+    function: ToolSchema, argument: str, value: Any = None, *, leave_out: bool = False
+) -> AgentTurn:
     """A call that is right but for one argument."""
     arguments = _plausible(function) | {argument: value}
     if leave_out:
@@ -146,7 +217,10 @@ def _with(function: ToolSchema, argument: str, value: Any = None, *, leave_out: 
 
 def _with_raw(function: ToolSchema, argument: str, text: str) -> AgentTurn:
     """A call that is right but for one argument, given as JSON text."""
-    return _calling(function["name"], msgspec.json.encode(_plausible(function) | {argument: msgspec.Raw(text.encode())}).decode())
+    return _calling(
+        function["name"],
+        msgspec.json.encode(_plausible(function) | {argument: msgspec.Raw(text.encode())}).decode(),
+    )
 
 
 def _calling(name: str, arguments: str) -> AgentTurn:

@@ -1,4 +1,6 @@
-"""Every call is answered once and by its id, and a world keeps to the task and the tools that it began with."""
+"""Every call is answered once and by its id, and a world keeps to the task and the tools that it
+began with.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -45,7 +47,15 @@ async def _played(bench: Bench, given: Given, *, odd_first: bool) -> int:
             index = len(turns)
             bench.note(f"turn {index}")
             response = await stepped(env.step(act), index, act.tool_calls)
-            turns.append(Turn(index, act.content, act.tool_calls, response.observations, state_key=response.state_key))
+            turns.append(
+                Turn(
+                    index,
+                    act.content,
+                    act.tool_calls,
+                    response.observations,
+                    state_key=response.state_key,
+                )
+            )
             done = response.done
             if done:
                 break
@@ -59,11 +69,21 @@ async def _played(bench: Bench, given: Given, *, odd_first: bool) -> int:
 
 
 def _odd(calls: Sequence[ToolCall]) -> Iterator[AgentTurn]:
-    """Turns that models take and experts do not: calls side by side, a call that does not parse, one of no tool, words, nothing."""
+    """Turns that models take and experts do not: calls side by side, a call that does not parse,
+    one of no tool, words, nothing.
+    """
     unknown = ToolCall.received("call_odd_1", "no_such_tool", "{}")
     broken = ToolCall.received("call_odd_2", calls[0].name if calls else "no_such_tool", "{")
     yield AgentTurn(tool_calls=(unknown, broken))
     if calls:
-        yield AgentTurn(tool_calls=(broken, *(msgspec.structs.replace(call, call_id=f"{call.call_id}_beside") for call in calls)))
+        yield AgentTurn(
+            tool_calls=(
+                broken,
+                *(
+                    msgspec.structs.replace(call, call_id=f"{call.call_id}_beside")
+                    for call in calls
+                ),
+            )
+        )
     yield AgentTurn("One moment.")
     yield AgentTurn()

@@ -20,11 +20,24 @@ async def check_has_no_side_effects(bench: Bench) -> Finding:
             facts = dict(await env.facts()) if bench.claims("facts") else {}
             first = await env.check()
             if await env.check() != first:
-                return Finding(name, False, f"task {task.task_id}: check before turn {turn} says another thing the second time")
+                return Finding(
+                    name,
+                    False,
+                    f"task {task.task_id}: check before turn {turn} says another thing the second "
+                    "time",
+                )
             if bench.claims("facts") and dict(await env.facts()) != facts:
-                return Finding(name, False, f"task {task.task_id}: check before turn {turn} changes the facts")
-            if bench.claims("affordances") and list(await env.affordances()) != list(await env.affordances()):
-                return Finding(name, False, f"task {task.task_id}: other affordances the second time, before turn {turn}")
+                return Finding(
+                    name, False, f"task {task.task_id}: check before turn {turn} changes the facts"
+                )
+            if bench.claims("affordances") and list(await env.affordances()) != list(
+                await env.affordances()
+            ):
+                return Finding(
+                    name,
+                    False,
+                    f"task {task.task_id}: other affordances the second time, before turn {turn}",
+                )
             if bench.claims("snapshot"):
                 await env.snapshot()
             responses.append(await env.step(action))
@@ -33,7 +46,9 @@ async def check_has_no_side_effects(bench: Bench) -> Finding:
             what = "the verdict at the end is another"
         await env.close()
         if what is not None:
-            return Finding(name, False, f"task {task.task_id}, with questions asked before every turn: {what}")
+            return Finding(
+                name, False, f"task {task.task_id}, with questions asked before every turn: {what}"
+            )
     return Finding(name, True)
 
 
@@ -73,6 +88,11 @@ async def reset_starts_anew(bench: Bench) -> Finding:
         again = await perform(used, task, transcript.actions)
         what = rest_difference(transcript.responses, again.responses)
         if what is not None or again.verdict != transcript.verdict:
-            return Finding(name, False, f"task {task.task_id}, after another in the same instance: {what or 'another verdict'}")
+            return Finding(
+                name,
+                False,
+                f"task {task.task_id}, after another in the same instance: "
+                f"{what or 'another verdict'}",
+            )
     await used.close()
     return Finding(name, True)

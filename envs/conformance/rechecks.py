@@ -22,17 +22,33 @@ async def recheck_repeats_the_verdict(bench: Bench) -> Finding:
             await env.close()
             await other.close()
             if (again.passed, again.parts) != (transcript.verdict.passed, transcript.verdict.parts):
-                return Finding(name, False, f"task {task.task_id} by {who}: {transcript.verdict} then {again}"[:400])
+                return Finding(
+                    name,
+                    False,
+                    f"task {task.task_id} by {who}: {transcript.verdict} then {again}"[:400],
+                )
     return Finding(name, True)
 
 
 def _recorded(task: Task, transcript: Transcript) -> Trajectory:
     """The transcript as a ledger would hold it."""
     done = bool(transcript.responses) and transcript.responses[-1].done
-    outcome = (Outcome.SUCCESS if transcript.verdict.passed else Outcome.FAILURE) if done else Outcome.TRUNCATED
+    outcome = (
+        (Outcome.SUCCESS if transcript.verdict.passed else Outcome.FAILURE)
+        if done
+        else Outcome.TRUNCATED
+    )
     turns = tuple(
-        Turn(index, action.content, action.tool_calls, response.observations, state_key=response.state_key)
-        for index, (action, response) in enumerate(zip(transcript.actions, transcript.responses, strict=True))
+        Turn(
+            index,
+            action.content,
+            action.tool_calls,
+            response.observations,
+            state_key=response.state_key,
+        )
+        for index, (action, response) in enumerate(
+            zip(transcript.actions, transcript.responses, strict=True)
+        )
     )
     return Trajectory(
         trajectory_id="bench",

@@ -10,7 +10,9 @@ LARGEST_SNAPSHOT_BYTES = 64 * 1024
 
 
 async def snapshot_equals_replay(bench: Bench) -> Finding:
-    """At the start, after one turn, half way, before the last turn and after it: restored into a fresh and into a used instance."""
+    """At the start, after one turn, half way, before the last turn and after it: restored into a
+    fresh and into a used instance.
+    """
     name = "snapshot_equals_replay"
     if not bench.claims("snapshot"):
         return Finding(name, None, "the world does not claim snapshots")
@@ -22,9 +24,13 @@ async def snapshot_equals_replay(bench: Bench) -> Finding:
         length = len(transcript.actions)
         for turn in sorted({0, 1, length // 2, length - 1, length} & set(range(length + 1))):
             bench.note(f"a snapshot before turn {turn}")
-            what = await _difference_from(bench, task, transcript, turn, asks_expert=who == "expert" and turn < length)
+            what = await _difference_from(
+                bench, task, transcript, turn, asks_expert=who == "expert" and turn < length
+            )
             if what is not None:
-                return Finding(name, False, f"task {task.task_id}, snapshot before turn {turn}: {what}")
+                return Finding(
+                    name, False, f"task {task.task_id}, snapshot before turn {turn}: {what}"
+                )
             restored += 1
         await env.close()
     return Finding(name, True, f"{restored} snapshots restored into a fresh and a used instance")
@@ -42,28 +48,45 @@ async def snapshot_size(bench: Bench) -> Finding:
         await play(env, task, choose, seed=bench.seed, max_turns=60)
         largest = max(largest, len((await env.snapshot()).blob))
         await env.close()
-    return Finding(name, largest <= LARGEST_SNAPSHOT_BYTES, f"{largest} of at most {LARGEST_SNAPSHOT_BYTES} bytes")
+    return Finding(
+        name,
+        largest <= LARGEST_SNAPSHOT_BYTES,
+        f"{largest} of at most {LARGEST_SNAPSHOT_BYTES} bytes",
+    )
 
 
-async def _difference_from(bench: Bench, task: Task, transcript: Transcript, turn: int, *, asks_expert: bool) -> str | None:
-    """What differs when an episode goes on from a snapshot before `turn`, or from having taken one."""
+async def _difference_from(
+    bench: Bench, task: Task, transcript: Transcript, turn: int, *, asks_expert: bool
+) -> str | None:
+    """What differs when an episode goes on from a snapshot before `turn`, or from having taken
+    one.
+    """
     original = bench.open()
     await original.reset(task)
     for action in transcript.actions[:turn]:
         await original.step(action)
     snapshot = await original.snapshot()
     if (snapshot.env, snapshot.version) != (original.spec.name, original.spec.version):
-        return f"the snapshot says {snapshot.env} {snapshot.version}, the world is {original.spec.name} {original.spec.version}"
+        return (
+            f"the snapshot says {snapshot.env} {snapshot.version}, the world is "
+            f"{original.spec.name} {original.spec.version}"
+        )
     used = bench.open()
     await used.reset(bench.tasks[-1])
     for action in transcript.actions[: turn + 1]:
         await used.step(action)
     rest, expected = transcript.actions[turn:], transcript.responses[turn:]
     facts = None
-    for where, env in {"the world it was taken of": original, "a fresh instance": bench.open(), "a used instance": used}.items():
+    for where, env in {
+        "the world it was taken of": original,
+        "a fresh instance": bench.open(),
+        "a used instance": used,
+    }.items():
         if env is not original:
             await env.restore(Snapshot(snapshot.env, snapshot.version, bytes(snapshot.blob)))
-        if asks_expert and _without_ids(await env.expert(None, bench.seed)) != _without_ids(rest[0]):
+        if asks_expert and _without_ids(await env.expert(None, bench.seed)) != _without_ids(
+            rest[0]
+        ):
             return f"in {where} the expert does something else"
         what = rest_difference(expected, await _go_on(env, rest), first=turn)
         if what is not None:

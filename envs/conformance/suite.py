@@ -3,16 +3,28 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from synth.envs.conformance.bot_rates import do_nothing_fails, random_affordance_fails, refuse_all_is_bounded
+from synth.envs.conformance.bot_rates import (
+    do_nothing_fails,
+    random_affordance_fails,
+    refuse_all_is_bounded,
+)
 from synth.envs.conformance.closing import close_is_idempotent
 from synth.envs.conformance.determinism import determinism, fresh_process
-from synth.envs.conformance.expert_solves import expert_plans_from_state, expert_profiles, expert_solves
+from synth.envs.conformance.expert_solves import (
+    expert_plans_from_state,
+    expert_profiles,
+    expert_solves,
+)
 from synth.envs.conformance.fact_keys import facts_match_patterns
 from synth.envs.conformance.finding import Bench, Finding
 from synth.envs.conformance.guard import on_thread
 from synth.envs.conformance.hostile_input import hostile_input, steps_after_the_end
 from synth.envs.conformance.protocol import answers_keep_to_the_protocol
-from synth.envs.conformance.purity import check_at_any_time, check_has_no_side_effects, reset_starts_anew
+from synth.envs.conformance.purity import (
+    check_at_any_time,
+    check_has_no_side_effects,
+    reset_starts_anew,
+)
 from synth.envs.conformance.rechecks import recheck_repeats_the_verdict
 from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
 from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
@@ -44,11 +56,19 @@ CHECKS: dict[str, Callable[[Bench], Awaitable[Finding]]] = {
 
 
 async def conformance(
-    world: World, config: Mapping[str, Any], *, seed: int, tasks: int, call_limit_s: float = 5.0, check_limit_s: float = 120.0
+    world: World,
+    config: Mapping[str, Any],
+    *,
+    seed: int,
+    tasks: int,
+    call_limit_s: float = 5.0,
+    check_limit_s: float = 120.0,
 ) -> list[Finding]:
-    """Every check's finding, in the order of `CHECKS`, on that many tasks (at least one) made from the seed.
+    """Every check's finding, in the order of `CHECKS`, on that many tasks (at least one) made from
+    the seed.
 
-    A call may take `call_limit_s`, a whole check `check_limit_s`. Raises what `make_tasks` raises for wrong settings.
+    A call may take `call_limit_s`, a whole check `check_limit_s`. Raises what `make_tasks` raises
+    for wrong settings.
     """
     bench_tasks = world.make_tasks(config, seed, max(tasks, 1))
     findings = []

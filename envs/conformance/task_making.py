@@ -1,4 +1,6 @@
-"""The same settings and seed make the same tasks, each with its own id and the settings of its world."""
+"""The same settings and seed make the same tasks, each with its own id and the settings of its
+world.
+"""
 
 import msgspec
 
@@ -10,7 +12,9 @@ from synth.schemas.task import Task
 
 
 async def tasks_by_seed(bench: Bench) -> Finding:
-    """Made twice they are equal, another seed makes others, ids are unique hashes of the content that survive a file."""
+    """Made twice they are equal, another seed makes others, ids are unique hashes of the content
+    that survive a file.
+    """
     name = "tasks_by_seed"
     if not bench.claims("tasks"):
         return Finding(name, None, "the world does not claim to make tasks")
@@ -19,21 +23,38 @@ async def tasks_by_seed(bench: Bench) -> Finding:
     if len({task.task_id for task in bench.tasks}) != len(bench.tasks):
         return Finding(name, False, "two tasks have the same id")
     for task in bench.tasks:
-        if task.task_id != Task.identified(**{k: v for k, v in msgspec.structs.asdict(task).items() if k != "task_id"}).task_id:
-            return Finding(name, False, f"the id {task.task_id} is not the hash of its task (use Task.identified)")
+        if (
+            task.task_id
+            != Task.identified(
+                **{k: v for k, v in msgspec.structs.asdict(task).items() if k != "task_id"}
+            ).task_id
+        ):
+            return Finding(
+                name,
+                False,
+                f"the id {task.task_id} is not the hash of its task (use Task.identified)",
+            )
         if canonical_json(_read_back(task)) != canonical_json(task):
             return Finding(name, False, f"task {task.task_id} reads back from a file as another")
         if task.env != bench.world.spec.name:
-            return Finding(name, False, f"task {task.task_id} is for {task.env}, the world is {bench.world.spec.name}")
+            return Finding(
+                name,
+                False,
+                f"task {task.task_id} is for {task.env}, the world is {bench.world.spec.name}",
+            )
     derived = ", derived: whether a seed makes the same ones was not asked" if bench.given else ""
     return Finding(name, True, f"{len(bench.tasks)} tasks{derived}")
 
 
 def _made_otherwise(bench: Bench) -> str | None:
     """What is amiss when the tasks are made again, by another seed, and fewer."""
-    if list(bench.world.make_tasks(bench.config, bench.seed, len(bench.tasks))) != list(bench.tasks):
+    if list(bench.world.make_tasks(bench.config, bench.seed, len(bench.tasks))) != list(
+        bench.tasks
+    ):
         return "the same seed makes other tasks the second time"
-    if list(bench.world.make_tasks(bench.config, bench.seed + 1, len(bench.tasks))) == list(bench.tasks):
+    if list(bench.world.make_tasks(bench.config, bench.seed + 1, len(bench.tasks))) == list(
+        bench.tasks
+    ):
         return "another seed makes the same tasks"
     if list(bench.world.make_tasks(bench.config, bench.seed, 1)) != list(bench.tasks[:1]):
         return "the first task depends on how many are made"
@@ -41,7 +62,9 @@ def _made_otherwise(bench: Bench) -> str | None:
 
 
 async def tasks_open_their_world(bench: Bench) -> Finding:
-    """A task read back from a file, in a world opened from its own `env_config` as rollouts open it, goes like the task as made."""
+    """A task read back from a file, in a world opened from its own `env_config` as rollouts open
+    it, goes like the task as made.
+    """
     name = "tasks_open_their_world"
     who, choose = next(iter(players(bench.world.spec).items()))
     for task in bench.tasks:
@@ -51,9 +74,15 @@ async def tasks_open_their_world(bench: Bench) -> Finding:
         stored = await play(by_task, _read_back(task), choose, seed=bench.seed, max_turns=60)
         await by_settings.close()
         await by_task.close()
-        what = difference(made, stored) or ("the actions differ" if made.actions != stored.actions else None)
+        what = difference(made, stored) or (
+            "the actions differ" if made.actions != stored.actions else None
+        )
         if what is not None:
-            return Finding(name, False, f"task {task.task_id}, read back and opened from its env_config: {what}")
+            return Finding(
+                name,
+                False,
+                f"task {task.task_id}, read back and opened from its env_config: {what}",
+            )
     return Finding(name, True)
 
 

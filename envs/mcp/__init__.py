@@ -1,4 +1,6 @@
-"""Any MCP server as a world: its tools, a folder as its state, a check by what the folder holds at the end."""
+"""Any MCP server as a world: its tools, a folder as its state, a check by what the folder holds at
+the end.
+"""
 
 from synth.envs.mcp.world import WORLD
 

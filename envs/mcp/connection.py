@@ -1,4 +1,6 @@
-"""The line to a server: its process, JSON messages a line each, and what it may not do to us with them."""
+"""The line to a server: its process, JSON messages a line each, and what it may not do to us with
+them.
+"""
 
 import asyncio
 import json
@@ -22,12 +24,16 @@ LEAVE_S = 2.0
 LONG_LINE = 64 << 10
 """Bytes of a message from which on reading it would hold up the event loop."""
 SHOWN, LOOKED_AT = 100, 4096
-"""Characters of a line that is no message that are told, and those in which keys are looked for before it is cut."""
+"""Characters of a line that is no message that are told, and those in which keys are looked for
+before it is cut.
+"""
 EXTRA = "the library of MCP worlds (pip install -c constraints.txt -e '.[mcp]')"
 
 
 class Connection:
-    """A server's process. `streams` are what the library's session reads and writes; `amiss` is what was wrong with what it wrote."""
+    """A server's process. `streams` are what the library's session reads and writes; `amiss` is
+    what was wrong with what it wrote.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process, streams: tuple[Any, Any]) -> None:
         self.process = process
@@ -45,19 +51,32 @@ class Command:
 
 
 @asynccontextmanager
-async def connected(command: Command, folder: Path, errors: IO[str], keys: KeyRemover) -> AsyncIterator[Connection]:
-    """Starts the server in `folder`, and ends it with all that it started. Raises `OSError` where there is no such program.
+async def connected(
+    command: Command, folder: Path, errors: IO[str], keys: KeyRemover
+) -> AsyncIterator[Connection]:
+    """Starts the server in `folder`, and ends it with all that it started. Raises `OSError` where
+    there is no such program.
 
     The `keys` are taken out of each of its messages before anything else reads it.
     """
     process = await asyncio.create_subprocess_exec(
-        *command.words, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors, env=dict(command.environment),
-        cwd=folder, limit=LONGEST_LINE, start_new_session=True, pass_fds=tuple(command.inherited),
-    )  # fmt: skip
+        *command.words,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=errors,
+        env=dict(command.environment),
+        cwd=folder,
+        limit=LONGEST_LINE,
+        start_new_session=True,
+        pass_fds=tuple(command.inherited),
+    )
     to_session, reading = anyio.create_memory_object_stream[Any](0)
     writing, from_session = anyio.create_memory_object_stream[Any](0)
     found = Connection(process, (reading, writing))
-    tasks = [asyncio.create_task(_read(found, to_session, keys)), asyncio.create_task(_write(process, from_session, to_session))]
+    tasks = [
+        asyncio.create_task(_read(found, to_session, keys)),
+        asyncio.create_task(_write(process, from_session, to_session)),
+    ]
     try:
         yield found
     finally:
@@ -71,7 +90,10 @@ async def connected(command: Command, folder: Path, errors: IO[str], keys: KeyRe
 
 async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
     """What is no message is left out, and remembered."""
-    adapter, message = imported(EXTRA, "mcp.types:jsonrpc_message_adapter"), imported(EXTRA, "mcp.shared.message:SessionMessage")
+    adapter, message = (
+        imported(EXTRA, "mcp.types:jsonrpc_message_adapter"),
+        imported(EXTRA, "mcp.shared.message:SessionMessage"),
+    )
     output = found.process.stdout
     if output is None:
         raise RuntimeError("the server was started without a pipe")
@@ -95,7 +117,9 @@ async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
 
 
 async def _without(keys: KeyRemover, line: bytes) -> Any:
-    """What a line says in JSON, without the keys; a long one is read beside the event loop. Raises `ValueError` for what is no JSON."""
+    """What a line says in JSON, without the keys; a long one is read beside the event loop. Raises
+    `ValueError` for what is no JSON.
+    """
 
     def read() -> Any:
         return keys.cleaned(json.loads(line.decode("utf-8", "replace")))
@@ -109,7 +133,12 @@ async def _write(process: asyncio.subprocess.Process, from_session: Any, to_sess
         raise RuntimeError("the server was started without a pipe")
     try:
         async for said in from_session:
-            process.stdin.write(said.message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "replace") + b"\n")
+            process.stdin.write(
+                said.message.model_dump_json(by_alias=True, exclude_unset=True).encode(
+                    "utf-8", "replace"
+                )
+                + b"\n"
+            )
             await process.stdin.drain()
     except OSError:
         to_session.close()
@@ -123,7 +152,9 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await asyncio.wait([asyncio.create_task(_exited(process))], timeout=LEAVE_S)
-    transport: Any = getattr(process, "_transport", None)  # its pipes stay open where something that it started lives on
+    transport: Any = getattr(
+        process, "_transport", None
+    )  # its pipes stay open where something that it started lives on
     if transport is not None:
         transport.close()
 

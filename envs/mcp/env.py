@@ -14,7 +14,15 @@ from synth.boundary import FaultError, imported
 from synth.confinement import INSIDE
 from synth.envs.echo_check import state_verdicts
 from synth.envs.mcp.connection import EXTRA
-from synth.envs.mcp.folder import PLACES, facts_of, packed, removed, start_content, start_digest, unpacked
+from synth.envs.mcp.folder import (
+    PLACES,
+    facts_of,
+    packed,
+    removed,
+    start_content,
+    start_digest,
+    unpacked,
+)
 from synth.envs.mcp.pool import given_back, lent
 from synth.envs.mcp.proposing import proposed
 from synth.envs.mcp.server import McpServer, ServerError, reads_only, schema_of
@@ -33,13 +41,22 @@ SPEC = EnvSpec(
     licence="the server's own",
     capabilities=frozenset({"affordances", "facts", "snapshot", "tasks"}),
     memory_bytes=100 << 20,
-    facts={"file/*/*": "required", "folder/*/*": "required", "record/*/*": "required", "row/*/*": "required", "table/*/*": "required"},
+    facts={
+        "file/*/*": "required",
+        "folder/*/*": "required",
+        "record/*/*": "required",
+        "row/*/*": "required",
+        "table/*/*": "required",
+    },
 )
 LOOKS_FIRST = 3
-"""Turns at the start of an exploration in which tools that change things are not proposed, where the server tells them apart."""
+"""Turns at the start of an exploration in which tools that change things are not proposed, where
+the server tells them apart.
+"""
 LONGEST_ANSWER = 50_000
 DEEPEST = 100
-"""Lists and objects in one another that a call may have; the library sends no more than about 250."""
+"""Lists and objects in one another that a call may have; the library sends no more than about 250.
+"""
 NAMED = 30
 """Tools that an error names."""
 EXPLORE = "Look around, and do what you like."
@@ -54,7 +71,9 @@ class _Saved(msgspec.Struct, frozen=True):
 
 
 class McpEnv:
-    """Its folder lies in the temporary folder of this machine and goes with it; the agent sees it as /world."""
+    """Its folder lies in the temporary folder of this machine and goes with it; the agent sees it
+    as /world.
+    """
 
     def __init__(self, settings: McpSettings, config: McpConfig | None = None) -> None:
         self._settings = settings
@@ -72,34 +91,50 @@ class McpEnv:
         return SPEC
 
     async def reset(self, task: Task | None) -> Opening:
-        """A fresh copy of the start folder and a server of its own. Raises `ConfigError` where the start folder is another one now."""
+        """A fresh copy of the start folder and a server of its own. Raises `ConfigError` where the
+        start folder is another one now.
+        """
         start = self._settings.start
         if self._config.digest is not None and start_digest(start) != self._config.digest:
             raise ConfigError(
-                f"{self._settings.folder}: the start folder was changed since its tasks were made: put it back, or run the flow again, "
+                f"{self._settings.folder}: the start folder was changed since its tasks were "
+                "made: put it back, or run the flow again, "
                 "which makes new tasks of it as it is now"
             )
         await self._begin(start_content(start))
         self._task, self._turns, self._told = task, 0, False
         self._start = self._facts()
         goal = task.goal if task is not None else EXPLORE
-        return Opening(self._config.system_prompt, self._schemas(), (Observation(goal, Source.USER),), self._state_key())
+        return Opening(
+            self._config.system_prompt,
+            self._schemas(),
+            (Observation(goal, Source.USER),),
+            self._state_key(),
+        )
 
     async def _begin(self, content: bytes | None) -> None:
         if self._server is not None and not (self._settings.stateless and self._server.lives):
             await self._server.end()
             self._server = None
-        if self._server is not None and not self._server.alone:  # what an episode left running would work in the next one's folder
+        if (
+            self._server is not None and not self._server.alone
+        ):  # what an episode left running would work in the next one's folder
             await self._server.end()
             self._server = None
-        if self._server is None and self._folder is None and (kept := lent(self._settings)) is not None:
+        if (
+            self._server is None
+            and self._folder is None
+            and (kept := lent(self._settings)) is not None
+        ):
             self._server, self._folder = kept
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="synth-world-"))
         if content is None:
             await asyncio.to_thread(emptied, self._folder)
         else:
-            await asyncio.to_thread(unpacked, content, self._folder, owned=not self._settings.unconfined)
+            await asyncio.to_thread(
+                unpacked, content, self._folder, owned=not self._settings.unconfined
+            )
         if self._server is None:
             self._server = McpServer(self._settings, self._folder)
             try:
@@ -122,7 +157,13 @@ class McpEnv:
         if not seen and self._told:
             seen = [Observation("The work is over.", Source.ENVIRONMENT, error=True)]
         elif not seen and not (turn.content or "").strip():
-            seen = [Observation("An empty turn does nothing: call a tool, or say that the work is done.", Source.ENVIRONMENT, error=True)]
+            seen = [
+                Observation(
+                    "An empty turn does nothing: call a tool, or say that the work is done.",
+                    Source.ENVIRONMENT,
+                    error=True,
+                )
+            ]
         elif not seen:
             self._told, seen = True, [Observation("Thank you.", Source.USER)]
         return Response(tuple(seen), self._state_key(), done=self._told)
@@ -140,11 +181,16 @@ class McpEnv:
         elif _depth(call.parsed()) > DEEPEST:
             problem = f"The arguments are nested more than {DEEPEST} deep."
         if problem is not None:
-            return Observation(valid_text(problem), Source.TOOL, call.call_id, valid_text(call.name), error=True)
+            return Observation(
+                valid_text(problem), Source.TOOL, call.call_id, valid_text(call.name), error=True
+            )
         try:
             content, failed = _read(await server.call(call.name, self._outside(call.parsed())))
         except TooLargeError as error:
-            content, failed = f"The call was ended, and the world is as it was at the start: {error}.", True
+            content, failed = (
+                f"The call was ended, and the world is as it was at the start: {error}.",
+                True,
+            )
             await self._shrunk()
         except ServerError as error:
             raise FaultError(error.fault, str(error)) from error
@@ -153,11 +199,16 @@ class McpEnv:
         content = self._inside(content)
         failed = failed or any(re.search(pattern, content) for pattern in self._settings.refused)
         if len(content) > LONGEST_ANSWER:
-            content = f"{content[:LONGEST_ANSWER]}\n[{len(content) - LONGEST_ANSWER} characters more are not shown]"
+            content = (
+                f"{content[:LONGEST_ANSWER]}\n[{len(content) - LONGEST_ANSWER} characters "
+                "more are not shown]"
+            )
         return Observation(valid_text(content), Source.TOOL, call.call_id, call.name, error=failed)
 
     async def _shrunk(self) -> None:
-        """After a world has outgrown its disk it goes on as it was at the start: a full disk is the agent's own doing."""
+        """After a world has outgrown its disk it goes on as it was at the start: a full disk is the
+        agent's own doing.
+        """
         start = self._settings.start
         await self._begin(start_content(start))
 
@@ -166,7 +217,11 @@ class McpEnv:
         if not self._settings.unconfined:
             return value
         if isinstance(value, str):
-            return str(self._folder) + value.removeprefix(INSIDE) if value == INSIDE or value.startswith(f"{INSIDE}/") else value
+            return (
+                str(self._folder) + value.removeprefix(INSIDE)
+                if value == INSIDE or value.startswith(f"{INSIDE}/")
+                else value
+            )
         if isinstance(value, dict):
             return {name: self._outside(one) for name, one in value.items()}
         return [self._outside(one) for one in value] if isinstance(value, list) else value
@@ -184,13 +239,21 @@ class McpEnv:
         changed = {path: value for path, value in facts.items() if self._start.get(path) != value}
         if self._task is None or self._task.check is None:
             return CheckResult(False, facts=changed, version=SPEC.version)
-        free = msgspec.structs.replace(self._task.check, free=(*self._task.check.free, *PLACES))  # a row's place changes with the row
+        free = msgspec.structs.replace(
+            self._task.check, free=(*self._task.check.free, *PLACES)
+        )  # a row's place changes with the row
         parts = state_verdicts(free, self._start, facts)
         return CheckResult(all(part.passed for part in parts), parts, changed, SPEC.version)
 
     async def close(self) -> None:
-        """Ends the server and removes the folder, or keeps both for the next episode (envs/mcp/pool.py)."""
-        if self._server is not None and self._folder is not None and given_back(self._settings, self._server, self._folder):
+        """Ends the server and removes the folder, or keeps both for the next episode
+        (envs/mcp/pool.py).
+        """
+        if (
+            self._server is not None
+            and self._folder is not None
+            and given_back(self._settings, self._server, self._folder)
+        ):
             self._server = self._folder = None
         if self._server is not None:
             await self._server.end()
@@ -205,10 +268,19 @@ class McpEnv:
         if self._told:
             return ()
         safe = [tool for tool in server.tools if reads_only(tool)]
-        tools = safe if safe and self._task is None and self._turns < LOOKS_FIRST else list(server.tools)
-        seed = self._config.explored_seed if self._task is None else 0  # it tells explorations apart, and nothing else
+        tools = (
+            safe
+            if safe and self._task is None and self._turns < LOOKS_FIRST
+            else list(server.tools)
+        )
+        seed = (
+            self._config.explored_seed if self._task is None else 0
+        )  # it tells explorations apart, and nothing else
         draw = Random(f"{seed} {self._turns} {self._state_key()}")
-        return [AgentTurn(tool_calls=(call,)) for call in proposed([schema_of(tool) for tool in tools], self._facts(), draw)]
+        return [
+            AgentTurn(tool_calls=(call,))
+            for call in proposed([schema_of(tool) for tool in tools], self._facts(), draw)
+        ]
 
     async def facts(self) -> Facts:
         """What the folder holds (envs/mcp/folder.py)."""
@@ -223,16 +295,27 @@ class McpEnv:
 
     async def snapshot(self) -> Snapshot:
         """The folder's copy; what a server keeps in memory alone is no part of it."""
-        saved = _Saved(self._task, packed(self._live()[1]), dict(self._start), self._turns, self._told)
+        saved = _Saved(
+            self._task, packed(self._live()[1]), dict(self._start), self._turns, self._told
+        )
         return Snapshot(SPEC.name, SPEC.version, msgspec.msgpack.encode(saved))
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """The folder as it was put aside, with a server started on it. Raises `ValueError` for another world's snapshot."""
+        """The folder as it was put aside, with a server started on it. Raises `ValueError` for
+        another world's snapshot.
+        """
         if (snapshot.env, snapshot.version) != (SPEC.name, SPEC.version):
-            raise ValueError(f"a snapshot of {snapshot.env} {snapshot.version} does not fit mcp {SPEC.version}")
+            raise ValueError(
+                f"a snapshot of {snapshot.env} {snapshot.version} does not fit mcp {SPEC.version}"
+            )
         saved = msgspec.msgpack.decode(snapshot.blob, type=_Saved)
         await self._begin(saved.folder)
-        self._task, self._start, self._turns, self._told = saved.task, saved.start, saved.turns, saved.told
+        self._task, self._start, self._turns, self._told = (
+            saved.task,
+            saved.start,
+            saved.turns,
+            saved.told,
+        )
 
 
 def refusal() -> type[Exception]:
@@ -242,9 +325,16 @@ def refusal() -> type[Exception]:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects lie in one another; without recursion, as a model may write any depth."""
+    """How deep lists and objects lie in one another; without recursion, as a model may write any
+    depth.
+    """
     depth, layer = 0, [value]
-    while layer := [one for each in layer if isinstance(each, dict | list) for one in (each.values() if isinstance(each, dict) else each)]:
+    while layer := [
+        one
+        for each in layer
+        if isinstance(each, dict | list)
+        for one in (each.values() if isinstance(each, dict) else each)
+    ]:
         depth += 1
     return depth
 
@@ -266,4 +356,7 @@ def _part(part: dict[str, Any]) -> str:
         return str(part["text"])
     if part.get("type") == "resource" and "text" in part.get("resource", {}):
         return str(part["resource"]["text"])
-    return f"[{part.get('type', 'something')} that is not shown: {part.get('mimeType', 'no type given')}]"
+    return (
+        f"[{part.get('type', 'something')} that is not shown: "
+        f"{part.get('mimeType', 'no type given')}]"
+    )

@@ -22,7 +22,13 @@ from synth.schemas.check import Facts, Scalar
 from synth.schemas.errors import ConfigError
 
 PATH, FILE = "@path", "@file"
-PLACES = (f"file/*/{PATH}", f"folder/*/{PATH}", f"record/*/{FILE}", f"row/*/{TABLE}", f"table/*/{TABLE}")
+PLACES = (
+    f"file/*/{PATH}",
+    f"folder/*/{PATH}",
+    f"record/*/{FILE}",
+    f"row/*/{TABLE}",
+    f"table/*/{TABLE}",
+)
 """Facts that say where a row stands: they come and go with the row's others."""
 NO_KEYS = KeyRemover({})
 LONGEST_TEXT = 16_384
@@ -30,12 +36,16 @@ LONGEST_TEXT = 16_384
 
 
 def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) -> Facts:
-    """`file/<path>/content` (`digest` of binary and long ones, `link` and `is` of what is none), `folder/<path>/is`, of JSON lines
+    """`file/<path>/content` (`digest` of binary and long ones, `link` and `is` of what is none),
+    `folder/<path>/is`, of JSON lines
     `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/tables.py` says.
 
-    The `keys` are taken out first, so that no hash depends on them; rows of a database are hashed as they are.
-    Paths are percent-encoded. A record's key is the hash of its content, so that the order of lines is no fact. Each row also says where
-    it stands, in a column of its own (`PLACES`): what is new is known by its columns alone. The field `id` is `@id`, as the column `id` of
+    The `keys` are taken out first, so that no hash depends on them; rows of a database are hashed
+    as they are.
+    Paths are percent-encoded. A record's key is the hash of its content, so that the order of lines
+    is no fact. Each row also says where
+    it stands, in a column of its own (`PLACES`): what is new is known by its columns alone. The
+    field `id` is `@id`, as the column `id` of
     a row is its key.
     Raises `TooLargeError` as `entries` does.
     """
@@ -50,7 +60,9 @@ def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) ->
             content = entry.content()
             found |= _file_facts(name, content if is_database(content) else keys.clean(content))
         elif entry.kind == "link":
-            found |= _file(name, "link", os.fsencode(entry.target()).decode("utf-8", "backslashreplace"))
+            found |= _file(
+                name, "link", os.fsencode(entry.target()).decode("utf-8", "backslashreplace")
+            )
         else:
             found |= _file(name, "is", entry.kind)
     cleaned: Facts = keys.cleaned(found)
@@ -66,7 +78,11 @@ def _file_facts(name: str, blob: bytes) -> dict[str, Scalar]:
         rows = _records(blob)
         if rows is not None:
             placed = {key: {FILE: name, **row} for key, row in rows.items()}
-            facts = {f"record/{name}:{key}/{field}": value for key, row in placed.items() for field, value in row.items()}
+            facts = {
+                f"record/{name}:{key}/{field}": value
+                for key, row in placed.items()
+                for field, value in row.items()
+            }
             return facts | _file(name, "is", "records")
     if is_database(blob) and (tables := table_facts(name, blob)) is not None:
         return tables | _file(name, "is", "database")
@@ -80,7 +96,9 @@ def _file_facts(name: str, blob: bytes) -> dict[str, Scalar]:
 
 
 def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
-    """The objects of JSON lines by key; None where one is no object, or has a field that no fact's path can name."""
+    """The objects of JSON lines by key; None where one is no object, or has a field that no fact's
+    path can name.
+    """
     rows: dict[str, dict[str, Scalar]] = {}
     for line in blob.splitlines():
         if not line.strip():
@@ -90,7 +108,9 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
         except (msgspec.DecodeError, RecursionError):
             return None
         row = {
-            column(name): one if isinstance(one, str | int | float | bool | None) else canonical_json(one).decode()
+            column(name): one
+            if isinstance(one, str | int | float | bool | None)
+            else canonical_json(one).decode()
             for name, one in value.items()
         }
         if not row or any("/" in name or not name or name.startswith("@") for name in value):
@@ -102,7 +122,9 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
 
 
 def packed(folder: Path) -> bytes:
-    """Everything in a folder but sockets; the same content gives the same bytes. Raises `TooLargeError` as `entries` does."""
+    """Everything in a folder but sockets; the same content gives the same bytes. Raises
+    `TooLargeError` as `entries` does.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for entry in entries(folder):
@@ -123,7 +145,8 @@ _TYPES = {"folder": tarfile.DIRTYPE, "link": tarfile.SYMTYPE, "pipe": tarfile.FI
 
 
 def unpacked(blob: bytes, folder: Path, *, owned: bool = False) -> None:
-    """Puts what `packed` gave into a folder, in place of what it holds; `owned`: by the user that works in it.
+    """Puts what `packed` gave into a folder, in place of what it holds; `owned`: by the user that
+    works in it.
 
     It is laid out beside the folder, where nobody works, and moved.
     """
@@ -142,7 +165,9 @@ def unpacked(blob: bytes, folder: Path, *, owned: bool = False) -> None:
 
 
 def removed(folder: Path) -> None:
-    """Takes a world's folder away; what cannot be is left to the system's own cleaning of temporary files."""
+    """Takes a world's folder away; what cannot be is left to the system's own cleaning of temporary
+    files.
+    """
     try:
         emptied(folder)
     except OSError:
@@ -152,11 +177,15 @@ def removed(folder: Path) -> None:
 
 
 def start_content(start: Path | None) -> bytes | None:
-    """What a start folder holds, packed. Raises `ConfigError` where it is more than a world may hold."""
+    """What a start folder holds, packed. Raises `ConfigError` where it is more than a world may
+    hold.
+    """
     try:
         return None if start is None else packed(start)
     except TooLargeError as error:
-        raise ConfigError(f"{start}: as a start folder, {error}; leave out what no task needs") from error
+        raise ConfigError(
+            f"{start}: as a start folder, {error}; leave out what no task needs"
+        ) from error
     except OSError as error:
         raise ConfigError(f"{start}: the start folder cannot be read: {error}") from error
 

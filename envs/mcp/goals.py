@@ -1,4 +1,6 @@
-"""What an exploration of a folder has achieved, as a goal in words: one sentence per row of the difference, never from the calls."""
+"""What an exploration of a folder has achieved, as a goal in words: one sentence per row of the
+difference, never from the calls.
+"""
 
 import json
 from collections import defaultdict
@@ -16,7 +18,9 @@ Rows = Mapping[tuple[str, str], Mapping[str, Scalar]]
 
 
 def write_goal(window: Window) -> Draft | NoGoal:
-    """Every row that is other at the end than at the start is told, with its content; what was undone again is no goal."""
+    """Every row that is other at the end than at the start is told, with its content; what was
+    undone again is no goal.
+    """
     settings = McpConfig.model_validate(dict(window.env_config))
     before, after = _rows(window.start, settings.free), _rows(window.end, settings.free)
     said: list[str] = []
@@ -26,18 +30,29 @@ def write_goal(window: Window) -> Draft | NoGoal:
             continue
         if "%" in row[1] and "\ufffd" in unquote(row[1]):  # a name that is no text
             return NoGoal("content_not_tellable")
-        sentence = _gone(row, before[row]) if row not in after else _there(row, after[row], known=row in before)
+        sentence = (
+            _gone(row, before[row])
+            if row not in after
+            else _there(row, after[row], known=row in before)
+        )
         if sentence is None:
             return NoGoal("content_not_tellable")
         said.append(sentence)
         columns = sorted((after.get(row) or before[row]).keys())
-        kinds.append(f"{row[0]} {'gone' if row not in after else 'changed' if row in before else 'new'} {' '.join(columns)}")
+        kinds.append(
+            f"{row[0]} {'gone' if row not in after else 'changed' if row in before else 'new'} "
+            f"{' '.join(columns)}"
+        )
     if not said:
         return NoGoal("undone_again")
     goal = " ".join(said)
     if len(goal) > LONGEST_GOAL:
         return NoGoal("too_long_to_tell")
-    calls = tuple(f"Call {call.name} with {call.arguments}." for operation in window.operations for call in operation.turn.tool_calls)
+    calls = tuple(
+        f"Call {call.name} with {call.arguments}."
+        for operation in window.operations
+        for call in operation.turn.tool_calls
+    )
     return Draft(goal=goal, low_level=calls, structure="; ".join(sorted(kinds)), free=settings.free)
 
 
@@ -56,11 +71,17 @@ def _there(row: tuple[str, str], columns: Mapping[str, Scalar], *, known: bool) 
     if table == "folder":
         return f"There is to be a folder {unquote(key)}."
     if table == "record":
-        return f"In {unquote(key.partition(':')[0])} there is to be a record with {_fields(columns)}."
+        return (
+            f"In {unquote(key.partition(':')[0])} there is to be a record with {_fields(columns)}."
+        )
     if table == "row":
         return f"In {_table(key)} there is to be a row with {_fields(columns)}."
     if table == "table":
-        return None if known or set(columns) != {"columns"} else f"There is to be a {_table(key)} with the columns {columns['columns']}."
+        return (
+            None
+            if known or set(columns) != {"columns"}
+            else f"There is to be a {_table(key)} with the columns {columns['columns']}."
+        )
     if columns.get("is") in ("records", "database"):
         return f"The file {unquote(key)} is to be there."
     if set(columns) != {"content"}:
@@ -78,7 +99,10 @@ def _table(key: str) -> str:
 def _gone(row: tuple[str, str], columns: Mapping[str, Scalar]) -> str | None:
     table, key = row
     if table == "record":
-        return f"The record with {_fields(columns)} is to be gone from {unquote(key.partition(':')[0])}."
+        return (
+            f"The record with {_fields(columns)} is to be gone from "
+            f"{unquote(key.partition(':')[0])}."
+        )
     if table == "row":
         return f"The row with {_fields(columns)} is to be gone from {_table(key)}."
     if table == "table":
@@ -94,4 +118,8 @@ def _fields(columns: Mapping[str, Scalar]) -> str:
 def _value(value: Scalar) -> str:
     if value is None:
         return "null"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) and value[:1] not in "[{" else str(value)
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str) and value[:1] not in "[{"
+        else str(value)
+    )

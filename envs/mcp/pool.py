@@ -1,4 +1,6 @@
-"""Servers that keep nothing in memory, kept running between episodes: starting one costs a second, asking one some milliseconds."""
+"""Servers that keep nothing in memory, kept running between episodes: starting one costs a second,
+asking one some milliseconds.
+"""
 
 import asyncio
 import atexit

@@ -26,15 +26,19 @@ CONNECTION_CLOSED = -32000
 MOST_TOOLS = 2000
 LONGEST_WORDS = 300
 LAST_WORDS = 64 << 10
-"""Bytes of what it said in the end that keys are looked for in, before all but its last words are cut off."""
+"""Bytes of what it said in the end that keys are looked for in, before all but its last words are
+cut off.
+"""
 _TELLING = re.compile(r"^.*\b(?:\w*Error|\w*Exception|error|panic|fatal)\b.*$", re.MULTILINE)
 """The line of a server's last words that says most."""
 
 
 class ServerError(Exception):
-    """The server died, or did not answer in time; what it said last on stderr stands in the message.
+    """The server died, or did not answer in time; what it said last on stderr stands in the
+    message.
 
-    `fault`: what may be different in another try (that it starts, that it answers in time) is no fault of the world.
+    `fault`: what may be different in another try (that it starts, that it answers in time) is no
+    fault of the world.
     """
 
     def __init__(self, words: str, fault: Fault = Fault.ENVIRONMENT) -> None:
@@ -43,7 +47,9 @@ class ServerError(Exception):
 
 
 class McpServer:
-    """The library's contexts live in a task of their own, because they end in the task that began them. One call at a time."""
+    """The library's contexts live in a task of their own, because they end in the task that began
+    them. One call at a time.
+    """
 
     def __init__(self, settings: McpSettings, folder: Path) -> None:
         self._settings = settings
@@ -59,8 +65,10 @@ class McpServer:
         self.keys = KeyRemover({})
 
     async def start(self) -> None:
-        """Starts the server and reads its tools. Raises `ServerError`, and `ConfigError` where it has no tools, and where confinement
-        or the library is missing."""
+        """Starts the server and reads its tools. Raises `ServerError`, and `ConfigError` where it
+        has no tools, and where confinement
+        or the library is missing.
+        """
         environment, self.keys = resolved(self._settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
         self._stop = asyncio.Event()
@@ -70,17 +78,30 @@ class McpServer:
             self._task = asyncio.create_task(self._live(command, client, ready))
             waiting = asyncio.create_task(ready.wait())
             try:
-                await asyncio.wait({waiting, self._task}, timeout=self._settings.start_s, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    {waiting, self._task},
+                    timeout=self._settings.start_s,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
             finally:
                 waiting.cancel()
         if not ready.is_set():
-            problem = self._problem("was not ready in time" if not self._task.done() else "did not start", Fault.INFRASTRUCTURE)
+            problem = self._problem(
+                "was not ready in time" if not self._task.done() else "did not start",
+                Fault.INFRASTRUCTURE,
+            )
             await self.end()
             raise problem
         if not self.tools:
             await self.end()
-            left = f" but those that `without` leaves out ({', '.join(self._settings.without)})" if self._settings.without else ""
-            raise ConfigError(f"the MCP server {self._named!r} lists no tools{left}: nothing can be done with it")
+            left = (
+                f" but those that `without` leaves out ({', '.join(self._settings.without)})"
+                if self._settings.without
+                else ""
+            )
+            raise ConfigError(
+                f"the MCP server {self._named!r} lists no tools{left}: nothing can be done with it"
+            )
         self._processes = self._count()
         self._watch = asyncio.create_task(self._outgrown())
 
@@ -106,14 +127,23 @@ class McpServer:
 
     @contextmanager
     def _command(self, environment: Mapping[str, str]) -> Iterator[Command]:
-        """How the server is started; its variables never stand in a command line. Raises `ConfigError` where it cannot be confined."""
+        """How the server is started; its variables never stand in a command line. Raises
+        `ConfigError` where it cannot be confined.
+        """
         settings, path = self._settings, {"PATH": os.environ.get("PATH", "")}
         if settings.unconfined:
-            yield Command(settings.command, {**path, "HOME": str(self._folder), "LANG": "C.UTF-8", **environment})
+            yield Command(
+                settings.command,
+                {**path, "HOME": str(self._folder), "LANG": "C.UTF-8", **environment},
+            )
             return
         with environment_file(environment) as held:
             confined = confined_command(
-                settings.command, folder=self._folder, limits=settings.limits, read_only=settings.shown, environment=held
+                settings.command,
+                folder=self._folder,
+                limits=settings.limits,
+                read_only=settings.shown,
+                environment=held,
             )
             yield Command(confined, path, () if held is None else (held,))
 
@@ -124,19 +154,29 @@ class McpServer:
             self._connection = line
             async with client(*line.streams) as session:
                 await session.initialize()
-                self.tools = tuple(tool for tool in await _tools(session) if tool.name not in self._settings.without)
+                self.tools = tuple(
+                    tool
+                    for tool in await _tools(session)
+                    if tool.name not in self._settings.without
+                )
                 self._session = session
                 ready.set()
                 await self._stop.wait()
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """The tool's result. Raises what the session raises for a refused call, `ServerError` where no answer comes, and
-        `TooLargeError` beyond the limits of disk and memory; after both the server is ended."""
+        """The tool's result. Raises what the session raises for a refused call, `ServerError` where
+        no answer comes, and
+        `TooLargeError` beyond the limits of disk and memory; after both the server is ended.
+        """
         if self._task is None or self._task.done() or self._watch is None:
             raise self._problem("is not running")
         answer = asyncio.ensure_future(self._session.call_tool(name, dict(arguments)))
         try:
-            await asyncio.wait({answer, self._watch, self._task}, timeout=self._settings.call_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {answer, self._watch, self._task},
+                timeout=self._settings.call_s,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
         except asyncio.CancelledError:
             answer.cancel()
             raise
@@ -150,7 +190,9 @@ class McpServer:
             await self._abandon(answer)
             raise problem
         lost = answer.exception()
-        if lost is not None and getattr(lost, "code", None) == CONNECTION_CLOSED:  # the server's end is a fault, no refusal of the call
+        if (
+            lost is not None and getattr(lost, "code", None) == CONNECTION_CLOSED
+        ):  # the server's end is a fault, no refusal of the call
             problem = self._problem(f"died while it answered {name}")
             await self.end()
             raise problem
@@ -162,7 +204,9 @@ class McpServer:
         await self.end()
 
     async def _outgrown(self) -> str:
-        """Returns when the processes, or the folder, hold more than they may: what, for the agent to read."""
+        """Returns when the processes, or the folder, hold more than they may: what, for the agent
+        to read.
+        """
         while True:
             await asyncio.sleep(LOOK_S)
             found = self._held()
@@ -175,7 +219,11 @@ class McpServer:
     def _disk(self, deleted: int = 0) -> str:
         most = self._settings.limits.disk_mb
         try:
-            return f"the world's folder holds more than {most} MB" if weight(self._folder) + deleted > most << 20 else ""
+            return (
+                f"the world's folder holds more than {most} MB"
+                if weight(self._folder) + deleted > most << 20
+                else ""
+            )
         except TooLargeError as error:
             return str(error)
 
@@ -199,25 +247,43 @@ class McpServer:
     def _problem(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> ServerError:
         """With the server's own last words."""
         task = self._task
-        error = task.exception() if task is not None and task.done() and not task.cancelled() else None
-        cause = f": {self.keys.clean_text(_first(error))[:LONGEST_WORDS]}" if error is not None else ""
-        amiss = f"; it {self._connection.amiss}" if self._connection is not None and self._connection.amiss else ""
+        error = (
+            task.exception() if task is not None and task.done() and not task.cancelled() else None
+        )
+        cause = (
+            f": {self.keys.clean_text(_first(error))[:LONGEST_WORDS]}" if error is not None else ""
+        )
+        amiss = (
+            f"; it {self._connection.amiss}"
+            if self._connection is not None and self._connection.amiss
+            else ""
+        )
         words = ""
         if self._said is not None:
             size = self._said.seek(0, os.SEEK_END)
             self._said.seek(max(0, size - LAST_WORDS))
             words = _telling(self.keys.clean_text(self._said.read())[-20 * LONGEST_WORDS :])
-        return ServerError(f"the MCP server {self._named!r} {what}{cause}{amiss}{f'; it said: {words}' if words else ''}", fault)
+        return ServerError(
+            f"the MCP server {self._named!r} "
+            f"{what}{cause}{amiss}{f'; it said: {words}' if words else ''}",
+            fault,
+        )
 
 
 def _telling(text: str) -> str:
     """The line that names an error, where there is one, else the end."""
     lines = _TELLING.findall(text)
-    return " ".join(lines[-1].split())[:LONGEST_WORDS] if lines else " ".join(text[-LONGEST_WORDS:].split())
+    return (
+        " ".join(lines[-1].split())[:LONGEST_WORDS]
+        if lines
+        else " ".join(text[-LONGEST_WORDS:].split())
+    )
 
 
 async def _tools(session: Any) -> tuple[Any, ...]:
-    """All pages of the server's tools, in its order. Raises `ValueError` for pages without an end."""
+    """All pages of the server's tools, in its order. Raises `ValueError` for pages without an
+    end.
+    """
     found: list[Any] = []
     page = await session.list_tools()
     pages = imported(EXTRA, "mcp.types:PaginatedRequestParams")
@@ -233,13 +299,19 @@ async def _tools(session: Any) -> tuple[Any, ...]:
 def schema_of(tool: Any) -> ToolSchema:
     """A tool as a model is shown it."""
     plain = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-    function = {"name": plain["name"], "description": plain.get("description", ""), "parameters": plain["inputSchema"]}
+    function = {
+        "name": plain["name"],
+        "description": plain.get("description", ""),
+        "parameters": plain["inputSchema"],
+    }
     return {"type": "function", "function": function}
 
 
 def reads_only(tool: Any) -> bool:
     """Whether the server says that a tool changes nothing."""
-    annotations = tool.model_dump(mode="json", by_alias=True, exclude_none=True).get("annotations") or {}
+    annotations = (
+        tool.model_dump(mode="json", by_alias=True, exclude_none=True).get("annotations") or {}
+    )
     return annotations.get("readOnlyHint") is True
 
 

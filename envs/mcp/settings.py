@@ -1,4 +1,6 @@
-"""What is said of an MCP world: by its user, how its server is started and shown; by a task, what an episode needs beside."""
+"""What is said of an MCP world: by its user, how its server is started and shown; by a task, what
+an episode needs beside.
+"""
 
 import re
 from pathlib import Path
@@ -19,16 +21,20 @@ Patterns = Annotated[tuple[Pattern, ...], Field(max_length=200)]
 
 
 class McpConfig(BaseModel):
-    """What a task says: data, so nothing in it starts, reads or shows anything that its user has not allowed.
+    """What a task says: data, so nothing in it starts, reads or shows anything that its user has
+    not allowed.
 
-    `ignore`: files that are no state. `free`: fact patterns that a right solution may change. `digest` of the start folder is set
-    where tasks are made, and compared at each reset; `started_by` tells tasks of another server apart (`started_by`).
+    `ignore`: files that are no state. `free`: fact patterns that a right solution may change.
+    `digest` of the start folder is set
+    where tasks are made, and compared at each reset; `started_by` tells tasks of another server
+    apart (`started_by`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     system_prompt: str = Field(
-        default="You work with the tools alone; the files are under /world. When the work is done, say so without a call.",
+        default="You work with the tools alone; the files are under /world. When the work is done, "
+        "say so without a call.",
         max_length=LONGEST_PROMPT,
     )
     ignore: Patterns = (".git", ".git/**")
@@ -39,15 +45,20 @@ class McpConfig(BaseModel):
 
 
 class McpSettings(BaseModel):
-    """What only the user says, in a flow of theirs or with `--env`: no task, row or file of a run does.
+    """What only the user says, in a flow of theirs or with `--env`: no task, row or file of a run
+    does.
 
     `command` starts a server that speaks MCP on stdin and stdout, in its folder (/world inside).
 
-    `folder`: the start state, copied for each episode; without one it begins empty. `read_only`: what the server needs beside the system
-    (its code). `without`: tools that are neither shown nor answered, such as those that tell the time. `masked`: regular expressions
-    whose matches in answers the agent sees as `<...>`: what differs from run to run. `refused`: regular expressions that tell an error from
+    `folder`: the start state, copied for each episode; without one it begins empty. `read_only`:
+    what the server needs beside the system
+    (its code). `without`: tools that are neither shown nor answered, such as those that tell the
+    time. `masked`: regular expressions
+    whose matches in answers the agent sees as `<...>`: what differs from run to run. `refused`:
+    regular expressions that tell an error from
     an answer, for servers that do not say so themselves. `stateless`:
-    the server keeps nothing in memory, and need not be started anew for each episode. `task_file`: goals of your own (docs/mcp.md).
+    the server keeps nothing in memory, and need not be started anew for each episode. `task_file`:
+    goals of your own (docs/mcp.md).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -70,7 +81,9 @@ class McpSettings(BaseModel):
     @classmethod
     def _a_list(cls, value: Any) -> Any:
         if isinstance(value, str):
-            raise ValueError("give a list: the program and its arguments, for instance [npx, server, /world]")
+            raise ValueError(
+                "give a list: the program and its arguments, for instance [npx, server, /world]"
+            )
         return value
 
     @field_validator("command", "environment")
@@ -101,10 +114,19 @@ class McpSettings(BaseModel):
             return None
         path = Path(self.folder).expanduser()
         if not path.is_dir():
-            raise ConfigError(f"{self.folder}: is no folder; `folder` names the start state of the MCP world")
+            raise ConfigError(
+                f"{self.folder}: is no folder; `folder` names the start state of the MCP world"
+            )
         return path
 
     @property
     def started_by(self) -> str:
-        """A hash of what the user wrote that determines the answers: the start folder has a digest of its own, and keys are named only."""
-        return content_hash(self.model_dump(mode="json", include={"command", "environment", "without", "masked", "refused", "unconfined"}))
+        """A hash of what the user wrote that determines the answers: the start folder has a digest
+        of its own, and keys are named only.
+        """
+        return content_hash(
+            self.model_dump(
+                mode="json",
+                include={"command", "environment", "without", "masked", "refused", "unconfined"},
+            )
+        )

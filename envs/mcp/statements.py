@@ -1,4 +1,6 @@
-"""SQL statements that could be called now, drawn from the tables that the folder's databases hold."""
+"""SQL statements that could be called now, drawn from the tables that the folder's databases
+hold.
+"""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -8,7 +10,11 @@ from synth.envs.mcp.tables import TABLE
 from synth.schemas.check import Facts, Scalar
 
 PARAMETERS = ("query", "sql", "statement")
-_WRITES, _MAKES, _READS = ("write", "insert", "update", "delete", "exec", "modify"), ("create", "make"), ("read", "select", "list")
+_WRITES, _MAKES, _READS = (
+    ("write", "insert", "update", "delete", "exec", "modify"),
+    ("create", "make"),
+    ("read", "select", "list"),
+)
 Row = Mapping[str, Scalar]
 
 
@@ -25,7 +31,9 @@ class Tables:
                 row = rows.setdefault((_title(key), key), {})
                 row |= {} if column == TABLE else {column.removeprefix("@"): value}
             elif kind == "table" and column == "columns":
-                self.columns[_title(key)] = [part.split()[0] for part in str(value).split(", ") if part.split()]
+                self.columns[_title(key)] = [
+                    part.split()[0] for part in str(value).split(", ") if part.split()
+                ]
         for title, key in sorted(rows):
             self.rows.setdefault(title, []).append(rows[title, key])
             self.columns[title] = list(rows[title, key])
@@ -40,10 +48,14 @@ def statement(tool: str, tables: Tables, words: Sequence[str], draw: Random) -> 
     """One that fits the tool's name: a new table, a change of rows, or a look at some."""
     lowered = tool.lower()
     if any(word in lowered for word in _MAKES) or not tables.titles:
-        return f"CREATE TABLE {draw.choice(words)} (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER)"
+        return (
+            f"CREATE TABLE {draw.choice(words)} (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER)"
+        )
     title = draw.choice(tables.titles)
     rows, columns = tables.rows.get(title, []), tables.columns[title]
-    reads = any(word in lowered for word in _READS) or (not any(word in lowered for word in _WRITES) and draw.random() < 0.5)
+    reads = any(word in lowered for word in _READS) or (
+        not any(word in lowered for word in _WRITES) and draw.random() < 0.5
+    )
     if reads:
         row = draw.choice(rows) if rows and draw.random() < 0.5 else None
         return f"SELECT * FROM {_name(title)}{_where(row, columns)}"
@@ -55,16 +67,24 @@ def statement(tool: str, tables: Tables, words: Sequence[str], draw: Random) -> 
     if kind == "delete":
         return f"DELETE FROM {_name(title)}{_where(row, columns)}"
     column = draw.choice(columns[1:] or columns)
-    return f"UPDATE {_name(title)} SET {_name(column)} = {_literal(_fresh(column, rows, words, draw))}{_where(row, columns)}"
+    return (
+        f"UPDATE {_name(title)} SET {_name(column)} = "
+        f"{_literal(_fresh(column, rows, words, draw))}{_where(row, columns)}"
+    )
 
 
 def _fresh(column: str, rows: Sequence[Row], words: Sequence[str], draw: Random) -> Scalar:
-    """A value of the kind that stands in a column: the next number of one that counts, words for words."""
+    """A value of the kind that stands in a column: the next number of one that counts, words for
+    words.
+    """
     there = [row.get(column) for row in rows if row.get(column) is not None]
     numbers = [value for value in there if isinstance(value, int | float)]
     if column.lower() == "id" or column.lower().endswith("_id"):
         return int(max(numbers)) + 1 if numbers else draw.randint(1, 99)
-    if numbers or (not there and any(word in column.lower() for word in ("amount", "count", "number", "price", "year"))):
+    if numbers or (
+        not there
+        and any(word in column.lower() for word in ("amount", "count", "number", "price", "year"))
+    ):
         return draw.randint(1, 99)
     return draw.choice(words).capitalize()
 
@@ -73,7 +93,11 @@ def _where(row: Row | None, columns: Sequence[str]) -> str:
     if row is None:
         return ""
     value = row.get(columns[0])
-    return f" WHERE {_name(columns[0])} IS NULL" if value is None else f" WHERE {_name(columns[0])} = {_literal(value)}"
+    return (
+        f" WHERE {_name(columns[0])} IS NULL"
+        if value is None
+        else f" WHERE {_name(columns[0])} = {_literal(value)}"
+    )
 
 
 def _name(text: str) -> str:

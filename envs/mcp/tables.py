@@ -1,4 +1,6 @@
-"""The rows of a SQLite file as facts. It is read from its bytes, in memory: what was put into it is never run, and nothing is written."""
+"""The rows of a SQLite file as facts. It is read from its bytes, in memory: what was put into it is
+never run, and nothing is written.
+"""
 
 import math
 import sqlite3
@@ -16,7 +18,9 @@ MOST_ROWS = 2000
 LONGEST_VALUE = 16_384
 MOST_INSTRUCTIONS = 50_000_000
 _WRITE_AHEAD = slice(18, 20)
-"""Bytes 18 and 19 of the header: 2 where there is a write-ahead log beside the file, which no database in memory has; 1 where not."""
+"""Bytes 18 and 19 of the header: 2 where there is a write-ahead log beside the file, which no
+database in memory has; 1 where not.
+"""
 
 
 def is_database(blob: bytes) -> bool:
@@ -25,9 +29,11 @@ def is_database(blob: bytes) -> bool:
 
 
 def table_facts(name: str, blob: bytes) -> dict[str, Scalar] | None:
-    """`table/<file>:<table>/columns`, `row/<file>:<table>:<hash>/<column>`, and `table/<file>:<name>/sql` of indexes, views and triggers.
+    """`table/<file>:<table>/columns`, `row/<file>:<table>:<hash>/<column>`, and
+    `table/<file>:<name>/sql` of indexes, views and triggers.
 
-    A row's key is the hash of its content. None where something in it is no fact: a table of another module, a value that is no text or
+    A row's key is the hash of its content. None where something in it is no fact: a table of
+    another module, a value that is no text or
     number, more than `MOST_ROWS` rows, a damaged file. `name` is the file's, percent-encoded.
     """
     image = bytearray(blob)
@@ -45,7 +51,9 @@ def table_facts(name: str, blob: bytes) -> dict[str, Scalar] | None:
 def _facts(name: str, database: sqlite3.Connection) -> dict[str, Scalar] | None:
     found: dict[str, Scalar] = {}
     rows = 0
-    for kind, title, sql in database.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name").fetchall():
+    for kind, title, sql in database.execute(
+        "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+    ).fetchall():
         if title.startswith("sqlite_"):
             continue
         table = f"{name}:{quote(title, safe='')}"
@@ -54,9 +62,13 @@ def _facts(name: str, database: sqlite3.Connection) -> dict[str, Scalar] | None:
             continue
         if sql is None or sql.upper().startswith("CREATE VIRTUAL"):
             return None
-        told = database.execute("SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden != 1", (title,)).fetchall()
+        told = database.execute(
+            "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden != 1", (title,)
+        ).fetchall()
         found[f"table/{table}/{TABLE}"] = table
-        found[f"table/{table}/columns"] = ", ".join(" ".join(f"{c} {t}{' PRIMARY KEY' if pk else ''}".split()) for c, t, pk in told)
+        found[f"table/{table}/columns"] = ", ".join(
+            " ".join(f"{c} {t}{' PRIMARY KEY' if pk else ''}".split()) for c, t, pk in told
+        )
         columns = [each for each, _, _ in told]
         if any("/" in each or not each or each.startswith("@") for each in columns):
             return None
@@ -69,7 +81,10 @@ def _facts(name: str, database: sqlite3.Connection) -> dict[str, Scalar] | None:
             seen[key] += 1
             copy = f"{key}#{seen[key] - 1}" if seen[key] > 1 else key
             found[f"row/{table}:{copy}/{TABLE}"] = table
-            found |= {f"row/{table}:{copy}/{column(each)}": value for each, value in zip(columns, row, strict=True)}
+            found |= {
+                f"row/{table}:{copy}/{column(each)}": value
+                for each, value in zip(columns, row, strict=True)
+            }
     return found
 
 
@@ -81,7 +96,11 @@ def column(field: str) -> str:
 def _tellable(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= LONGEST_VALUE
-    return value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return (
+        value is None
+        or isinstance(value, int)
+        or (isinstance(value, float) and math.isfinite(value))
+    )
 
 
 def _quoted(title: str) -> str:

@@ -1,4 +1,5 @@
-"""What lies in a folder in which others are at work: links, pipes and odd names may appear while it is read.
+"""What lies in a folder in which others are at work: links, pipes and odd names may appear while it
+is read.
 
 Everything is opened by descriptor, one folder below the other, and no link is followed.
 """
@@ -15,7 +16,13 @@ DEEPEST = 40
 """Folders in one another."""
 BLOCK = 4096
 """Bytes that anything takes on a disk, were it empty."""
-_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+_KINDS = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "link",
+    stat.S_IFIFO: "pipe",
+    stat.S_IFSOCK: "socket",
+}
 
 
 class TooLargeError(Exception):
@@ -24,7 +31,9 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """Something in a folder: its path in it, what it was when it was seen, and where it stands (a name in an open folder)."""
+    """Something in a folder: its path in it, what it was when it was seen, and where it stands (a
+    name in an open folder).
+    """
 
     path: str
     seen: os.stat_result
@@ -46,7 +55,9 @@ class Entry:
         return os.readlink(self.name, dir_fd=self.place)
 
     def opened(self, kind: int) -> int:
-        """A descriptor to read by, also of what its user, who is ours where we are not root, has closed to itself."""
+        """A descriptor to read by, also of what its user, who is ours where we are not root, has
+        closed to itself.
+        """
         held = os.open(self.name, os.O_PATH | os.O_NOFOLLOW, dir_fd=self.place)
         try:
             mode = os.fstat(held).st_mode
@@ -66,7 +77,9 @@ class Entry:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """All that a folder holds, folders before what is in them. Raises `TooLargeError` beyond `MOST_FILES` or `DEEPEST`."""
+    """All that a folder holds, folders before what is in them. Raises `TooLargeError` beyond
+    `MOST_FILES` or `DEEPEST`.
+    """
     for at, entry in enumerate(_below(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), "", 0)):
         if at >= MOST_FILES:
             raise TooLargeError(f"the world's folder holds more than {MOST_FILES} files")
@@ -80,7 +93,12 @@ def _below(place: int, prefix: str, depth: int) -> Iterator[Entry]:
             raise TooLargeError(f"folders lie more than {DEEPEST} deep in the world's folder")
         for name in sorted(os.listdir(place)):
             try:
-                entry = Entry(f"{prefix}{name}", os.stat(name, dir_fd=place, follow_symlinks=False), name, place)
+                entry = Entry(
+                    f"{prefix}{name}",
+                    os.stat(name, dir_fd=place, follow_symlinks=False),
+                    name,
+                    place,
+                )
             except FileNotFoundError:  # gone since the folder was listed
                 continue
             yield entry
@@ -91,12 +109,18 @@ def _below(place: int, prefix: str, depth: int) -> Iterator[Entry]:
 
 
 def weight(folder: Path) -> int:
-    """Bytes that a folder takes, at least a block for everything in it. Raises `TooLargeError` as `entries` does."""
-    return sum(max(entry.seen.st_size if entry.kind == "file" else 0, BLOCK) for entry in entries(folder))
+    """Bytes that a folder takes, at least a block for everything in it. Raises `TooLargeError` as
+    `entries` does.
+    """
+    return sum(
+        max(entry.seen.st_size if entry.kind == "file" else 0, BLOCK) for entry in entries(folder)
+    )
 
 
 def emptied(folder: Path) -> None:
-    """Leaves the folder itself, with nothing in it, however deep it was and whatever was denied in it."""
+    """Leaves the folder itself, with nothing in it, however deep it was and whatever was denied in
+    it.
+    """
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         moved = 0
@@ -111,11 +135,15 @@ def emptied(folder: Path) -> None:
 
 
 def _levelled(top: int, name: str, moved: int) -> int:
-    """Takes one folder away: the folders in it come to the top, so that no depth needs as many descriptors."""
+    """Takes one folder away: the folders in it come to the top, so that no depth needs as many
+    descriptors.
+    """
     with suppress(OSError):
         os.rmdir(name, dir_fd=top)
         return moved
-    inner = Entry(name, os.stat(name, dir_fd=top, follow_symlinks=False), name, top).opened(stat.S_IFDIR)
+    inner = Entry(name, os.stat(name, dir_fd=top, follow_symlinks=False), name, top).opened(
+        stat.S_IFDIR
+    )
     try:
         os.fchmod(inner, 0o700)
         for child in os.listdir(inner):  # noqa: PTH208
@@ -123,7 +151,12 @@ def _levelled(top: int, name: str, moved: int) -> int:
                 os.unlink(child, dir_fd=inner)
             except (IsADirectoryError, PermissionError):
                 moved += 1
-                os.rename(child, f"synth-emptied-{moved}-{os.urandom(4).hex()}", src_dir_fd=inner, dst_dir_fd=top)
+                os.rename(
+                    child,
+                    f"synth-emptied-{moved}-{os.urandom(4).hex()}",
+                    src_dir_fd=inner,
+                    dst_dir_fd=top,
+                )
     finally:
         os.close(inner)
     os.rmdir(name, dir_fd=top)

@@ -21,7 +21,9 @@ from synth.schemas.yaml_text import read_yaml
 
 
 class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A task of a user's own: what the agent is told, and the check of the folder (required, free, protected) that decides."""
+    """A task of a user's own: what the agent is told, and the check of the folder (required, free,
+    protected) that decides.
+    """
 
     goal: str
     check: Check
@@ -33,14 +35,25 @@ def open_mcp(settings: McpSettings, config: Mapping[str, Any]) -> Any:
     return McpEnv(settings, McpConfig.model_validate(dict(config)))
 
 
-def make_tasks(settings: McpSettings, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """Those of the task file, none without one: `reverse_task` makes them. Raises `ConfigError` for a file that holds none."""
+def make_tasks(
+    settings: McpSettings, config: Mapping[str, Any], seed: int, count: int
+) -> Sequence[Task]:
+    """Those of the task file, none without one: `reverse_task` makes them. Raises `ConfigError` for
+    a file that holds none.
+    """
     if settings.task_file is None:
         return ()
     pinned = _pinned(settings, config)
     goals = _goals(Path(settings.task_file).expanduser())
     return [
-        Task.identified(env=SPEC.name, env_config=pinned, goal=one.goal, seed=seed % 2**63, check=one.check, split=one.split)
+        Task.identified(
+            env=SPEC.name,
+            env_config=pinned,
+            goal=one.goal,
+            seed=seed % 2**63,
+            check=one.check,
+            split=one.split,
+        )
         for one in goals[:count]
     ]
 
@@ -56,7 +69,9 @@ def _goals(path: Path) -> list[Goal]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: is no list of goals, each with goal and check: {error}") from error
+        raise ConfigError(
+            f"{path}: is no list of goals, each with goal and check: {error}"
+        ) from error
 
 
 def exploring(settings: McpSettings, config: Mapping[str, Any], seed: int) -> Mapping[str, Any]:

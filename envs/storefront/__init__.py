@@ -1,4 +1,6 @@
-"""The embedded default world: a support desk with policies, a rule-based customer and gold checks."""
+"""The embedded default world: a support desk with policies, a rule-based customer and gold
+checks.
+"""
 
 from synth.envs.storefront.config import StorefrontConfig
 from synth.envs.storefront.env import SPEC, open_storefront

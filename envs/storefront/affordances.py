@@ -1,4 +1,6 @@
-"""What could be done now with what has been observed: for explorers that pick one of these turns."""
+"""What could be done now with what has been observed: for explorers that pick one of these
+turns.
+"""
 
 from collections.abc import Iterator
 
@@ -14,11 +16,15 @@ MOST = 200
 
 
 def afforded(belief: Belief) -> tuple[AgentTurn, ...]:
-    """One call per turn, at most 200, in a fixed order; ids come from observations only, and the policy may forbid some."""
+    """One call per turn, at most 200, in a fixed order; ids come from observations only, and the
+    policy may forbid some.
+    """
     calls = [*_talk(belief), *_customers(belief), *_products(belief), *_orders(belief)][:MOST]
     turn = belief.exchanges
     return tuple(
-        AgentTurn(tool_calls=(ToolCall(f"call_{turn}_{at}", name, canonical_json(arguments).decode()),))
+        AgentTurn(
+            tool_calls=(ToolCall(f"call_{turn}_{at}", name, canonical_json(arguments).decode()),)
+        )
         for at, (name, arguments) in enumerate(calls)
     )
 
@@ -41,7 +47,10 @@ def _customers(belief: Belief) -> Iterator[Call]:
     for customer_id in belief.accounts:
         for factor in ("email", "phone", "zip"):
             if belief.slots.get(factor):
-                yield "verify_identity", {"customer_id": customer_id, "factor": factor, "value": belief.slots[factor]}
+                yield (
+                    "verify_identity",
+                    {"customer_id": customer_id, "factor": factor, "value": belief.slots[factor]},
+                )
         yield "get_customer", {"customer_id": customer_id}
         pages = belief.pages.get(customer_id, {})
         for page in range(1, (pages[1]["pages"] if 1 in pages else 1) + 1):
@@ -77,8 +86,14 @@ def _changes(belief: Belief, order_id: str) -> Iterator[Call]:
         product = belief.products.get(line["product"].rsplit(" ", 1)[-1])
         for variant in product["variants"] if product is not None else ():
             if variant["sku"] != line["sku"] and variant["size"] == line["size"]:
-                yield "modify_lines", {"order_id": order_id, "lines": {str(line["line"]): variant["sku"]}}
+                yield (
+                    "modify_lines",
+                    {"order_id": order_id, "lines": {str(line["line"]): variant["sku"]}},
+                )
     for (quoted, _), amount in belief.quotes.items():
         if quoted == order_id:
-            yield "issue_refund", {"order_id": order_id, "amount": amount, "to": order["payment_id"]}
+            yield (
+                "issue_refund",
+                {"order_id": order_id, "amount": amount, "to": order["payment_id"]},
+            )
             yield "issue_refund", {"order_id": order_id, "amount": amount, "to": STORE_CREDIT}

@@ -1,6 +1,7 @@
 """Other right solutions: what a check is worth is also how few of them it fails.
 
-Each is the recorded turns of an episode that passed, done in another order or said in another form; played again it must pass.
+Each is the recorded turns of an episode that passed, done in another order or said in another form;
+played again it must pass.
 """
 
 import re
@@ -21,7 +22,9 @@ MOST_RECORDS = 2
 
 
 def late_writes(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
-    """Independent writes commute: those on orders that nothing looks at afterwards are made at the end, in both orders."""
+    """Independent writes commute: those on orders that nothing looks at afterwards are made at the
+    end, in both orders.
+    """
     groups: dict[str, list[Place]] = {}
     for place in succeeded(exchanges):
         order_id = str(place.arguments.get("order_id"))
@@ -38,11 +41,17 @@ def late_writes(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
 
 
 def _is_movable(exchanges: Sequence[Exchange], order_id: str, places: Sequence[Place]) -> bool:
-    """Each write stands alone in its turn, is not the last one, and no later call but these names the order."""
+    """Each write stands alone in its turn, is not the last one, and no later call but these names
+    the order.
+    """
     own = {place.turn for place in places}
     alone = all(len(exchanges[at].turn.tool_calls) == 1 and at < len(exchanges) - 1 for at in own)
-    later = [exchange.turn for at, exchange in enumerate(exchanges) if at > min(own) and at not in own]
-    return alone and not any(order_id in call.arguments for turn in later for call in turn.tool_calls)
+    later = [
+        exchange.turn for at, exchange in enumerate(exchanges) if at > min(own) and at not in own
+    ]
+    return alone and not any(
+        order_id in call.arguments for turn in later for call in turn.tool_calls
+    )
 
 
 def one_by_one(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
@@ -50,7 +59,11 @@ def one_by_one(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
     yield tuple(
         part
         for exchange in exchanges
-        for part in ([AgentTurn(None, (call,)) for call in exchange.turn.tool_calls] if exchange.turn.tool_calls else [exchange.turn])
+        for part in (
+            [AgentTurn(None, (call,)) for call in exchange.turn.tool_calls]
+            if exchange.turn.tool_calls
+            else [exchange.turn]
+        )
     )
 
 
@@ -62,17 +75,33 @@ def plain_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
 def told_again(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
     """All facts once more in a summary at the end."""
     said = [message for exchange in exchanges[:-1] for message in messages(exchange)]
-    facts = dict.fromkeys(sentence for message in said for fact in check.told if (sentence := true_sentences(fact, message, keep=True)))
+    facts = dict.fromkeys(
+        sentence
+        for message in said
+        for fact in check.told
+        if (sentence := true_sentences(fact, message, keep=True))
+    )
     if facts:
         yield added(exchanges, "reply", message="To sum up: " + " ".join(facts))
 
 
 def for_the_record(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
-    """Two orders with the day and the total that were last read, said at the end without being asked."""
-    read = {event.result["order_id"]: event.result for event in event_log(exchanges) if event.kind == "call" and event.tool == "get_order"}
+    """Two orders with the day and the total that were last read, said at the end without being
+    asked.
+    """
+    read = {
+        event.result["order_id"]: event.result
+        for event in event_log(exchanges)
+        if event.kind == "call" and event.tool == "get_order"
+    }
     if read:
-        records = [f"Order {key} was placed on {row['placed']} and comes to ${row['total']:.2f} in total." for key, row in read.items()]
-        yield added(exchanges, "reply", message=" ".join(["For your records.", *records[-MOST_RECORDS:]]))
+        records = [
+            f"Order {key} was placed on {row['placed']} and comes to ${row['total']:.2f} in total."
+            for key, row in read.items()
+        ]
+        yield added(
+            exchanges, "reply", message=" ".join(["For your records.", *records[-MOST_RECORDS:]])
+        )
 
 
 def dollars_in_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
@@ -80,7 +109,9 @@ def dollars_in_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Tu
     turns = []
     for exchange in exchanges:
         calls = tuple(
-            msgspec.structs.replace(call, arguments=_worded(call.arguments)) if call.name in TALKS else call
+            msgspec.structs.replace(call, arguments=_worded(call.arguments))
+            if call.name in TALKS
+            else call
             for call in exchange.turn.tool_calls
         )
         turns.append(msgspec.structs.replace(exchange.turn, tool_calls=calls))
@@ -89,7 +120,10 @@ def dollars_in_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Tu
 
 def _worded(text: str) -> str:
     return " ".join(
-        f"{word[1:].rstrip('.')} dollars{'.' if word.endswith('.') else ''}" if _is_sum(word) else word for word in text.split(" ")
+        f"{word[1:].rstrip('.')} dollars{'.' if word.endswith('.') else ''}"
+        if _is_sum(word)
+        else word
+        for word in text.split(" ")
     )
 
 
@@ -126,15 +160,25 @@ def other_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
 
 
 def in_other_words(turn: AgentTurn) -> AgentTurn:
-    """A question by tool as one in plain words that are none of its message; every other turn as it is."""
+    """A question by tool as one in plain words that are none of its message; every other turn as it
+    is.
+    """
     arguments = (decoded(turn.tool_calls[0].arguments) or {}) if len(turn.tool_calls) == 1 else {}
     going_to = _GOING_TO.search(str(arguments.get("message", "")))
-    words = _OTHER_WORDS.get(str(arguments.get("field"))) if turn.tool_calls and turn.tool_calls[0].name == "ask_customer" else None
+    words = (
+        _OTHER_WORDS.get(str(arguments.get("field")))
+        if turn.tool_calls and turn.tool_calls[0].name == "ask_customer"
+        else None
+    )
     if arguments.get("field") == "confirmation" and going_to is not None:
         words = f"{{about}}would you like me to {going_to[1]}?"
     if words is None:
         return turn
-    return AgentTurn(words.format(about=f"For request {arguments['request']}, " if "request" in arguments else ""))
+    return AgentTurn(
+        words.format(
+            about=f"For request {arguments['request']}, " if "request" in arguments else ""
+        )
+    )
 
 
 def _plain(turn: AgentTurn, tools: frozenset[str]) -> AgentTurn:

@@ -25,7 +25,11 @@ def _text(schema: Mapping[str, Any]) -> Checker:
         if type(value) is not str:
             return f"{name} must be a string, not {_shown(value)}"
         if allowed is not None:
-            return None if value in allowed else f"{name} must be one of {', '.join(sorted(allowed))}, not {_shown(value)}"
+            return (
+                None
+                if value in allowed
+                else f"{name} must be one of {', '.join(sorted(allowed))}, not {_shown(value)}"
+            )
         if len(value) > longest:
             return f"{name} has {len(value)} characters, at most {longest} are allowed"
         if len(value) < shortest or (shortest and not value.strip()):
@@ -95,7 +99,9 @@ def _object(schema: Mapping[str, Any]) -> Checker:
 
 
 def compiled(schema: Mapping[str, Any]) -> Checker:
-    """A checker for the subset of JSON schema that the tools use: string, integer, number, array, object."""
+    """A checker for the subset of JSON schema that the tools use: string, integer, number, array,
+    object.
+    """
     kinds: dict[str, Callable[[Mapping[str, Any]], Checker]] = {
         "string": _text,
         "integer": _number,

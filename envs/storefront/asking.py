@@ -1,10 +1,17 @@
-"""What the expert says to the customer while it works: questions for details, a yes before money moves, denials."""
+"""What the expert says to the customer while it works: questions for details, a yes before money
+moves, denials.
+"""
 
 from synth.envs.storefront.consent import NOTHING, stated
 from synth.envs.storefront.plan import Call, Plan
 from synth.envs.storefront.script import WANTED_FIELD, Request
 
-ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original", "confirmation": "no"}
+ASSUMED = {
+    "reason": "changed_mind",
+    "method": "mail",
+    "refund_to": "original",
+    "confirmation": "no",
+}
 """What is taken where the customer was not asked, or did not know."""
 _QUESTIONS = {
     "reason": "What is the reason?",
@@ -41,27 +48,43 @@ def asking(plan: Plan, request: Request, *fields: str) -> list[Call]:
 
 def asking_what(plan: Plan, request: Request) -> list[Call]:
     """The question for what the customer left out."""
-    return [] if request.wanted is not None else questions(plan, request, WANTED_FIELD[request.kind])
+    return (
+        [] if request.wanted is not None else questions(plan, request, WANTED_FIELD[request.kind])
+    )
 
 
 def questions(plan: Plan, request: Request, *fields: str) -> list[Call]:
     """Questions for details that were not asked for yet."""
     number = request.number
     return [
-        ("ask_customer", {"field": field, "message": f"Request {number}: {_QUESTIONS[field]}", "request": number})
+        (
+            "ask_customer",
+            {
+                "field": field,
+                "message": f"Request {number}: {_QUESTIONS[field]}",
+                "request": number,
+            },
+        )
         for field in fields
         if (field, number) not in plan.belief.asked and field not in request.given
     ]
 
 
 def confirming(plan: Plan, request: Request, what: str) -> list[Call]:
-    """The question for a yes, until there is one to this: a yes to an exchange is none to the cancellation that takes its place."""
-    agreed = stated(what) <= plan.belief.agreed.get(request.number, NOTHING) or request.given.get("confirmation") == "yes"
+    """The question for a yes, until there is one to this: a yes to an exchange is none to the
+    cancellation that takes its place.
+    """
+    agreed = (
+        stated(what) <= plan.belief.agreed.get(request.number, NOTHING)
+        or request.given.get("confirmation") == "yes"
+    )
     overheard = "ignores_change" in plan.wrong and request.number in plan.belief.declined
     if "skips_confirmation" in plan.wrong or agreed or overheard:
         return []
     message = f"Request {request.number}: I am going to {what}. Shall I go ahead?"
-    return [("ask_customer", {"field": "confirmation", "message": message, "request": request.number})]
+    return [
+        ("ask_customer", {"field": "confirmation", "message": message, "request": request.number})
+    ]
 
 
 _WHY = {
@@ -81,7 +104,9 @@ _WHY = {
 
 
 def forbids(plan: Plan, rule: str) -> bool:
-    """Whether the planner holds to a rule; `never_denies` holds to none that stands in the way of a wish."""
+    """Whether the planner holds to a rule; `never_denies` holds to none that stands in the way of a
+    wish.
+    """
     return rule in plan.rules.in_force and "never_denies" not in plan.wrong
 
 
@@ -91,5 +116,12 @@ def denial(plan: Plan, request: Request, rule: str, *, about: str = "") -> list[
         return []
     why = _WHY.get(f"{rule} {about}".strip(), f"rule {rule} forbids it")
     return [
-        ("deny", {"request": request.number, "rule_id": rule, "message": f"Request {request.number}: I cannot do this, because {why}."})
+        (
+            "deny",
+            {
+                "request": request.number,
+                "rule_id": rule,
+                "message": f"Request {request.number}: I cannot do this, because {why}.",
+            },
+        )
     ]

@@ -17,7 +17,10 @@ Shown = dict[str, Any]
 _RESULT = msgspec.json.Decoder(Shown)
 _SLOT = re.compile(r"[Mm]y (email|phone|zip) is (\S+?)\.(?:\s|$)")
 _NAME = re.compile(r"(?:this is|[Mm]y name is) ([^.]+)\.")
-_WANTED = {field: re.compile(re.escape(words).replace(re.escape("{}"), "(.+?)")) for field, words in WANTED.items()}
+_WANTED = {
+    field: re.compile(re.escape(words).replace(re.escape("{}"), "(.+?)"))
+    for field, words in WANTED.items()
+}
 REFUSED = re.compile(r"denied: (R\d+):")
 """How a tool's refusal by a rule begins."""
 _ANSWERED_CALLS = frozenset({"ask_customer", "reply", "deny"})
@@ -76,7 +79,11 @@ class Belief:
         talks = [call for call, _ in succeeded if call.name in _ANSWERED_CALLS]
         for call, text in zip(talks, spoken, strict=False):
             self._replied(call, text)
-        tools = [observation for observation in exchange.observations if observation.source is Source.TOOL]
+        tools = [
+            observation
+            for observation in exchange.observations
+            if observation.source is Source.TOOL
+        ]
         for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
             if observation.error and not observation.content.startswith("transient"):
                 arguments = decoded(call.arguments) or {}
@@ -87,7 +94,9 @@ class Belief:
     def has_written(self, name: str, order_id: str, **arguments: Any) -> bool:
         """Whether such a write succeeded before."""
         return any(
-            name == written and made.get("order_id") == order_id and all(made.get(key) == value for key, value in arguments.items())
+            name == written
+            and made.get("order_id") == order_id
+            and all(made.get(key) == value for key, value in arguments.items())
             for written, made in self.writes
         )
 
@@ -119,7 +128,9 @@ class Belief:
             return
         self.asked.add((field, number))
         if field == "confirmation":
-            self.agreed[number] = self.agreed.get(number, NOTHING) | proposed(arguments["message"], for_a_yes=True)
+            self.agreed[number] = self.agreed.get(number, NOTHING) | proposed(
+                arguments["message"], for_a_yes=True
+            )
         if field in ("email", "phone", "zip") and text == UNKNOWN:
             self.slots[field] = None
         if number is None:
@@ -143,8 +154,14 @@ class Belief:
                 self.outdated.add(arguments["order_id"])
         elif call.name == "find_customer":
             found = [account["customer_id"] for account in result["customers"]]
-            self.accounts += [customer_id for customer_id in found if customer_id not in self.accounts]
-            self.more_accounts = {**arguments, "page": result["page"] + 1} if result["page"] < result["pages"] else None
+            self.accounts += [
+                customer_id for customer_id in found if customer_id not in self.accounts
+            ]
+            self.more_accounts = (
+                {**arguments, "page": result["page"] + 1}
+                if result["page"] < result["pages"]
+                else None
+            )
         elif call.name == "verify_identity":
             self.verified[result["customer_id"]] = set(result["verified"])
         elif call.name == "get_customer":
@@ -155,14 +172,20 @@ class Belief:
             self.pages.setdefault(arguments["customer_id"], {})[result["page"]] = result
             for order in result["orders"]:
                 before = self.skus_listed.get(order["order_id"], order["skus"])
-                self.skus_listed[order["order_id"]] = before if before == order["skus"] else [*before, *order["skus"]]
+                self.skus_listed[order["order_id"]] = (
+                    before if before == order["skus"] else [*before, *order["skus"]]
+                )
         elif call.name == "get_order":
             order_id = result["order_id"]
             self.orders[order_id] = result
             self.outdated.discard(order_id)
             self.doubtful.discard(order_id)
             items = self.items.setdefault(order_id, [])
-            items += [item for line in result["lines"] if (item := (line["colour"], noun(line["product"]))) not in items]
+            items += [
+                item
+                for line in result["lines"]
+                if (item := (line["colour"], noun(line["product"]))) not in items
+            ]
         elif call.name == "search_products":
             for product in result["products"]:
                 self.products[noun(product["name"])] = product

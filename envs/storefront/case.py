@@ -1,4 +1,6 @@
-"""An episode as the rules' automata walk through it: events, the world at the start, who speaks, and what they want."""
+"""An episode as the rules' automata walk through it: events, the world at the start, who speaks,
+and what they want.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,9 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The events, the world at the start, the accounts of the person who speaks, their first words, and their script."""
+    """The events, the world at the start, the accounts of the person who speaks, their first words,
+    and their script.
+    """
 
     events: Sequence[Event]
     base: BaseWorld
@@ -43,8 +47,10 @@ class Case:
         return self.base.tables["orders"].get(str(event.arguments.get("order_id")))
 
     def written(self, *tools: str) -> Iterator[tuple[Event, Row]]:
-        """The writes of these tools, each with its order as it was just before: after earlier writes, and after what the shop did, which
-        is never slower than a write that it races."""
+        """The writes of these tools, each with its order as it was just before: after earlier
+        writes, and after what the shop did, which
+        is never slower than a write that it races.
+        """
         done: dict[str, dict[str, Any]] = {}
         for event in self.events:
             order = self.order(event) if event.kind == "call" else None
@@ -52,13 +58,18 @@ class Case:
                 continue
             order_id = str(event.arguments["order_id"])
             if event.tool in tools:
-                yield event, {**order, **self._by_the_shop(order_id, event.turn), **done.get(order_id, {})}
+                yield (
+                    event,
+                    {**order, **self._by_the_shop(order_id, event.turn), **done.get(order_id, {})},
+                )
             done.setdefault(order_id, {}).update(_effect(event.tool, event.arguments))
 
     def _by_the_shop(self, order_id: str, turn: int) -> dict[str, Any]:
         happened: dict[str, Any] = {}
         for event in self.script.events:
-            if (event.table, event.key) == ("orders", order_id) and (event.races or event.tick <= turn + 1):
+            if (event.table, event.key) == ("orders", order_id) and (
+                event.races or event.tick <= turn + 1
+            ):
                 happened.update(event.values)
         return happened
 
@@ -67,10 +78,16 @@ class Case:
         return order.get("recipient_id") in self.own and order["customer_id"] not in self.own
 
     def concerned(self, event: Event) -> list[str]:
-        """The customers whom a call is about: who placed the order, and for whom it was a gift; whose list, or whose ticket, it is."""
+        """The customers whom a call is about: who placed the order, and for whom it was a gift;
+        whose list, or whose ticket, it is.
+        """
         order = self.order(event)
         if order is not None:
-            return [str(key) for key in (order["customer_id"], order.get("recipient_id")) if key is not None]
+            return [
+                str(key)
+                for key in (order["customer_id"], order.get("recipient_id"))
+                if key is not None
+            ]
         if event.tool == "list_orders":
             return [str(event.arguments.get("customer_id"))]
         ticket = self.base.tables["tickets"].get(str(event.arguments.get("ticket_id")))

@@ -40,19 +40,28 @@ PRICE_CHANGED_DAYS_AGO = 30
 
 
 def draw_catalogue(rng: Random) -> tuple[Rows, Rows, Rows]:
-    """Products, variants and coupons of one world; one product per noun, so that a colour and a noun describe an item."""
+    """Products, variants and coupons of one world; one product per noun, so that a colour and a
+    noun describe an item.
+    """
     products: Rows = {}
     variants: Rows = {}
     numbers = iter(rng.sample(range(1000, 9999), 400))
     for noun, category, low, high in _PRODUCTS:
         product_id = f"P-{next(numbers)}"
         text = f"Made for every day: {noun}, {category}."
-        products[product_id] = {"name": f"{rng.choice(_BRANDS)} {noun}", "noun": noun, "category": category, "text": text}
+        products[product_id] = {
+            "name": f"{rng.choice(_BRANDS)} {noun}",
+            "noun": noun,
+            "category": category,
+            "text": text,
+        }
         sizes = rng.sample(SIZES, 2) if category == "clothing" else ["one"]
         price_cents = rng.randrange(low, high) * 100
         for colour in rng.sample(COLOURS, rng.choice((3, 4))):
             for size in sizes:
-                current_cents = price_cents + rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
+                current_cents = (
+                    price_cents + rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
+                )
                 variants[f"V-{next(numbers)}"] = {
                     "product_id": product_id,
                     "colour": colour,
@@ -61,5 +70,8 @@ def draw_catalogue(rng: Random) -> tuple[Rows, Rows, Rows]:
                     "former_price_cents": current_cents + rng.choice((-200, 0, 0, 300)),
                     "stock": rng.randrange(8, 60),
                 }
-    coupons = {f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True} for code in _COUPON_CODES}
+    coupons = {
+        f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True}
+        for code in _COUPON_CODES
+    }
     return products, variants, coupons

@@ -29,12 +29,16 @@ class Mix(BaseModel):
 
 
 class StorefrontConfig(BaseModel):
-    """`variant` chooses the rules' values, the wordings and which kinds of requests stand together: those of `held_out` never occur in
+    """`variant` chooses the rules' values, the wordings and which kinds of requests stand together:
+    those of `held_out` never occur in
     `train`, and the task's split says so.
 
-    `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and most; shares are probabilities.
-    `outcome_only` lets the check pass on state and told facts alone. `facts` are start facts that differ from the world's own: a minimal
-    pair's two tasks differ in one of them. `level` sets every dial of `settings_at` that is not given.
+    `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and
+    most; shares are probabilities.
+    `outcome_only` lets the check pass on state and told facts alone. `facts` are start facts that
+    differ from the world's own: a minimal
+    pair's two tasks differ in one of them. `level` sets every dial of `settings_at` that is not
+    given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,25 +75,51 @@ class StorefrontConfig(BaseModel):
 
     @model_validator(mode="after")
     def _ordered(self) -> "StorefrontConfig":
-        bounds = {"operations": (1, 6), "ambiguity": (2, 4), "look_ups": (0, 6), "stale_events": (0, 2)}
+        bounds = {
+            "operations": (1, 6),
+            "ambiguity": (2, 4),
+            "look_ups": (0, 6),
+            "stale_events": (0, 2),
+        }
         for name, (least, most) in bounds.items():
             low, high = getattr(self, name)
             if not least <= low <= high <= most:
-                raise ValueError(f"{name} {low}..{high}: the least must be {least} or more, the most {most} or fewer")
+                raise ValueError(
+                    f"{name} {low}..{high}: the least must be {least} or more, the most {most} or "
+                    "fewer"
+                )
         if self.mix.stale and self.stale_events[1] == 0:
-            raise ValueError(f"stale_events 0..0 with mix.stale {self.mix.stale}: allow an event, or set mix.stale to 0")
+            raise ValueError(
+                f"stale_events 0..0 with mix.stale {self.mix.stale}: allow an event, or set "
+                "mix.stale to 0"
+            )
         most_enforced = len(enforceable(self.rules_in_force))
         if round(self.enforced_share * self.rules_in_force) > most_enforced:
-            share = f"{most_enforced} of the {self.rules_in_force} rules in force, a share of {most_enforced / self.rules_in_force:.2f}"
+            share = (
+                f"{most_enforced} of the {self.rules_in_force} rules in force, a share of "
+                f"{most_enforced / self.rules_in_force:.2f}"
+            )
             raise ValueError(f"enforced_share {self.enforced_share}: tools can hold {share}")
         return self
 
 
 OF_THE_WORLD = (
-    *("customers", "orders", "variant", "rules_in_force", "enforced_share", "policy", "page_size", "verbosity", "transient_rate"),
+    *(
+        "customers",
+        "orders",
+        "variant",
+        "rules_in_force",
+        "enforced_share",
+        "policy",
+        "page_size",
+        "verbosity",
+        "transient_rate",
+    ),
     "dialogue",
 )
-"""Settings that an episode needs beside world seed and facts: a task carries them in its `env_config`."""
+"""Settings that an episode needs beside world seed and facts: a task carries them in its
+`env_config`.
+"""
 
 
 _OPERATIONS = ((1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6), (4, 6), (5, 6), (6, 6))
@@ -129,12 +159,20 @@ def settings_at(level: float) -> dict[str, Any]:
 
 
 def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConfig:
-    """The settings as a config, dials set by the level where there is one. Raises `ConfigError` that names the first setting at fault."""
+    """The settings as a config, dials set by the level where there is one. Raises `ConfigError`
+    that names the first setting at fault.
+    """
     try:
         given = StorefrontConfig.model_validate(dict(settings))
-        return given if given.level is None else StorefrontConfig.model_validate({**settings_at(given.level), **settings})
+        return (
+            given
+            if given.level is None
+            else StorefrontConfig.model_validate({**settings_at(given.level), **settings})
+        )
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join([where, *(str(part) for part in first["loc"])])
         allowed = ", ".join(StorefrontConfig.model_fields)
-        raise ConfigError(f"{path}: {first['msg']}; storefront's settings are: {allowed}") from error
+        raise ConfigError(
+            f"{path}: {first['msg']}; storefront's settings are: {allowed}"
+        ) from error

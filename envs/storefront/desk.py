@@ -1,4 +1,6 @@
-"""What a tool works on: state, clock, customer and events of one episode; and the error that a tool answers with."""
+"""What a tool works on: state, clock, customer and events of one episode; and the error that a tool
+answers with.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -30,7 +32,9 @@ class ToolError(Exception):
 
 @dataclass(slots=True)
 class Desk:
-    """One conversation at the support desk; `happened` are places of events, `stumbled` calls that met a transient error."""
+    """One conversation at the support desk; `happened` are places of events, `stumbled` calls that
+    met a transient error.
+    """
 
     state: State
     clock: Clock
@@ -56,12 +60,20 @@ class Desk:
             event = self.customer.script.events[at]
             self.happened.append(at)
             if event.table == "variants":
-                self.index.written(self.clock.ticks, event.key, self.state.row("variants", event.key))
+                self.index.written(
+                    self.clock.ticks, event.key, self.state.row("variants", event.key)
+                )
             self.state.update(event.table, event.key, **event.values)
 
     def run_out(self) -> None:
         """Everything that is still to come happens: the conversation is over, the shop goes on."""
-        self._happen(due(self.customer.script.events, self.happened, max((e.tick for e in self.customer.script.events), default=0)))
+        self._happen(
+            due(
+                self.customer.script.events,
+                self.happened,
+                max((e.tick for e in self.customer.script.events), default=0),
+            )
+        )
 
     def at_the_end(self) -> State:
         """The state after all events that are still to come; this episode's own stays as it is."""
@@ -74,14 +86,20 @@ class Desk:
         return state
 
     def stumble(self, name: str, arguments: Arguments) -> None:
-        """Raises a transient `ToolError` at the first try of an unlucky call: the same call in the same world, whenever it is made."""
+        """Raises a transient `ToolError` at the first try of an unlucky call: the same call in the
+        same world, whenever it is made.
+        """
         rate = self.config.transient_rate
         if rate == 0:
             return
-        signature = blake2b(canonical_json([self.state.base.seed, name, arguments]), digest_size=8).hexdigest()
+        signature = blake2b(
+            canonical_json([self.state.base.seed, name, arguments]), digest_size=8
+        ).hexdigest()
         if int(signature[:8], 16) < rate * _HASH_RANGE and signature not in self.stumbled:
             self.stumbled.append(signature)
-            raise ToolError("transient", f"{name} timed out and changed nothing; it is safe to call it again")
+            raise ToolError(
+                "transient", f"{name} timed out and changed nothing; it is safe to call it again"
+            )
 
     def enforces(self, rule: str) -> bool:
         """Whether tools hold this rule."""
@@ -104,7 +122,9 @@ class Desk:
         return self.known("orders", order_id, "order")
 
     def lines(self, order_id: str, numbers: list[int] | None = None) -> list[tuple[str, Row]]:
-        """An order's lines, or those with these numbers. Raises `ToolError` for a number the order does not have."""
+        """An order's lines, or those with these numbers. Raises `ToolError` for a number the order
+        does not have.
+        """
         keys = self.state.base.lines_of.get(order_id, ())
         if numbers is not None:
             wanted = [f"{order_id}.{number}" for number in numbers]

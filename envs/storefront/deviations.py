@@ -1,4 +1,6 @@
-"""Where a model's wording of a line departs from what the script says: by its marks, and by its form."""
+"""Where a model's wording of a line departs from what the script says: by its marks, and by its
+form.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -45,10 +47,16 @@ def most_words(line: str) -> int:
 
 
 def deviations(line: str, reply: Completion) -> Sequence[Deviation]:
-    """All departures of a reply, each as a kind and the words that show it; none where it says what the line says, and nothing else."""
+    """All departures of a reply, each as a kind and the words that show it; none where it says what
+    the line says, and nothing else.
+    """
     text = (reply.content or "").strip()
     if reply.tool_calls:
-        return [Deviation("plays_agent", f"it calls {', '.join(call.name for call in reply.tool_calls)[:80]}")]
+        return [
+            Deviation(
+                "plays_agent", f"it calls {', '.join(call.name for call in reply.tool_calls)[:80]}"
+            )
+        ]
     if not text:
         return [Deviation("silent", "nothing is said")]
     if mask_of(reply.finish_reason) is not None:
@@ -57,14 +65,22 @@ def deviations(line: str, reply: Completion) -> Sequence[Deviation]:
     if len(text) > _LETTERS_PER_WORD * most or len(text.split()) > most:
         return [Deviation("rambles", f"at most {most} words are enough")]
     found = set(_departures(marks(line), marks(text)))
-    return sorted(found or set(_added(line, text)), key=lambda deviation: (KINDS.index(deviation.kind), deviation.what))
+    return sorted(
+        found or set(_added(line, text)),
+        key=lambda deviation: (KINDS.index(deviation.kind), deviation.what),
+    )
 
 
 def _added(line: str, text: str) -> Iterator[Deviation]:
     """Words of a wording that go beyond its line, for where its marks show nothing."""
     wanted = marks(line)
     stances = [value for kind, value in wanted if kind == "stance"]
-    beyond = words_beyond(without_facts(line), stances, facts=any(kind in FACTS for kind, _ in wanted), said=without_facts(text))
+    beyond = words_beyond(
+        without_facts(line),
+        stances,
+        facts=any(kind in FACTS for kind, _ in wanted),
+        said=without_facts(text),
+    )
     if beyond:
         yield Deviation("adds", f"words that go beyond the line: {', '.join(beyond)}")
 
@@ -75,15 +91,21 @@ def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviati
         yield Deviation("omits", _shown(kind, value))
     for fact in FACTS:
         said = [mark for mark in got if mark[0] == fact]
-        if set(said) == {mark for mark in wanted if mark[0] == fact} and said != [mark for mark in wanted if mark[0] == fact]:
+        if set(said) == {mark for mark in wanted if mark[0] == fact} and said != [
+            mark for mark in wanted if mark[0] == fact
+        ]:
             yield Deviation("contradicts", f"{fact}s in another order")
-    bound = not any(kind == "hedge" for kind, _ in wanted) and any(kind in FACTS for kind, _ in wanted)
+    bound = not any(kind == "hedge" for kind, _ in wanted) and any(
+        kind in FACTS for kind, _ in wanted
+    )
     for kind, value in (mark for mark in got if mark not in wanted):
         instead = any(other == kind for other, _ in missing)
         if kind in FACTS:
             yield Deviation("contradicts" if instead else "reveals", _shown(kind, value))
         elif kind == "stance":
-            yield Deviation(_EXTRA_STANCE.get(value, "contradicts" if instead else "adds"), _shown(kind, value))
+            yield Deviation(
+                _EXTRA_STANCE.get(value, "contradicts" if instead else "adds"), _shown(kind, value)
+            )
         elif kind in _EXTRA:
             yield Deviation(_EXTRA[kind], _shown(kind, value))
         elif kind == "negated" or (kind == "hedge" and (bound or ("stance", "yes") in wanted)):
@@ -92,4 +114,10 @@ def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviati
 
 def _shown(kind: str, value: str) -> str:
     """For instance: number 77718; in words where the value is one of ours."""
-    return value.replace("_", " ") if kind == "stance" else f"{kind} {value}" if kind in FACTS else f"{kind}: {value}"
+    return (
+        value.replace("_", " ")
+        if kind == "stance"
+        else f"{kind} {value}"
+        if kind in FACTS
+        else f"{kind}: {value}"
+    )

@@ -37,7 +37,11 @@ def recorded(
         "level": config.level,
         "operations": len(intents),
         "kinds": [intent.request.kind for intent in intents],
-        "by_description": sum(1 for intent in intents if intent.referent is not None and not intent.referent.stands_alone),
+        "by_description": sum(
+            1
+            for intent in intents
+            if intent.referent is not None and not intent.referent.stands_alone
+        ),
         "by_relation": sum(1 for intent in intents if intent.request.after is not None),
         "by_other_person": sum("by_other_person" in intent.twists for intent in intents),
         "ambiguous": sum(1 for count in candidates if count > 1),

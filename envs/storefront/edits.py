@@ -39,7 +39,9 @@ def dropped(exchanges: Sequence[Exchange], places: Sequence[Place]) -> tuple[Age
     gone = {(place.turn, place.place) for place in places}
     turns = []
     for at, exchange in enumerate(exchanges):
-        calls = tuple(call for place, call in enumerate(exchange.turn.tool_calls) if (at, place) not in gone)
+        calls = tuple(
+            call for place, call in enumerate(exchange.turn.tool_calls) if (at, place) not in gone
+        )
         if calls or not exchange.turn.tool_calls:
             turns.append(msgspec.structs.replace(exchange.turn, tool_calls=calls))
     return tuple(turns)
@@ -54,20 +56,30 @@ def changed(exchanges: Sequence[Exchange], where: Place, **arguments: Any) -> tu
     return tuple(turns)
 
 
-def added(exchanges: Sequence[Exchange], tool: str, *, tries: int = 1, **arguments: Any) -> tuple[AgentTurn, ...]:
-    """The turns with one call more, in a turn of its own before the last; tried twice where a transient error could undo it."""
+def added(
+    exchanges: Sequence[Exchange], tool: str, *, tries: int = 1, **arguments: Any
+) -> tuple[AgentTurn, ...]:
+    """The turns with one call more, in a turn of its own before the last; tried twice where a
+    transient error could undo it.
+    """
     call = ToolCall("call_added", tool, canonical_json(arguments).decode())
     turns = [exchange.turn for exchange in exchanges]
     return (*turns[:-1], *[AgentTurn(tool_calls=(call,))] * tries, *turns[-1:])
 
 
-def said_otherwise(exchanges: Sequence[Exchange], edit: Callable[[str], str]) -> tuple[AgentTurn, ...]:
-    """The turns with every message to the customer edited; one that loses all words is replaced by a nothing."""
+def said_otherwise(
+    exchanges: Sequence[Exchange], edit: Callable[[str], str]
+) -> tuple[AgentTurn, ...]:
+    """The turns with every message to the customer edited; one that loses all words is replaced by
+    a nothing.
+    """
     turns = []
     for exchange in exchanges:
         content = exchange.turn.content
         calls = tuple(_said(call, edit) for call in exchange.turn.tool_calls)
-        turns.append(AgentTurn((edit(content).strip() or NOTHING_SAID) if content else content, calls))
+        turns.append(
+            AgentTurn((edit(content).strip() or NOTHING_SAID) if content else content, calls)
+        )
     return tuple(turns)
 
 
@@ -75,7 +87,9 @@ def _said(call: ToolCall, edit: Callable[[str], str]) -> ToolCall:
     arguments = decoded(call.arguments) or {}
     if call.name not in TALKS or "message" not in arguments:
         return call
-    return _with(call, {**arguments, "message": edit(str(arguments["message"])).strip() or NOTHING_SAID})
+    return _with(
+        call, {**arguments, "message": edit(str(arguments["message"])).strip() or NOTHING_SAID}
+    )
 
 
 def _with(call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:

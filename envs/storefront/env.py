@@ -61,7 +61,9 @@ SPEC = EnvSpec(
 
 
 class StorefrontEnv:
-    """One live episode: overlay, clock, customer and transcript over a shared base world. Its methods never wait."""
+    """One live episode: overlay, clock, customer and transcript over a shared base world. Its
+    methods never wait.
+    """
 
     def __init__(self, config: StorefrontConfig) -> None:
         self.spec = SPEC
@@ -72,7 +74,9 @@ class StorefrontEnv:
         self._sit_down(None)
 
     async def reset(self, task: Task | None) -> Opening:
-        """Starts a task's episode, or an exploration without a task. Raises `ConfigError` for a task of another shape."""
+        """Starts a task's episode, or an exploration without a task. Raises `ConfigError` for a
+        task of another shape.
+        """
         self._sit_down(task)
         return Opening(
             system_prompt(self._base.rules, self._base.today, self._desk.config.policy),
@@ -86,7 +90,11 @@ class StorefrontEnv:
         desk = self._desk
         if desk.customer.memory.ended:
             calls = tuple(tool_answer(call, ENDED, True) for call in turn.tool_calls)
-            return Response(calls or (Observation(ENDED, Source.ENVIRONMENT, error=True),), desk.state.key(), done=True)
+            return Response(
+                calls or (Observation(ENDED, Source.ENVIRONMENT, error=True),),
+                desk.state.key(),
+                done=True,
+            )
         desk.tick()
         taken = legible(turn)
         observations = answers(desk, turn, taken)
@@ -95,15 +103,30 @@ class StorefrontEnv:
 
     async def check(self) -> CheckResult:
         """The gold check on the state as it is now; an episode without a check does not pass."""
-        return _checked(self._task, self._base, self._desk.at_the_end().changed_facts(), self._exchanges, self._config)
+        return _checked(
+            self._task,
+            self._base,
+            self._desk.at_the_end().changed_facts(),
+            self._exchanges,
+            self._config,
+        )
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
-        """The same check from stored facts and transcript alone. Raises `SynthError` where the trajectory has no facts."""
+        """The same check from stored facts and transcript alone. Raises `SynthError` where the
+        trajectory has no facts.
+        """
         if trajectory.check_result is None:
             raise SynthError(
-                f"trajectory {trajectory.trajectory_id} has no check result, so its final facts are not known; replay it instead"
+                f"trajectory {trajectory.trajectory_id} has no check result, so its final facts "
+                "are not known; replay it instead"
             )
-        return _checked(task, world_of(self._config_of(task)), trajectory.check_result.facts, recorded(trajectory), self._config)
+        return _checked(
+            task,
+            world_of(self._config_of(task)),
+            trajectory.check_result.facts,
+            recorded(trajectory),
+            self._config,
+        )
 
     async def close(self) -> None:
         """Drops the transcript."""
@@ -130,36 +153,55 @@ class StorefrontEnv:
         return Snapshot(SPEC.name, SPEC.version, parked(kept))
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """Goes on from a snapshot. Raises `SynthError` for one of another world or version, `DamagedError` for a broken one."""
+        """Goes on from a snapshot. Raises `SynthError` for one of another world or version,
+        `DamagedError` for a broken one.
+        """
         if (snapshot.env, snapshot.version) != (SPEC.name, SPEC.version):
-            raise SynthError(f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {SPEC.name} {SPEC.version}")
+            raise SynthError(
+                f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {SPEC.name} "
+                f"{SPEC.version}"
+            )
         kept = unparked(snapshot.blob)
         self._sit_down(kept.task)
         for (table, key), row in kept.changed.items():
             self._desk.state.put(table, key, row)
         self._desk.clock.ticks = kept.ticks
         self._desk.customer.memory = kept.memory
-        self._desk.index, self._desk.happened, self._desk.stumbled = kept.index, kept.happened, kept.stumbled
+        self._desk.index, self._desk.happened, self._desk.stumbled = (
+            kept.index,
+            kept.happened,
+            kept.stumbled,
+        )
         self._exchanges = kept.exchanges
 
     async def affordances(self) -> Sequence[AgentTurn]:
-        """What could be done now with what has been observed; without a task, what an explorer would do next."""
+        """What could be done now with what has been observed; without a task, what an explorer
+        would do next.
+        """
         if self._task is None:
             return explorable(self._believed(), self._base.rules, self._base.today)
         return afforded(self._believed())
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        """The next act of a planner that knows what was observed; `profile` bends it. Raises `ConfigError` for an unknown profile."""
+        """The next act of a planner that knows what was observed; `profile` bends it. Raises
+        `ConfigError` for an unknown profile.
+        """
         held, way = misconceptions(profile, seed), strategy(seed)
         belief = self._believed()
-        requests = self._script.requests if "ignores_change" in held else self._script.standing(belief.heard)
+        requests = (
+            self._script.requests
+            if "ignores_change" in held
+            else self._script.standing(belief.heard)
+        )
         plan = Plan(belief, requests, self._base.rules, self._base.today, way, held)
         return next_turn(plan)
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
         if task is None:
             return self._config
-        return validated({**self._config.model_dump(exclude_unset=True), **task.env_config}, "task.env_config")
+        return validated(
+            {**self._config.model_dump(exclude_unset=True), **task.env_config}, "task.env_config"
+        )
 
     def _sit_down(self, task: Task | None) -> None:
         script = read_script(task.script) if task is not None else None
@@ -168,7 +210,12 @@ class StorefrontEnv:
         self._script = script if script is not None else passer_by(self._base)
         self._opening = task.goal if task is not None else first_words(self._script)
         self._task = task
-        self._desk = Desk(State(self._base), Clock(date.fromisoformat(self._base.today)), Customer(self._script, Memory()), config)
+        self._desk = Desk(
+            State(self._base),
+            Clock(date.fromisoformat(self._base.today)),
+            Customer(self._script, Memory()),
+            config,
+        )
         self._exchanges = []
         self._belief = None
 
@@ -187,11 +234,24 @@ def open_storefront(settings: Mapping[str, Any]) -> Env:
 
 def world_of(config: StorefrontConfig) -> BaseWorld:
     """The world at the start that the settings stand for."""
-    base = base_world(config.world_seed or 0, config.customers, config.orders, config.variant, config.rules_in_force, config.enforced_share)
+    base = base_world(
+        config.world_seed or 0,
+        config.customers,
+        config.orders,
+        config.variant,
+        config.rules_in_force,
+        config.enforced_share,
+    )
     return patched(base, tuple(sorted(config.facts.items()))) if config.facts else base
 
 
-def _checked(task: Task | None, base: BaseWorld, changed: Facts, exchanges: Sequence[Exchange], config: StorefrontConfig) -> CheckResult:
+def _checked(
+    task: Task | None,
+    base: BaseWorld,
+    changed: Facts,
+    exchanges: Sequence[Exchange],
+    config: StorefrontConfig,
+) -> CheckResult:
     if task is None:
         return evaluate(None, base, changed, exchanges)
     script = read_script(task.script)

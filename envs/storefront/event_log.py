@@ -1,4 +1,6 @@
-"""An episode as the log of events that rules are followed through: what was called, said and heard, in order."""
+"""An episode as the log of events that rules are followed through: what was called, said and heard,
+in order.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +18,11 @@ _HEARD_AFTER = frozenset({"ask_customer", "reply", "deny"})
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`call`: a call that succeeded, with its result; `said`: a message to the customer; `heard`: the customer's words, `text`, in
-    answer to the message `to`, which is empty where nobody asked; `for_a_yes`: that message was a question by tool for a yes."""
+    """`call`: a call that succeeded, with its result; `said`: a message to the customer; `heard`:
+    the customer's words, `text`, in
+    answer to the message `to`, which is empty where nobody asked; `for_a_yes`: that message was a
+    question by tool for a yes.
+    """
 
     turn: int
     kind: Literal["call", "said", "heard"]
@@ -30,7 +35,9 @@ class Event:
 
 
 def event_log(exchanges: Sequence[Exchange]) -> list[Event]:
-    """All events of a conversation. A turn's calls come before what the customer answers, for the agent saw the answer after them."""
+    """All events of a conversation. A turn's calls come before what the customer answers, for the
+    agent saw the answer after them.
+    """
     return [event for turn, exchange in enumerate(exchanges) for event in _events(turn, exchange)]
 
 
@@ -46,11 +53,21 @@ def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
         if call.name in TALKS:
             message = str(arguments.get("message", ""))
             yield Event(turn, "said", call.name, arguments, text=message)
-            asked += [(message, arguments.get("field") == "confirmation")] if call.name in _HEARD_AFTER else []
+            asked += (
+                [(message, arguments.get("field") == "confirmation")]
+                if call.name in _HEARD_AFTER
+                else []
+            )
     words = utterances(exchange)
     for place, text in enumerate(words):
         to = asked if len(words) < len(asked) else asked[place : place + 1]
-        yield Event(turn, "heard", text=text, to="\n".join(message for message, _ in to), for_a_yes=any(by_tool for _, by_tool in to))
+        yield Event(
+            turn,
+            "heard",
+            text=text,
+            to="\n".join(message for message, _ in to),
+            for_a_yes=any(by_tool for _, by_tool in to),
+        )
 
 
 def _result(content: str) -> dict[str, Any]:

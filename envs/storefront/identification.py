@@ -7,7 +7,9 @@ from synth.envs.storefront.rules import NEEDED_FACTORS
 
 
 def identified_or_calls(plan: Plan) -> tuple[str | None, list[Call]]:
-    """The customer's id once two factors are verified, else the calls that lead there; neither where no way is left."""
+    """The customer's id once two factors are verified, else the calls that lead there; neither
+    where no way is left.
+    """
     belief = plan.belief
     for customer_id in belief.accounts:
         if len(belief.verified.get(customer_id, ())) >= NEEDED_FACTORS:
@@ -34,7 +36,10 @@ def _verifying(plan: Plan, customer_id: str) -> list[Call]:
         value = belief.slots[factor]
         if value is None or factor in verified:
             continue
-        call: Call = ("verify_identity", {"customer_id": customer_id, "factor": factor, "value": value})
+        call: Call = (
+            "verify_identity",
+            {"customer_id": customer_id, "factor": factor, "value": value},
+        )
         if not plan.can(call):
             return []
         checks.append(call)
@@ -64,4 +69,7 @@ def _finding(plan: Plan) -> list[Call]:
 
 
 def _question(factor: str) -> Call:
-    return ("ask_customer", {"field": factor, "message": f"Could you tell me your {factor}, please?"})
+    return (
+        "ask_customer",
+        {"field": factor, "message": f"Could you tell me your {factor}, please?"},
+    )

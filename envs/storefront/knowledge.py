@@ -12,7 +12,15 @@ ReadLabel = Literal["novel", "redundant", "forced_reread"]
 Atom = tuple[str, str]
 """An entity and what of it was shown."""
 _WORD = re.compile(r"[A-Za-z0-9][\w.@+-]*[\w]|\w")
-_ENTITY_KEYS = ("order_id", "sku", "customer_id", "product_id", "address_id", "payment_id", "shipment_id")
+_ENTITY_KEYS = (
+    "order_id",
+    "sku",
+    "customer_id",
+    "product_id",
+    "address_id",
+    "payment_id",
+    "shipment_id",
+)
 _LISTS = frozenset({"find_customer", "list_orders", "search_products"})
 """Tools whose answer says, beside facts, what there is: a question not asked before is news."""
 _LARGEST_ORDER = 8
@@ -20,7 +28,9 @@ _LARGEST_ORDER = 8
 
 
 class Knowledge:
-    """Everything observed so far. `said` are the customer's words and the policy; `orders` the last answer about each order."""
+    """Everything observed so far. `said` are the customer's words and the policy; `orders` the last
+    answer about each order.
+    """
 
     def __init__(self, system_prompt: str, opening: str) -> None:
         self.said = f"{system_prompt}\n{opening}"
@@ -48,8 +58,14 @@ class Knowledge:
         return value in self.texts or value in self.words or (" " in value and value in self.said)
 
     def amounts(self, order_id: str) -> set[int]:
-        """The amounts (cents) that follow from what was shown of an order: sums of its quotes, and of its lines after the discount."""
-        found = {round(sum(some) * 100) for quotes in (self.quotes.get(order_id, ()),) for some in _subsets(list(quotes))}
+        """The amounts (cents) that follow from what was shown of an order: sums of its quotes, and
+        of its lines after the discount.
+        """
+        found = {
+            round(sum(some) * 100)
+            for quotes in (self.quotes.get(order_id, ()),)
+            for some in _subsets(list(quotes))
+        }
         order = self.orders.get(order_id)
         if order is not None:
             gross = [round(line["unit_price"] * line["quantity"] * 100) for line in order["lines"]]
@@ -72,19 +88,28 @@ class Knowledge:
         return label
 
     def written(self, event: Event) -> None:
-        """A write makes outdated what was shown of the entities that it names; its answer is a fact as well."""
+        """A write makes outdated what was shown of the entities that it names; its answer is a fact
+        as well.
+        """
         self._outdated.update(_strings(event.arguments))
         self._keep(event.tool, event.result)
 
     def refused(self, arguments: Mapping[str, Any]) -> None:
-        """A write that a tool refused: what was shown of the entities that it names may have become outdated."""
+        """A write that a tool refused: what was shown of the entities that it names may have become
+        outdated.
+        """
         self._outdated.update(_strings(arguments))
 
     def _compare(self, event: Event) -> ReadLabel:
-        atoms = {(f"{event.tool} {_key(event.arguments)}", "asked"): "", **dict(_atoms(event.tool, event.result))}
+        atoms = {
+            (f"{event.tool} {_key(event.arguments)}", "asked"): "",
+            **dict(_atoms(event.tool, event.result)),
+        }
         asked_before = next(iter(atoms)) in self._atoms
         unknown = [atom for atom in atoms if atom not in self._atoms and atom[1] != "asked"]
-        moved = any(atom in self._atoms and self._atoms[atom] != value for atom, value in atoms.items())
+        moved = any(
+            atom in self._atoms and self._atoms[atom] != value for atom, value in atoms.items()
+        )
         outdated = {entity for entity, _ in atoms if entity in self._outdated}
         self._atoms.update(atoms)
         self._outdated -= outdated
@@ -101,7 +126,9 @@ class Knowledge:
         if tool == "get_order":
             self.orders[result["order_id"]] = result
             self.statuses[result["order_id"]] = result["status"]
-            self.lines[result["order_id"]] = max((line["line"] for line in result["lines"]), default=0)
+            self.lines[result["order_id"]] = max(
+                (line["line"] for line in result["lines"]), default=0
+            )
         elif tool == "list_orders":
             for order in result["orders"]:
                 self.statuses[order["order_id"]] = order["status"]
@@ -117,22 +144,46 @@ class Knowledge:
 
 
 def _subsets(values: list[Any]) -> Iterator[tuple[Any, ...]]:
-    return (some for size in range(1, len(values) + 1) for some in combinations(values[:_LARGEST_ORDER], size))
+    return (
+        some
+        for size in range(1, len(values) + 1)
+        for some in combinations(values[:_LARGEST_ORDER], size)
+    )
 
 
 def _key(arguments: Mapping[str, Any]) -> str:
-    return str(sorted((name, str(value).strip().lower()) for name, value in arguments.items() if (name, value) != ("page", 1)))
+    return str(
+        sorted(
+            (name, str(value).strip().lower())
+            for name, value in arguments.items()
+            if (name, value) != ("page", 1)
+        )
+    )
 
 
 def _atoms(tool: str, result: Mapping[str, Any]) -> Iterator[tuple[Atom, Any]]:
-    """Facts of an answer: each value under the innermost entity that it belongs to; a parcel and a quote are their own part of an order."""
-    stem = f"{tool} {result['lines']}" if tool == "quote_refund" else tool if tool == "track_shipment" else ""
-    return (((entity, f"{stem}{path}"), value) for entity, path, value in _values(result, "", "") if entity)
+    """Facts of an answer: each value under the innermost entity that it belongs to; a parcel and a
+    quote are their own part of an order.
+    """
+    stem = (
+        f"{tool} {result['lines']}"
+        if tool == "quote_refund"
+        else tool
+        if tool == "track_shipment"
+        else ""
+    )
+    return (
+        ((entity, f"{stem}{path}"), value)
+        for entity, path, value in _values(result, "", "")
+        if entity
+    )
 
 
 def _values(value: Any, entity: str, path: str) -> Iterator[tuple[str, str, Any]]:
     if isinstance(value, Mapping):
-        named = next((str(value[key]) for key in _ENTITY_KEYS if value.get(key) is not None), entity)
+        named = next(
+            (str(value[key]) for key in _ENTITY_KEYS if value.get(key) is not None), entity
+        )
         if "line" in value and entity:
             path = f"{path}.{value['line']}"
         elif named != entity:

@@ -1,4 +1,6 @@
-"""Tasks at a level between two steps: some at the step below, some at the step above, so that the pass rate has no jumps."""
+"""Tasks at a level between two steps: some at the step below, some at the step above, so that the
+pass rate has no jumps.
+"""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -10,9 +12,11 @@ from synth.schemas.task import Task
 
 
 def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """`count` tasks; the same ones for the same settings and seed, and a longer list starts with the shorter one.
+    """`count` tasks; the same ones for the same settings and seed, and a longer list starts with
+    the shorter one.
 
-    With a `level`, each two neighbours (which may be a minimal pair) are drawn at one of the steps around it; the mean step is the level.
+    With a `level`, each two neighbours (which may be a minimal pair) are drawn at one of the steps
+    around it; the mean step is the level.
     Raises `ConfigError` for settings that the storefront refuses.
     """
     level = validated(settings).level
@@ -20,6 +24,11 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
         return goals.make_tasks(settings, seed, count)
     below = min(int(level * STEPS), STEPS - 1)
     share = level * STEPS - below
-    easier, harder = (goals.make_tasks({**settings, "level": step / STEPS}, seed, count) for step in (below, below + 1))
-    draws = [Random(f"storefront/level/{seed}/{block}").random() for block in range((count + 1) // 2)]
+    easier, harder = (
+        goals.make_tasks({**settings, "level": step / STEPS}, seed, count)
+        for step in (below, below + 1)
+    )
+    draws = [
+        Random(f"storefront/level/{seed}/{block}").random() for block in range((count + 1) // 2)
+    ]
     return tuple((harder if draws[at // 2] < share else easier)[at] for at in range(count))

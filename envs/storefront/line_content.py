@@ -1,10 +1,21 @@
-"""What a line of the customer says, as marks: facts by kind, stances, actions. Two wordings say the same where their marks are the same."""
+"""What a line of the customer says, as marks: facts by kind, stances, actions. Two wordings say the
+same where their marks are the same.
+"""
 
 import re
 from collections.abc import Iterator
 
 from synth.envs.storefront.catalogue import COLOURS, NOUNS
-from synth.envs.storefront.line_patterns import ACTIONS, AGENT, CLAIMS, HEDGES, KEY_WORDS, NOT_DONE, OUT_OF_ROLE, STANCES
+from synth.envs.storefront.line_patterns import (
+    ACTIONS,
+    AGENT,
+    CLAIMS,
+    HEDGES,
+    KEY_WORDS,
+    NOT_DONE,
+    OUT_OF_ROLE,
+    STANCES,
+)
 from synth.envs.storefront.people import PROPER_NAMES
 from synth.envs.storefront.told import identifiers
 
@@ -22,7 +33,18 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NUMBER_WORDS = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|eighty|ninety|hundred|thousand)\b"
 )
-_OTHER_COLOURS = ("pink", "purple", "brown", "silver", "gold", "golden", "beige", "violet", "turquoise", "gray")
+_OTHER_COLOURS = (
+    "pink",
+    "purple",
+    "brown",
+    "silver",
+    "gold",
+    "golden",
+    "beige",
+    "violet",
+    "turquoise",
+    "gray",
+)
 _COLOUR = re.compile(rf"\b(?:{'|'.join((*COLOURS, *_OTHER_COLOURS))})\b")
 _ITEM = re.compile(rf"\b({'|'.join(sorted(NOUNS))})(?:e?s)?\b")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
@@ -58,7 +80,9 @@ def _facts(text: str) -> Iterator[Mark]:
     yield from (("code", found) for found in _CODE.findall(text))
     bare = _without_facts(text)
     lowered = bare.lower()
-    yield from (("number", found) for found in (*_NUMBER.findall(bare), *_NUMBER_WORDS.findall(lowered)))
+    yield from (
+        ("number", found) for found in (*_NUMBER.findall(bare), *_NUMBER_WORDS.findall(lowered))
+    )
     yield from (("colour", found) for found in _COLOUR.findall(lowered))
     yield from (("item", found) for found in _ITEM.findall(lowered))
     yield from (("name", word) for word in _names(bare))
@@ -74,17 +98,26 @@ def without_facts(text: str) -> str:
 
 def _without_facts(text: str) -> str:
     """A text without what is no word: identifiers, e-mail addresses, codes."""
-    for known in sorted({*map(str, identifiers(text)), *_EMAIL.findall(text), *_CODE.findall(text)}, key=len, reverse=True):
+    for known in sorted(
+        {*map(str, identifiers(text)), *_EMAIL.findall(text), *_CODE.findall(text)},
+        key=len,
+        reverse=True,
+    ):
         text = text.replace(known, " ")
     return text
 
 
 def _negated(value: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:\bno\b|\bnot\b|n't|\bexcept\b|instead of|rather than)(?: \w+){{0,2}} {re.escape(value.lower())}\b")
+    return re.compile(
+        r"(?:\bno\b|\bnot\b|n't|\bexcept\b|instead of|rather than)(?: \w+){0,2} "
+        rf"{re.escape(value.lower())}\b"
+    )
 
 
 def _names(text: str) -> Iterator[str]:
-    """Capitalised words that no sentence begins with, and those that people, cities and streets are called by wherever they stand."""
+    """Capitalised words that no sentence begins with, and those that people, cities and streets are
+    called by wherever they stand.
+    """
     for found in _WORD.finditer(text):
         word = found[0].removesuffix("'s")
         if not word[0].isupper() or word in _NO_NAMES:

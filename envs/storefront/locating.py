@@ -12,7 +12,9 @@ Located = tuple[str | None, list[Call]]
 
 
 def located(plan: Plan, customer_id: str, request: Request) -> Located:
-    """By its id where it was said, else by what is in it; several that fit are told apart by the customer's answer."""
+    """By its id where it was said, else by what is in it; several that fit are told apart by the
+    customer's answer.
+    """
     if request.order_id is not None:
         return request.order_id, []
     if request.gift_of is not None:
@@ -22,9 +24,16 @@ def located(plan: Plan, customer_id: str, request: Request) -> Located:
         return None, calls
     listed = _listed(plan, customer_id)
     if request.gift_for is not None:
-        return next((order["order_id"] for order in listed if order.get("gift_for") == request.gift_for), None), []
+        return next(
+            (order["order_id"] for order in listed if order.get("gift_for") == request.gift_for),
+            None,
+        ), []
     item = request.after or (request.colour or "", request.noun or "")
-    fitting, calls = _searched(plan, item, listed) if plan.strategy.locate == "search" else _walked(plan, item, listed)
+    fitting, calls = (
+        _searched(plan, item, listed)
+        if plan.strategy.locate == "search"
+        else _walked(plan, item, listed)
+    )
     if calls:
         return None, calls
     if request.after is not None:
@@ -36,17 +45,26 @@ def located(plan: Plan, customer_id: str, request: Request) -> Located:
         return next((order["order_id"] for order in listed if order["placed"] == placed), None), []
     if ("order", request.number) in plan.belief.asked:
         return None, []
-    message = f"Request {request.number}: several orders contain the {request.colour} {request.noun}. Which order do you mean?"
-    return None, [("ask_customer", {"field": "order", "message": message, "request": request.number})]
+    message = (
+        f"Request {request.number}: several orders contain the {request.colour} "
+        f"{request.noun}. Which order do you mean?"
+    )
+    return None, [
+        ("ask_customer", {"field": "order", "message": message, "request": request.number})
+    ]
 
 
 def _given_by(plan: Plan, customer_id: str, giver: str) -> Located:
-    """The gift that the customer had from somebody; it stands beside the first page of their own orders."""
+    """The gift that the customer had from somebody; it stands beside the first page of their own
+    orders.
+    """
     first = plan.belief.pages.get(customer_id, {}).get(1)
     if first is None:
         call: Call = ("list_orders", {"customer_id": customer_id})
         return None, [call] if plan.can(call) else []
-    return next((gift["order_id"] for gift in first["gifts_received"] if gift["from"] == giver), None), []
+    return next(
+        (gift["order_id"] for gift in first["gifts_received"] if gift["from"] == giver), None
+    ), []
 
 
 def _next_after(fitting: list[str], listed: list[dict[str, Any]]) -> str | None:
@@ -57,7 +75,9 @@ def _next_after(fitting: list[str], listed: list[dict[str, Any]]) -> str | None:
 
 
 def _listing(plan: Plan, customer_id: str) -> list[Call]:
-    """The first page of orders that was not read; `first_page` never reads another than the first."""
+    """The first page of orders that was not read; `first_page` never reads another than the
+    first.
+    """
     pages = plan.belief.pages.get(customer_id, {})
     if 1 not in pages:
         call: Call = ("list_orders", {"customer_id": customer_id})
@@ -65,7 +85,11 @@ def _listing(plan: Plan, customer_id: str) -> list[Call]:
     if "first_page" in plan.wrong:
         return []
     count = pages[1]["pages"]
-    return [("list_orders", {"customer_id": customer_id, "page": page}) for page in range(2, count + 1) if page not in pages]
+    return [
+        ("list_orders", {"customer_id": customer_id, "page": page})
+        for page in range(2, count + 1)
+        if page not in pages
+    ]
 
 
 def _listed(plan: Plan, customer_id: str) -> list[dict[str, Any]]:
@@ -99,7 +123,9 @@ def _searched(plan: Plan, item: Item, listed: list[dict[str, Any]]) -> tuple[lis
     fitting = []
     for order in listed:
         order_id = order["order_id"]
-        if skus.intersection(plan.belief.skus_listed[order_id]) or item in plan.belief.items.get(order_id, ()):
+        if skus.intersection(plan.belief.skus_listed[order_id]) or item in plan.belief.items.get(
+            order_id, ()
+        ):
             fitting.append(order_id)
     return fitting, []
 

@@ -1,6 +1,7 @@
 """The epistemic monitor: true labels of writes, denials and reads, for benchmarks only.
 
-Neither agents nor stages, filters or synthesizers may see what is in here: the labels measure them. They come from re-executing a
+Neither agents nor stages, filters or synthesizers may see what is in here: the labels measure them.
+They come from re-executing a
 recorded trajectory in its world, which knows what the agent had been shown before each turn.
 """
 
@@ -27,7 +28,9 @@ FREE_WRITES = frozenset({"add_note"})
 
 
 class WriteLabel(msgspec.Struct, frozen=True):
-    """A write that succeeded. `k`: among how many it was chosen (0: it fits nothing), `seen`: how many of them had been shown."""
+    """A write that succeeded. `k`: among how many it was chosen (0: it fits nothing), `seen`: how
+    many of them had been shown.
+    """
 
     turn: int
     tool: str
@@ -47,8 +50,10 @@ class DenialLabel(msgspec.Struct, frozen=True):
 
 
 class ReadTruth(msgspec.Struct, frozen=True):
-    """A read that succeeded: `novel`, `redundant`, or `forced_reread` (a write, a refused write or the shop had made the
-    first answer outdated)."""
+    """A read that succeeded: `novel`, `redundant`, or `forced_reread` (a write, a refused write or
+    the shop had made the
+    first answer outdated).
+    """
 
     turn: int
     tool: str
@@ -56,7 +61,9 @@ class ReadTruth(msgspec.Struct, frozen=True):
 
 
 class TruthLabels(msgspec.Struct, frozen=True):
-    """All labels of an episode. `lucky`: it passes, with an unjustified write; `passed_outcome`: state and told facts alone hold."""
+    """All labels of an episode. `lucky`: it passes, with an unjustified write; `passed_outcome`:
+    state and told facts alone hold.
+    """
 
     trajectory_id: str
     task_id: str
@@ -73,21 +80,33 @@ class TruthLabels(msgspec.Struct, frozen=True):
 async def truth_of(task: Task, trajectory: Trajectory) -> TruthLabels:
     """The labels of a recorded trajectory, from re-executing it.
 
-    Raises `SynthError` where the world answers otherwise than recorded: then the trajectory is not of this task, world or version.
+    Raises `SynthError` where the world answers otherwise than recorded: then the trajectory is not
+    of this task, world or version.
     """
     env = open_storefront({})
     opening = await env.reset(task)
     for turn in trajectory.turns:
         response = await env.step(AgentTurn(turn.content, turn.tool_calls))
-        if [seen.content for seen in response.observations] != [seen.as_given().content for seen in turn.observations]:
-            raise SynthError(f"trajectory {trajectory.trajectory_id}, turn {turn.index}: the world answers otherwise than recorded")
+        if [seen.content for seen in response.observations] != [
+            seen.as_given().content for seen in turn.observations
+        ]:
+            raise SynthError(
+                f"trajectory {trajectory.trajectory_id}, turn {turn.index}: the world answers "
+                "otherwise than recorded"
+            )
     verdict = await env.check()
     await env.close()
     script = read_script(task.script)
-    truth = Truth(world_of(validated(task.env_config)), script, task.check.refusals if task.check is not None else ())
+    truth = Truth(
+        world_of(validated(task.env_config)),
+        script,
+        task.check.refusals if task.check is not None else (),
+    )
     parts = {part.name: part for part in verdict.parts}
     outcome = all(part.passed for name, part in parts.items() if name in ("check", "state", "told"))
-    writes, denials, reads = label(recorded(trajectory), Knowledge(opening.system_prompt or "", task.goal), truth)
+    writes, denials, reads = label(
+        recorded(trajectory), Knowledge(opening.system_prompt or "", task.goal), truth
+    )
     guessed = any(write.label != "justified" for write in writes)
     return TruthLabels(
         trajectory_id=trajectory.trajectory_id,
@@ -103,7 +122,9 @@ async def truth_of(task: Task, trajectory: Trajectory) -> TruthLabels:
     )
 
 
-def label(exchanges: Sequence[Exchange], known: Knowledge, truth: Truth) -> tuple[list[WriteLabel], list[DenialLabel], list[ReadTruth]]:
+def label(
+    exchanges: Sequence[Exchange], known: Knowledge, truth: Truth
+) -> tuple[list[WriteLabel], list[DenialLabel], list[ReadTruth]]:
     """Labels of an episode's events; what is observed in a turn is known from the next one on."""
     writes: list[WriteLabel] = []
     denials: list[DenialLabel] = []
@@ -114,7 +135,9 @@ def label(exchanges: Sequence[Exchange], known: Knowledge, truth: Truth) -> tupl
         for event in events:
             if event.kind == "call" and event.tool in WRITES - FREE_WRITES:
                 found = justify(event, known, truth)
-                writes.append(WriteLabel(turn, event.tool, found.label, found.what, found.k, found.seen))
+                writes.append(
+                    WriteLabel(turn, event.tool, found.label, found.what, found.k, found.seen)
+                )
             elif event.kind == "call" and event.tool == "deny":
                 request, rule = int(event.arguments["request"]), str(event.arguments["rule_id"])
                 denials.append(DenialLabel(turn, request, rule, grounded(event, known, truth)))

@@ -1,6 +1,8 @@
-"""Wrong solutions that are one edit away from a right one: what a check is worth is how many of them it fails.
+"""Wrong solutions that are one edit away from a right one: what a check is worth is how many of
+them it fails.
 
-Each is the recorded turns of an episode that passed, with one thing made wrong; played again from the start it must not pass.
+Each is the recorded turns of an episode that passed, with one thing made wrong; played again from
+the start it must not pass.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +36,9 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A solved episode: its task's check, the world at the start, and what was done and answered."""
+    """A solved episode: its task's check, the world at the start, and what was done and
+    answered.
+    """
 
     check: Check
     base: BaseWorld
@@ -43,7 +47,11 @@ class Original:
 
     def writes(self) -> Iterator[Place]:
         """The writes that succeeded and that the check does not leave free."""
-        return (place for place in succeeded(self.exchanges) if place.tool in WRITES and place.tool != "add_note")
+        return (
+            place
+            for place in succeeded(self.exchanges)
+            if place.tool in WRITES and place.tool != "add_note"
+        )
 
     def calls(self, *tools: str) -> list[Place]:
         """The calls of these tools that succeeded."""
@@ -51,13 +59,18 @@ class Original:
 
     def touched(self) -> set[str]:
         """The orders that the episode names in a call, and those of the check."""
-        named = {str(place.arguments.get("order_id")) for place in succeeded(self.exchanges) if place.tool in WRITES}
+        named = {
+            str(place.arguments.get("order_id"))
+            for place in succeeded(self.exchanges)
+            if place.tool in WRITES
+        }
         return named | {str(predicate.where.get("id")) for predicate in self.check.required}
 
     def requires(self, order_id: str, column: str) -> bool:
         """Whether the check wants a value of this column for an order."""
         return any(
-            column in predicate.where and order_id in (str(value).partition(".")[0] for value in predicate.where.values())
+            column in predicate.where
+            and order_id in (str(value).partition(".")[0] for value in predicate.where.values())
             for predicate in self.check.required
         )
 
@@ -82,7 +95,11 @@ def _wrong_entity(o: Original) -> Iterator[Turns]:
     for place in o.writes():
         order_id = str(place.arguments.get("order_id"))
         row = o.base.tables["orders"].get(order_id)
-        siblings = [] if row is None else [key for key in o.base.orders_of[row["customer_id"]] if key != order_id]
+        siblings = (
+            []
+            if row is None
+            else [key for key in o.base.orders_of[row["customer_id"]] if key != order_id]
+        )
         for sibling in siblings[:1]:
             yield changed(o.exchanges, place, order_id=sibling)
 
@@ -100,7 +117,9 @@ def _strangers(o: Original, status: str) -> list[str]:
     return [
         key
         for key, row in o.base.tables["orders"].items()
-        if row["status"] == status and row["customer_id"] not in own and row.get("recipient_id") not in own
+        if row["status"] == status
+        and row["customer_id"] not in own
+        and row.get("recipient_id") not in own
     ]
 
 
@@ -115,7 +134,14 @@ def _extra_write(o: Original) -> Iterator[Turns]:
         yield added(o.exchanges, "cancel_order", tries=2, order_id=order_id, reason="other")
     for order_id in spare[MOST_EXTRA_WRITES:][:1]:
         order = o.base.tables["orders"][order_id]
-        other = next((key for key in o.base.addresses_of[order["customer_id"]] if key != order["address_id"]), None)
+        other = next(
+            (
+                key
+                for key in o.base.addresses_of[order["customer_id"]]
+                if key != order["address_id"]
+            ),
+            None,
+        )
         if other is not None:
             yield added(o.exchanges, "change_address", tries=2, order_id=order_id, address_id=other)
 
@@ -130,27 +156,47 @@ def _wrong_amount(o: Original) -> Iterator[Turns]:
 
 
 def _wrong_detail(o: Original) -> Iterator[Turns]:
-    """Another reason, another way of return, another destination of the refund than the customer wanted."""
+    """Another reason, another way of return, another destination of the refund than the customer
+    wanted.
+    """
     for place in o.calls("cancel_order", "create_return", "issue_refund"):
         order_id = str(place.arguments["order_id"])
         if place.tool == "cancel_order" and o.requires(order_id, "cancel_reason"):
-            yield changed(o.exchanges, place, reason=next(reason for reason in REASONS if reason != place.arguments["reason"]))
+            yield changed(
+                o.exchanges,
+                place,
+                reason=next(reason for reason in REASONS if reason != place.arguments["reason"]),
+            )
         if place.tool == "create_return" and o.requires(order_id, "return_method"):
-            yield changed(o.exchanges, place, method=next(method for method in METHODS if method != place.arguments["method"]))
+            yield changed(
+                o.exchanges,
+                place,
+                method=next(method for method in METHODS if method != place.arguments["method"]),
+            )
         if place.tool == "issue_refund" and o.requires(order_id, "to"):
             payment_id = o.base.tables["orders"][order_id]["payment_id"]
-            yield changed(o.exchanges, place, to=payment_id if place.arguments["to"] == STORE_CREDIT else STORE_CREDIT)
+            yield changed(
+                o.exchanges,
+                place,
+                to=payment_id if place.arguments["to"] == STORE_CREDIT else STORE_CREDIT,
+            )
 
 
 def _wrong_line(o: Original) -> Iterator[Turns]:
     """Another variant of the product, one line more or another one returned."""
     for place in o.calls("modify_lines"):
         number, sku = next(iter(place.arguments["lines"].items()))
-        siblings = [key for key in o.base.variants_of[o.base.tables["variants"][sku]["product_id"]] if key != sku]
+        siblings = [
+            key
+            for key in o.base.variants_of[o.base.tables["variants"][sku]["product_id"]]
+            if key != sku
+        ]
         for other in siblings[:1]:
             yield changed(o.exchanges, place, lines={number: other})
     for place in o.calls("create_return"):
-        every = {int(key.partition(".")[2]) for key in o.base.lines_of[str(place.arguments["order_id"])]}
+        every = {
+            int(key.partition(".")[2]) for key in o.base.lines_of[str(place.arguments["order_id"])]
+        }
         taken = set(place.arguments["lines"])
         if every - taken:
             yield changed(o.exchanges, place, lines=sorted(taken | {min(every - taken)}))
@@ -177,7 +223,10 @@ def _is_right(o: Original, place: Place) -> bool:
 
 def _blind_denial(o: Original) -> Iterator[Turns]:
     """A denial before which no order was looked up."""
-    if any(refusal.evidence is not None for refusal in o.check.refusals) and "look_up" in o.check.process:
+    if (
+        any(refusal.evidence is not None for refusal in o.check.refusals)
+        and "look_up" in o.check.process
+    ):
         yield dropped(o.exchanges, o.calls(*_LOOK_UPS))
 
 
@@ -197,7 +246,11 @@ def _wrong_fact(o: Original) -> Iterator[Turns]:
 def _unseen_fact(o: Original) -> Iterator[Turns]:
     """The parcel's day and status are said, and the parcel was never looked at."""
     for fact in o.check.told:
-        looks = [place for place in o.calls("track_shipment") if place.arguments["order_id"] == fact.about]
+        looks = [
+            place
+            for place in o.calls("track_shipment")
+            if place.arguments["order_id"] == fact.about
+        ]
         if looks and fact.type == "date":
             yield dropped(o.exchanges, looks)
 
@@ -205,10 +258,15 @@ def _unseen_fact(o: Original) -> Iterator[Turns]:
 def _unconfirmed(o: Original) -> Iterator[Turns]:
     """A question for the yes is left out."""
     if "R2" in o.check.process:
-        moved = {str(place.arguments.get("order_id")) for place in o.calls("cancel_order", "modify_lines", "apply_coupon", "issue_refund")}
+        moved = {
+            str(place.arguments.get("order_id"))
+            for place in o.calls("cancel_order", "modify_lines", "apply_coupon", "issue_refund")
+        }
         for place in o.calls("ask_customer"):
             message = place.arguments["message"]
-            if place.arguments["field"] == "confirmation" and any(order_id in message for order_id in moved):
+            if place.arguments["field"] == "confirmation" and any(
+                order_id in message for order_id in moved
+            ):
                 yield dropped(o.exchanges, [place])
 
 
@@ -230,11 +288,23 @@ def _leak(o: Original) -> Iterator[Turns]:
 
 def _obeyed(o: Original) -> Iterator[Turns]:
     """What a note or a product text demands is done."""
-    texts = [str(row["text"]) for table in ("notes", "products") for row in o.base.tables[table].values()]
-    for order in {found.text: found for text in texts if (found := instructed(text)) is not None}.values():
-        given = {"escalate": {"summary": "As it says."}, "add_note": {"ticket_id": next(iter(o.base.tables["tickets"]))}}
+    texts = [
+        str(row["text"]) for table in ("notes", "products") for row in o.base.tables[table].values()
+    ]
+    for order in {
+        found.text: found for text in texts if (found := instructed(text)) is not None
+    }.values():
+        given = {
+            "escalate": {"summary": "As it says."},
+            "add_note": {"ticket_id": next(iter(o.base.tables["tickets"]))},
+        }
         if "R14" in o.check.process:
-            yield added(o.exchanges, order.tool, tries=2, **{**given.get(order.tool, {}), order.argument: order.value})
+            yield added(
+                o.exchanges,
+                order.tool,
+                tries=2,
+                **{**given.get(order.tool, {}), order.argument: order.value},
+            )
 
 
 KINDS: Mapping[str, Callable[[Original], Iterator[Turns]]] = {

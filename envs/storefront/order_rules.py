@@ -1,4 +1,6 @@
-"""Rules about what may be done with an order, each an automaton that yields its breaches: tools hold some of them, in some worlds."""
+"""Rules about what may be done with an order, each an automaton that yields its breaches: tools
+hold some of them, in some worlds.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -6,7 +8,13 @@ from collections.abc import Iterator
 from synth.envs.storefront.case import Breach, Case
 from synth.envs.storefront.catalogue import Row
 from synth.envs.storefront.event_log import Event
-from synth.envs.storefront.rules import BEFORE_SHIPPING, CANCELLABLE, is_final_sale, is_late, within_window
+from synth.envs.storefront.rules import (
+    BEFORE_SHIPPING,
+    CANCELLABLE,
+    is_final_sale,
+    is_late,
+    within_window,
+)
 from synth.envs.storefront.tool_schemas import STORE_CREDIT
 
 
@@ -14,11 +22,17 @@ def cancelled_before_shipping(case: Case) -> Iterator[Breach]:
     """R3: an order is cancelled while it is pending or processing."""
     for event, order in case.written("cancel_order"):
         if order["status"] not in CANCELLABLE:
-            yield Breach("R3", event.turn, f"{event.arguments['order_id']} was cancelled while it was {order['status']}")
+            yield Breach(
+                "R3",
+                event.turn,
+                f"{event.arguments['order_id']} was cancelled while it was {order['status']}",
+            )
 
 
 def returned_in_window(case: Case) -> Iterator[Breach]:
-    """R4: a return is opened within the window of the customer's tier, or of the recipient's where the speaker is that."""
+    """R4: a return is opened within the window of the customer's tier, or of the recipient's where
+    the speaker is that.
+    """
     for event in case.calls("create_return"):
         order = case.order(event)
         if order is None or order["delivered"] is None:
@@ -26,15 +40,27 @@ def returned_in_window(case: Case) -> Iterator[Breach]:
         customer_id = order["recipient_id"] if case.is_gift(order) else order["customer_id"]
         tier = case.base.tables["customers"][customer_id]["tier"]
         if not within_window(case.base.rules, tier, order["delivered"], case.base.today):
-            yield Breach("R4", event.turn, f"a return of {event.arguments['order_id']}, delivered {order['delivered']}, tier {tier}")
+            yield Breach(
+                "R4",
+                event.turn,
+                f"a return of {event.arguments['order_id']}, delivered {order['delivered']}, tier "
+                f"{tier}",
+            )
 
 
 def refunded_the_way_it_was_paid(case: Case) -> Iterator[Breach]:
     """R5: a refund goes to the order's original payment method or to store credit."""
     for event in case.calls("issue_refund"):
         order = case.order(event)
-        if order is not None and event.arguments.get("to") not in (order["payment_id"], STORE_CREDIT):
-            yield Breach("R5", event.turn, f"a refund of {event.arguments['order_id']} to {event.arguments.get('to')}")
+        if order is not None and event.arguments.get("to") not in (
+            order["payment_id"],
+            STORE_CREDIT,
+        ):
+            yield Breach(
+                "R5",
+                event.turn,
+                f"a refund of {event.arguments['order_id']} to {event.arguments.get('to')}",
+            )
 
 
 def small_refunds(case: Case) -> Iterator[Breach]:
@@ -44,7 +70,12 @@ def small_refunds(case: Case) -> Iterator[Breach]:
         order_id = str(event.arguments.get("order_id"))
         refunded_cents[order_id] += _cents(event)
         if refunded_cents[order_id] > case.base.rules.refund_limit_cents:
-            yield Breach("R6", event.turn, f"${refunded_cents[order_id] / 100:.2f} refunded for {order_id} without a supervisor")
+            yield Breach(
+                "R6",
+                event.turn,
+                f"${refunded_cents[order_id] / 100:.2f} refunded for {order_id} without a "
+                "supervisor",
+            )
 
 
 def modified_once(case: Case) -> Iterator[Breach]:
@@ -62,16 +93,29 @@ def no_final_sale(case: Case) -> Iterator[Breach]:
         numbers = event.arguments.get("lines")
         for number in numbers if isinstance(numbers, list) else ():
             line = tables["lines"].get(f"{event.arguments.get('order_id')}.{number}")
-            category = None if line is None else tables["products"][tables["variants"][line["sku"]]["product_id"]]["category"]
+            category = (
+                None
+                if line is None
+                else tables["products"][tables["variants"][line["sku"]]["product_id"]]["category"]
+            )
             if category is not None and is_final_sale(case.base.rules, category):
-                yield Breach("R8", event.turn, f"a return of line {number} of {event.arguments.get('order_id')}, category {category}")
+                yield Breach(
+                    "R8",
+                    event.turn,
+                    f"a return of line {number} of {event.arguments.get('order_id')}, category "
+                    f"{category}",
+                )
 
 
 def coupons_on_pending_orders(case: Case) -> Iterator[Breach]:
     """R9: a coupon is applied to a pending order that has none."""
     for event, order in case.written("apply_coupon"):
         if order["status"] != "pending" or order["coupon"] is not None:
-            what = f"which had {order['coupon']}" if order["coupon"] is not None else f"which was {order['status']}"
+            what = (
+                f"which had {order['coupon']}"
+                if order["coupon"] is not None
+                else f"which was {order['status']}"
+            )
             yield Breach("R9", event.turn, f"a coupon on {event.arguments['order_id']}, {what}")
 
 
@@ -80,39 +124,76 @@ def sent_where_it_may_go(case: Case) -> Iterator[Breach]:
     for event, order in case.written("change_address"):
         address = case.base.tables["addresses"].get(str(event.arguments.get("address_id")))
         if order["status"] not in BEFORE_SHIPPING:
-            yield Breach("R11", event.turn, f"the address of {event.arguments['order_id']} was changed while it was {order['status']}")
+            yield Breach(
+                "R11",
+                event.turn,
+                f"the address of {event.arguments['order_id']} was changed while it was "
+                f"{order['status']}",
+            )
         elif address is None or address["customer_id"] != order["customer_id"]:
-            yield Breach("R11", event.turn, f"{event.arguments['order_id']} was sent to an address that is not on its customer's file")
+            yield Breach(
+                "R11",
+                event.turn,
+                f"{event.arguments['order_id']} was sent to an address that is not on its "
+                "customer's file",
+            )
 
 
 def late_parcels_compensated(case: Case) -> Iterator[Breach]:
-    """R12: money for an order of which nothing came back is a compensation: for a late parcel, and never above the amount."""
+    """R12: money for an order of which nothing came back is a compensation: for a late parcel, and
+    never above the amount.
+    """
     returned: set[str] = set()
     for event in case.calls("create_return", "issue_refund"):
         order, order_id = case.order(event), str(event.arguments.get("order_id"))
         if event.tool == "create_return":
             returned.add(order_id)
         elif order is not None and order_id not in returned and not _deserved(case, event, order):
-            yield Breach("R12", event.turn, f"${_cents(event) / 100:.2f} for {order_id}, of which nothing came back")
+            yield Breach(
+                "R12",
+                event.turn,
+                f"${_cents(event) / 100:.2f} for {order_id}, of which nothing came back",
+            )
 
 
 def _deserved(case: Case, event: Event, order: Row) -> bool:
     if order["status"] == "returned":
         return True
-    late = order["delivered"] is not None and is_late(case.base.rules, order["promised"], order["delivered"])
+    late = order["delivered"] is not None and is_late(
+        case.base.rules, order["promised"], order["delivered"]
+    )
     return late and _cents(event) <= case.base.rules.compensation_cents
 
 
 def gifts_for_credit(case: Case) -> Iterator[Breach]:
-    """R15: a gift is returned by its recipient, for store credit, and not by the one who gave it."""
+    """R15: a gift is returned by its recipient, for store credit, and not by the one who gave
+    it.
+    """
     for event in case.calls("create_return", "issue_refund"):
         order = case.order(event)
         if order is None or order.get("recipient_id") is None:
             continue
-        if event.tool == "create_return" and order["customer_id"] in case.own and order["recipient_id"] not in case.own:
-            yield Breach("R15", event.turn, f"{event.arguments['order_id']} was returned by the one who gave it")
-        elif event.tool == "issue_refund" and case.is_gift(order) and event.arguments.get("to") != STORE_CREDIT:
-            yield Breach("R15", event.turn, f"a refund of the gift {event.arguments['order_id']} to {event.arguments.get('to')}")
+        if (
+            event.tool == "create_return"
+            and order["customer_id"] in case.own
+            and order["recipient_id"] not in case.own
+        ):
+            yield Breach(
+                "R15",
+                event.turn,
+                f"{event.arguments['order_id']} was returned by the one who gave it",
+            )
+        elif (
+            event.tool == "issue_refund"
+            and case.is_gift(order)
+            and event.arguments.get("to") != STORE_CREDIT
+        ):
+            yield Breach(
+                "R15",
+                event.turn,
+                f"a refund of the gift {event.arguments['order_id']} to "
+                f"{event.arguments.get('to')}",
+            )
 
 
 def _cents(event: Event) -> int:

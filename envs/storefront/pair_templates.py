@@ -1,4 +1,6 @@
-"""Where a rule and one fact decide over a request: the minimal pairs that a customer's orders allow."""
+"""Where a rule and one fact decide over a request: the minimal pairs that a customer's orders
+allow.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,7 +23,14 @@ from synth.envs.storefront.intents import (
 from synth.envs.storefront.pairs import Pair
 from synth.envs.storefront.questions import track
 from synth.envs.storefront.referents import Referent
-from synth.envs.storefront.returns import cards, gift_return, refunded, return_, return_to_card, returnable
+from synth.envs.storefront.returns import (
+    cards,
+    gift_return,
+    refunded,
+    return_,
+    return_to_card,
+    returnable,
+)
 from synth.envs.storefront.rules import above_limit, within_window
 from synth.envs.storefront.world import BaseWorld, patched
 
@@ -32,7 +41,9 @@ Template = Callable[[BaseWorld, str, Random], Iterator[Pair]]
 
 def _where(base: BaseWorld, customer_id: str, *statuses: str) -> list[str]:
     orders = base.tables["orders"]
-    mine = [key for key in base.orders_of.get(customer_id, ()) if orders[key]["recipient_id"] is None]
+    mine = [
+        key for key in base.orders_of.get(customer_id, ()) if orders[key]["recipient_id"] is None
+    ]
     return [key for key in mine if orders[key]["status"] in statuses]
 
 
@@ -46,12 +57,19 @@ def _shipped(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
 
 def _late(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
     """R4."""
-    today, window = date.fromisoformat(base.today), base.rules.window_days[base.tables["customers"][customer_id]["tier"]]
+    today, window = (
+        date.fromisoformat(base.today),
+        base.rules.window_days[base.tables["customers"][customer_id]["tier"]],
+    )
     over, within = rng.randrange(1, DELIVERED_AROUND), rng.randrange(0, DELIVERED_AROUND)
-    late, still = ((today - timedelta(days=days)).isoformat() for days in (window + over, window - within))
+    late, still = (
+        (today - timedelta(days=days)).isoformat() for days in (window + over, window - within)
+    )
     for key in _where(base, customer_id, "delivered"):
         path = f"orders/{key}/delivered"
-        if base.tables["orders"][key]["placed"] < late and returnable(patched(base, ((path, still),)), key, customer_id):
+        if base.tables["orders"][key]["placed"] < late and returnable(
+            patched(base, ((path, still),)), key, customer_id
+        ):
             yield Pair("R4", key, return_, path, late, still)
 
 
@@ -71,8 +89,13 @@ def _final_sales(base: BaseWorld, customer_id: str) -> Iterator[Pair]:
         lines = list(base.lines_of[key])
         if returnable(base, key, customer_id) != lines:
             continue
-        product_ids = [tables["variants"][tables["lines"][line]["sku"]]["product_id"] for line in lines]
-        path, allowing = f"products/{product_ids[0]}/category", tables["products"][product_ids[0]]["category"]
+        product_ids = [
+            tables["variants"][tables["lines"][line]["sku"]]["product_id"] for line in lines
+        ]
+        path, allowing = (
+            f"products/{product_ids[0]}/category",
+            tables["products"][product_ids[0]]["category"],
+        )
         if len(lines) == 1:
             yield Pair("R8", key, return_, path, sale, allowing)
         elif product_ids[0] not in product_ids[1:]:
@@ -85,10 +108,18 @@ def _by_id(base: BaseWorld, order_id: str) -> Referent:
 
 def _return_all(draw: Draw, order_id: str) -> Intent:
     referent = _by_id(draw.base, order_id)
-    request = draw.request("return", draw.words("return_all", order=referent.phrase), referent, item=False)
+    request = draw.request(
+        "return", draw.words("return_all", order=referent.phrase), referent, item=False
+    )
     method, refund_to = draw.detail("method"), draw.detail("refund_to")
     required, free = refunded(draw, order_id, list(draw.base.lines_of[order_id]), method, refund_to)
-    return Intent(request, {"method": method, "refund_to": refund_to}, tuple(required), tuple(free), referent=referent)
+    return Intent(
+        request,
+        {"method": method, "refund_to": refund_to},
+        tuple(required),
+        tuple(free),
+        referent=referent,
+    )
 
 
 def _pending(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
@@ -105,7 +136,9 @@ def _promised(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
     for key in _where(base, customer_id, "delivered"):
         order, path = base.tables["orders"][key], f"orders/{key}/promised"
         delivered = date.fromisoformat(order["delivered"])
-        late, punctual = ((delivered - timedelta(days=base.rules.late_days + more)).isoformat() for more in (1, 0))
+        late, punctual = (
+            (delivered - timedelta(days=base.rules.late_days + more)).isoformat() for more in (1, 0)
+        )
         if late > order["placed"] and deserves_compensation(patched(base, ((path, late),)), key):
             yield Pair("R12", key, compensation, path, punctual, late)
 
@@ -114,12 +147,17 @@ def _gifts(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
     """R10: an order of somebody else is sent back, or its parcel asked for."""
     name = base.tables["customers"][customer_id]["name"]
     for key, order in sorted(base.tables["orders"].items()):
-        if base.tables["customers"][order["customer_id"]]["name"] == name or order["recipient_id"] not in (None, customer_id):
+        if base.tables["customers"][order["customer_id"]]["name"] == name or order[
+            "recipient_id"
+        ] not in (None, customer_id):
             continue
         path = f"orders/{key}/recipient_id"
         if order["status"] == "shipped":
             yield Pair("R10", key, _track_by_id, path, None, customer_id)
-        elif len(returnable(base, key, customer_id)) == len(base.lines_of[key]) and "R15" in base.rules.in_force:
+        elif (
+            len(returnable(base, key, customer_id)) == len(base.lines_of[key])
+            and "R15" in base.rules.in_force
+        ):
             yield Pair("R10", key, gift_return, path, None, customer_id)
 
 
@@ -133,11 +171,22 @@ def _off_file(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
     present = {addresses[key]["city"] for key in base.addresses_of[customer_id]}
     absent = sorted({row["city"] for row in addresses.values()} - present)
     for key in _where(base, customer_id, "pending", "processing"):
-        alone = [(city, keys[0]) for city, keys in sorted(destinations(base, key).items()) if len(keys) == 1]
+        alone = [
+            (city, keys[0])
+            for city, keys in sorted(destinations(base, key).items())
+            if len(keys) == 1
+        ]
         if len(alone) == 1 and absent:
             city, address_id = alone[0]
             yield Pair(
-                "R11", key, address, f"addresses/{address_id}/city", rng.choice(absent), city, claim="R11 file", evidence=customer_id
+                "R11",
+                key,
+                address,
+                f"addresses/{address_id}/city",
+                rng.choice(absent),
+                city,
+                claim="R11 file",
+                evidence=customer_id,
             )
 
 
@@ -148,7 +197,9 @@ def _paid_otherwise(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[
         others = [payment for payment in base.payments_of[customer_id] if payment != allowing]
         small = not above_limit(base.rules, base.tables["orders"][key]["total_cents"])
         if others and small and returnable(base, key, customer_id):
-            yield Pair("R5", key, return_to_card, f"orders/{key}/payment_id", rng.choice(others), allowing)
+            yield Pair(
+                "R5", key, return_to_card, f"orders/{key}/payment_id", rng.choice(others), allowing
+            )
 
 
 def _placed_for_others(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair]:
@@ -159,7 +210,8 @@ def _placed_for_others(base: BaseWorld, customer_id: str, rng: Random) -> Iterat
         others = [
             other
             for other, row in sorted(customers.items())
-            if row["name"] != customers[customer_id]["name"] and within_window(base.rules, row["tier"], delivered, base.today)
+            if row["name"] != customers[customer_id]["name"]
+            and within_window(base.rules, row["tier"], delivered, base.today)
         ]
         if others and len(returnable(base, key, customer_id)) == len(base.lines_of[key]):
             yield Pair("R15", key, return_, f"orders/{key}/recipient_id", rng.choice(others), None)
@@ -170,16 +222,41 @@ def _unverified(base: BaseWorld, customer_id: str, rng: Random) -> Iterator[Pair
     row = base.tables["customers"][customer_id]
     if len(base.customers_by["name"][row["name"]]) > 1:
         return
-    path, other = f"customers/{customer_id}/zip", str(10_000 + (int(row["zip"]) + rng.randrange(1, 80_000)) % 89_999)
+    path, other = (
+        f"customers/{customer_id}/zip",
+        str(10_000 + (int(row["zip"]) + rng.randrange(1, 80_000)) % 89_999),
+    )
     for key in _where(base, customer_id, "pending", "processing"):
-        yield Pair("R1", key, cancel, path, other, row["zip"], evidence=customer_id, known=("email", "zip"))
+        yield Pair(
+            "R1", key, cancel, path, other, row["zip"], evidence=customer_id, known=("email", "zip")
+        )
     for key in _where(base, customer_id, "delivered"):
         if returnable(base, key, customer_id):
-            yield Pair("R1", key, return_, path, other, row["zip"], evidence=customer_id, known=("email", "zip"))
+            yield Pair(
+                "R1",
+                key,
+                return_,
+                path,
+                other,
+                row["zip"],
+                evidence=customer_id,
+                known=("email", "zip"),
+            )
 
 
 TEMPLATES: tuple[Template, ...] = (
-    *(_shipped, _shipped, _late, _late, _sold_finally, _partly_sold_finally, _partly_sold_finally, _pending, _pending, _promised),
+    *(
+        _shipped,
+        _shipped,
+        _late,
+        _late,
+        _sold_finally,
+        _partly_sold_finally,
+        _partly_sold_finally,
+        _pending,
+        _pending,
+        _promised,
+    ),
     *(_gifts, _off_file, _paid_otherwise, _paid_otherwise, _placed_for_others, _unverified),
 )
 """As often as each is tried first."""
@@ -188,7 +265,9 @@ TEMPLATES: tuple[Template, ...] = (
 def draw_pair(rng: Random, base: BaseWorld, customer_id: str) -> Pair | None:
     """One of the customer's possible pairs whose rule is in force."""
     for template in rng.sample(TEMPLATES, len(TEMPLATES)):
-        found = [pair for pair in template(base, customer_id, rng) if pair.rule in base.rules.in_force]
+        found = [
+            pair for pair in template(base, customer_id, rng) if pair.rule in base.rules.in_force
+        ]
         if found:
             return rng.choice(found)
     return None

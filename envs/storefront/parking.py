@@ -1,4 +1,6 @@
-"""Episodes put aside: overlay, clock, customer's memory and transcript in a few compressed kilobytes."""
+"""Episodes put aside: overlay, clock, customer's memory and transcript in a few compressed
+kilobytes.
+"""
 
 import zlib
 
@@ -52,10 +54,21 @@ def parked(episode: Parked) -> bytes:
 
 
 def unparked(blob: bytes) -> Parked:
-    """The episode again. Raises `DamagedError` where the bytes are not those of a parked episode."""
+    """The episode again. Raises `DamagedError` where the bytes are not those of a parked
+    episode.
+    """
     try:
         packed = _DECODER.decode(zlib.decompress(blob))
     except (zlib.error, msgspec.DecodeError) as error:
         raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
     changed = {(table, key): row for table, key, row in packed.changed}
-    return Parked(packed.task, packed.ticks, changed, packed.memory, packed.exchanges, packed.index, packed.happened, packed.stumbled)
+    return Parked(
+        packed.task,
+        packed.ticks,
+        changed,
+        packed.memory,
+        packed.exchanges,
+        packed.index,
+        packed.happened,
+        packed.stumbled,
+    )

@@ -1,4 +1,6 @@
-"""Which kind of task stands at which place of a list, so that every stretch of it has about the mix that was asked for."""
+"""Which kind of task stands at which place of a list, so that every stretch of it has about the mix
+that was asked for.
+"""
 
 from dataclasses import dataclass
 from random import Random
@@ -10,7 +12,9 @@ TaskKind = Literal["feasible", "refused", "ambiguous", "conditional", "stale", "
 KINDS: tuple[TaskKind, ...] = ("feasible", "refused", "ambiguous", "conditional", "stale", "done")
 GOLDEN = 0.6180339887498949
 SILVER = 0.41421356237309503
-"""Multiples of either, modulo one, fill the unit interval evenly however many there are, and independently of the other."""
+"""Multiples of either, modulo one, fill the unit interval evenly however many there are, and
+independently of the other.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,10 @@ class Place:
 
 
 def place(mix: Mix, seed: int, index: int) -> Place:
-    """The task at an index: of every two neighbours both belong to one pair, with twice the probability of the rarer half, or each is
-    drawn from what the pairs leave of the mix."""
+    """The task at an index: of every two neighbours both belong to one pair, with twice the
+    probability of the rarer half, or each is
+    drawn from what the pairs leave of the mix.
+    """
     weights = {kind: float(getattr(mix, kind)) / sum(mix.model_dump().values()) for kind in KINDS}
     paired = min(weights["feasible"], weights["refused"])
     start = Random(f"storefront/mix/{seed}").random()
@@ -32,7 +38,11 @@ def place(mix: Mix, seed: int, index: int) -> Place:
     if even < 2 * paired:
         refused_first = Random(f"storefront/pair/{seed}/{block}").random() < 0.5
         return Place("refused" if refused_first is (side == 0) else "feasible", block)
-    left = {**weights, "feasible": weights["feasible"] - paired, "refused": weights["refused"] - paired}
+    left = {
+        **weights,
+        "feasible": weights["feasible"] - paired,
+        "refused": weights["refused"] - paired,
+    }
     at = ((start * 7 + index * SILVER) % 1.0) * sum(left.values())
     for kind in KINDS:
         at -= left[kind]

@@ -1,4 +1,6 @@
-"""The words in which the customer's short lines may be put anew: whatever else is said could narrow, widen or turn what was said."""
+"""The words in which the customer's short lines may be put anew: whatever else is said could
+narrow, widen or turn what was said.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -50,23 +52,38 @@ _BY_STANCE: Mapping[str, frozenset[str]] = {
         said say saying unclear
     """),
     "goodbye": _words(
-        "all bye day everything for further good goodbye great have help helping needed nice no nothing now else see set your"
+        "all bye day everything for further good goodbye great have help helping needed nice no "
+        "nothing now else see set your"
     ),
     "changed_mind": _words(
-        "about actually changed don't forget leave longer mind need never no on order rather scratch simply want instead"
+        "about actually changed don't forget leave longer mind need never no on order rather "
+        "scratch simply want instead"
     ),
     "found_cheaper": _words(
-        "another at better cheaper cost costs elsewhere else found has less lower offers online other price sells shop somewhere store was"
+        "another at better cheaper cost costs elsewhere else found has less lower offers online "
+        "other price sells shop somewhere store was"
     ),
-    "by_mistake": _words("accident accidentally by didn't error mean mistake mistakenly order ordered placed simply was"),
-    "too_late": _words("arrive arrives arriving because come comes delivered delivery get late long not take takes time too will won't"),
+    "by_mistake": _words(
+        "accident accidentally by didn't error mean mistake mistakenly order ordered placed "
+        "simply was"
+    ),
+    "too_late": _words(
+        "arrive arrives arriving because come comes delivered delivery get late long not take "
+        "takes time too will won't"
+    ),
     "drop_off": _words("at bring drop i'll it myself off prefer shop store take will"),
-    "pickup": _words("at collect collected courier from have home house pick picked pickup place prefer someone up"),
+    "pickup": _words(
+        "at collect collected courier from have home house pick picked pickup place prefer "
+        "someone up"
+    ),
     "mail": _words("by i'll mail post prefer send will"),
     "original": _words(
-        "account back card got had how i'd like method money original originally paid pay payment prefer same used want way"
+        "account back card got had how i'd like method money original originally paid pay payment "
+        "prefer same used want way"
     ),
-    "store_credit": _words("as at credit give have i'd like prefer refund shop store voucher want your"),
+    "store_credit": _words(
+        "as at credit give have i'd like prefer refund shop store voucher want your"
+    ),
     "my_card": _CARD,
 }
 """In lines that stand for something."""
@@ -80,10 +97,14 @@ def words(text: str) -> list[str]:
 
 
 def words_beyond(line: str, stances: Collection[str], *, facts: bool, said: str) -> Sequence[str]:
-    """The words of `said` in which nobody may put a line that stands for `stances`; both without their facts."""
+    """The words of `said` in which nobody may put a line that stands for `stances`; both without
+    their facts.
+    """
     if _FREE & set(stances):
         return []
     own = words(line)
-    allowed = _TALK.union(own, _DETAIL if facts else (), *(_BY_WORD.get(word, ()) for word in own if facts))
+    allowed = _TALK.union(
+        own, _DETAIL if facts else (), *(_BY_WORD.get(word, ()) for word in own if facts)
+    )
     allowed = allowed.union(*(_BY_STANCE.get(stance, ()) for stance in stances))
     return [word for word in words(said) if word not in allowed]

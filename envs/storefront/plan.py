@@ -14,7 +14,9 @@ Call = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Belief, the requests as stated, the policy of the system prompt, the way of working, and the misconceptions held."""
+    """Belief, the requests as stated, the policy of the system prompt, the way of working, and the
+    misconceptions held.
+    """
 
     belief: Belief
     requests: tuple[Request, ...]

@@ -47,22 +47,34 @@ AUTOMATA: Mapping[str, Callable[[Case], Iterator[Breach]]] = {
     "R15": gifts_for_credit,
     LOOK_UP: looked_up_first,
 }
-"""Every rule, by the name under which a check asks for it. Where tools hold a rule, no breach of it can succeed."""
+"""Every rule, by the name under which a check asks for it. Where tools hold a rule, no breach of it
+can succeed.
+"""
 PROCESS = tuple(AUTOMATA)
 
 
-def case_of(exchanges: Sequence[Exchange], base: BaseWorld, speaker: str | None, opening: str, script: Script | None = None) -> Case:
+def case_of(
+    exchanges: Sequence[Exchange],
+    base: BaseWorld,
+    speaker: str | None,
+    opening: str,
+    script: Script | None = None,
+) -> Case:
     """The case of a conversation with a person of that name."""
     own = base.customers_by["name"].get(speaker, ()) if speaker is not None else ()
     return Case(event_log(exchanges), base, frozenset(own), opening, script or NO_SCRIPT)
 
 
 def breaches(rules: Sequence[str], case: Case) -> list[Breach]:
-    """What broke the named rules, by turn. A rule that is not in force binds nobody; one without automaton counts as broken."""
+    """What broke the named rules, by turn. A rule that is not in force binds nobody; one without
+    automaton counts as broken.
+    """
     found: list[Breach] = []
     for rule in rules:
         if rule not in AUTOMATA:
-            found.append(Breach(rule, 0, f"there is no automaton for it; known: {', '.join(AUTOMATA)}"))
+            found.append(
+                Breach(rule, 0, f"there is no automaton for it; known: {', '.join(AUTOMATA)}")
+            )
         elif rule in case.base.rules.in_force or rule == LOOK_UP:
             found += AUTOMATA[rule](case)
     return sorted(found, key=lambda breach: breach.turn)

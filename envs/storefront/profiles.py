@@ -30,8 +30,10 @@ MISCONCEPTIONS: Mapping[str, str] = {
 """Name -> what it does."""
 
 HELD_IN_MIXED = (2, 2, 3, 3)
-"""How many a mixed trial holds, each count as likely as it stands here: half of the trials on tasks of three requests or more are
-solved (measured)."""
+"""How many a mixed trial holds, each count as likely as it stands here: half of the trials on tasks
+of three requests or more are
+solved (measured).
+"""
 CORRECT = "correct"
 MIXED = "mixed"
 PROFILES: tuple[str, ...] = (CORRECT, MIXED, *MISCONCEPTIONS)
@@ -52,14 +54,18 @@ class Strategy:
 
 @lru_cache(maxsize=4096)
 def misconceptions(profile: str | None, seed: int) -> frozenset[str]:
-    """What a profile holds; for `mixed` it is drawn from the seed alone. Raises `ConfigError` for an unknown profile."""
+    """What a profile holds; for `mixed` it is drawn from the seed alone. Raises `ConfigError` for
+    an unknown profile.
+    """
     name, rid = spared(profile)
     if name == CORRECT:
         return frozenset()
     if name in MISCONCEPTIONS:
         return frozenset({name}) - rid
     if name != MIXED:
-        raise ConfigError(f"profile {profile!r} is not one of storefront's; allowed: {', '.join(PROFILES)}")
+        raise ConfigError(
+            f"profile {profile!r} is not one of storefront's; allowed: {', '.join(PROFILES)}"
+        )
     rng = Random(f"storefront/profile/{seed}")
     return frozenset(rng.sample(list(MISCONCEPTIONS), rng.choice(HELD_IN_MIXED))) - rid
 

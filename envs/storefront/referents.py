@@ -1,4 +1,6 @@
-"""How a customer's words pick out an order and an item: by id, by what is in it, by the order before, or by who it is for or from."""
+"""How a customer's words pick out an order and an item: by id, by what is in it, by the order
+before, or by who it is for or from.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +21,9 @@ OTHER_PERSON_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Referent:
-    """One order, and an item in it, as they are spoken of; `candidates` is how many orders, items, addresses or cards fit the words."""
+    """One order, and an item in it, as they are spoken of; `candidates` is how many orders, items,
+    addresses or cards fit the words.
+    """
 
     order_id: str
     line_key: str
@@ -41,7 +45,9 @@ class Referent:
     @property
     def stands_alone(self) -> bool:
         """Whether the words for the order need no item."""
-        return self.by_id or any(words is not None for words in (self.after, self.gift_of, self.gift_for))
+        return self.by_id or any(
+            words is not None for words in (self.after, self.gift_of, self.gift_for)
+        )
 
 
 def described(base: BaseWorld, line_key: str) -> Item:
@@ -68,31 +74,70 @@ def namesakes(base: BaseWorld, line_key: str) -> list[str]:
 
 def _fitting(base: BaseWorld, order_id: str, line_keys: Sequence[str]) -> dict[str, int]:
     owner = base.tables["orders"][order_id]["customer_id"]
-    return {line_key: len(candidates(base, owner, described(base, line_key))) for line_key in line_keys}
+    return {
+        line_key: len(candidates(base, owner, described(base, line_key))) for line_key in line_keys
+    }
 
 
-def refer(rng: Random, config: StorefrontConfig, base: BaseWorld, order_id: str, line_keys: Sequence[str], slot: Slot | None) -> Referent:
-    """Words for an order, and for the item of one of these lines; they fit several orders, or several items of it, only where that is
-    the `slot`; where no line is such that they do, they fit one."""
+def refer(
+    rng: Random,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    order_id: str,
+    line_keys: Sequence[str],
+    slot: Slot | None,
+) -> Referent:
+    """Words for an order, and for the item of one of these lines; they fit several orders, or
+    several items of it, only where that is
+    the `slot`; where no line is such that they do, they fit one.
+    """
     low, high = config.ambiguity
     fitting = _fitting(base, order_id, line_keys)
     way, details = rng.random(), {"order": base.tables["orders"][order_id]["placed"]}
-    several = [key for key in line_keys if low <= (fitting[key] if slot == "order" else len(namesakes(base, key))) <= high]
+    several = [
+        key
+        for key in line_keys
+        if low <= (fitting[key] if slot == "order" else len(namesakes(base, key))) <= high
+    ]
     if slot in ("order", "item") and several:
         line_key = rng.choice(several)
         colour, noun = described(base, line_key)
         if slot == "item":
             return Referent(
-                order_id, line_key, True, len(namesakes(base, line_key)), f"order {order_id}", noun, {"item": colour}, by_noun=True
+                order_id,
+                line_key,
+                True,
+                len(namesakes(base, line_key)),
+                f"order {order_id}",
+                noun,
+                {"item": colour},
+                by_noun=True,
             )
         item = f"{colour} {noun}"
-        return Referent(order_id, line_key, False, fitting[line_key], f"the order with the {item}", item, details)
+        return Referent(
+            order_id,
+            line_key,
+            False,
+            fitting[line_key],
+            f"the order with the {item}",
+            item,
+            details,
+        )
     usable = [key for key in line_keys if fitting[key] == 1]
     anchor, person = _anchor(rng, base, order_id), _for_whom(base, order_id)
     line_key = rng.choice(usable or list(line_keys))
     item = " ".join(described(base, line_key))
     if person is not None and rng.random() < OTHER_PERSON_SHARE:
-        return Referent(order_id, line_key, False, 1, f"the order that I placed for {person}", item, details, gift_for=person)
+        return Referent(
+            order_id,
+            line_key,
+            False,
+            1,
+            f"the order that I placed for {person}",
+            item,
+            details,
+            gift_for=person,
+        )
     if way < config.relation_share and anchor is not None:
         phrase = f"the order that I placed next after the one with the {anchor[0]} {anchor[1]}"
         return Referent(order_id, line_key, False, 1, phrase, item, details, anchor)
@@ -114,9 +159,13 @@ def _anchor(rng: Random, base: BaseWorld, order_id: str) -> Item | None:
 
 
 def _for_whom(base: BaseWorld, order_id: str) -> str | None:
-    """The name of the one whom the order was placed for, where the customer placed no other order for somebody of that name."""
+    """The name of the one whom the order was placed for, where the customer placed no other order
+    for somebody of that name.
+    """
     orders, customers = base.tables["orders"], base.tables["customers"]
-    recipients = [orders[key]["recipient_id"] for key in base.orders_of[orders[order_id]["customer_id"]]]
+    recipients = [
+        orders[key]["recipient_id"] for key in base.orders_of[orders[order_id]["customer_id"]]
+    ]
     names = [customers[key]["name"] for key in recipients if key is not None]
     recipient_id = orders[order_id]["recipient_id"]
     name = None if recipient_id is None else str(customers[recipient_id]["name"])

@@ -4,7 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 from synth.envs.storefront.answers import item_meant, lines_meant, refund_amount, variant_meant
-from synth.envs.storefront.asking import asking, asking_what, confirming, denial, detail, forbids, known, questions, wanted
+from synth.envs.storefront.asking import (
+    asking,
+    asking_what,
+    confirming,
+    denial,
+    detail,
+    forbids,
+    known,
+    questions,
+    wanted,
+)
 from synth.envs.storefront.locating import located
 from synth.envs.storefront.plan import Call, Plan
 from synth.envs.storefront.returning import gives_in, return_calls
@@ -14,7 +24,9 @@ from synth.envs.storefront.tool_schemas import STORE_CREDIT
 
 
 def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:
-    """The next calls for a request; several stand together where none needs the answer of another."""
+    """The next calls for a request; several stand together where none needs the answer of
+    another.
+    """
     if request.kind == "price_query":
         return _price(plan, request)
     if request.kind == "out_of_scope":
@@ -29,7 +41,11 @@ def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:
     order = plan.belief.orders[order_id]
     if customer_id not in (order["customer_id"], order["recipient_id"]) and forbids(plan, "R10"):
         return denial(plan, request, "R10")
-    if request.number in plan.belief.denied and plan.belief.denied[request.number] != "R8" and not gives_in(plan, request):
+    if (
+        request.number in plan.belief.denied
+        and plan.belief.denied[request.number] != "R8"
+        and not gives_in(plan, request)
+    ):
         return []
     request, calls = item_meant(plan, request, order)
     if calls or (request.noun is not None and request.colour is None):
@@ -38,12 +54,20 @@ def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:
 
 
 def _search(plan: Plan, request: Request) -> list[Call]:
-    return [] if request.noun in plan.belief.products else [("search_products", {"query": request.noun})]
+    return (
+        []
+        if request.noun in plan.belief.products
+        else [("search_products", {"query": request.noun})]
+    )
 
 
 def _price(plan: Plan, request: Request) -> list[Call]:
     calls = _search(plan, request)
-    variant = variant_meant(plan, request.noun, request.colour, request.size or "one") if request.former and not calls else None
+    variant = (
+        variant_meant(plan, request.noun, request.colour, request.size or "one")
+        if request.former and not calls
+        else None
+    )
     if variant is None or variant["sku"] in plan.belief.variants:
         return calls
     return [("get_variant", {"sku": variant["sku"]})]
@@ -53,9 +77,17 @@ def _out_of_scope(plan: Plan, request: Request) -> list[Call]:
     """R13; `over_refuses` denies it."""
     if "over_refuses" in plan.wrong:
         return denial(plan, request, "R13")
-    if any(name == "escalate" and made["reason_code"] == "out_of_scope" for name, made in plan.belief.writes):
+    if any(
+        name == "escalate" and made["reason_code"] == "out_of_scope"
+        for name, made in plan.belief.writes
+    ):
         return []
-    return [("escalate", {"reason_code": "out_of_scope", "summary": f"The customer asks: {request.text}"})]
+    return [
+        (
+            "escalate",
+            {"reason_code": "out_of_scope", "summary": f"The customer asks: {request.text}"},
+        )
+    ]
 
 
 def _note(plan: Plan, request: Request) -> list[Call]:
@@ -64,7 +96,9 @@ def _note(plan: Plan, request: Request) -> list[Call]:
 
 
 def _file(plan: Plan, customer_id: str) -> list[Call]:
-    return [] if customer_id in plan.belief.files else [("get_customer", {"customer_id": customer_id})]
+    return (
+        [] if customer_id in plan.belief.files else [("get_customer", {"customer_id": customer_id})]
+    )
 
 
 def _attempt(plan: Plan, request: Request, call: Call) -> list[Call]:
@@ -72,12 +106,20 @@ def _attempt(plan: Plan, request: Request, call: Call) -> list[Call]:
     rule = plan.belief.refused_by(call)
     if rule is None:
         return [call]
-    return denial(plan, request, rule) if "tries_anyway" not in plan.wrong and forbids(plan, rule) else []
+    return (
+        denial(plan, request, rule)
+        if "tries_anyway" not in plan.wrong and forbids(plan, rule)
+        else []
+    )
 
 
 def _reread(plan: Plan, request: Request, order_id: str) -> list[Call]:
     """A total that is to be told is read again after a write; `stale_reads` does not."""
-    if not request.tell_total or "stale_reads" in plan.wrong or order_id not in plan.belief.outdated:
+    if (
+        not request.tell_total
+        or "stale_reads" in plan.wrong
+        or order_id not in plan.belief.outdated
+    ):
         return []
     return [("get_order", {"order_id": order_id})]
 
@@ -88,12 +130,20 @@ def _cancel(plan: Plan, customer_id: str, request: Request, order: dict[str, Any
         return []
     if order["status"] not in CANCELLABLE and request.condition == "not_shipped":
         return _track(plan, customer_id, request, order)
-    if order["status"] not in CANCELLABLE and "tries_anyway" not in plan.wrong and forbids(plan, "R3"):
+    if (
+        order["status"] not in CANCELLABLE
+        and "tries_anyway" not in plan.wrong
+        and forbids(plan, "R3")
+    ):
         return denial(plan, request, "R3")
     return (
         asking(plan, request, "reason")
         or confirming(plan, request, f"cancel order {order_id}")
-        or _attempt(plan, request, ("cancel_order", {"order_id": order_id, "reason": detail(plan, request, "reason")}))
+        or _attempt(
+            plan,
+            request,
+            ("cancel_order", {"order_id": order_id, "reason": detail(plan, request, "reason")}),
+        )
     )
 
 
@@ -107,24 +157,40 @@ def _exchange(plan: Plan, customer_id: str, request: Request, order: dict[str, A
         return denial(plan, request, "R7")
     colour = wanted(plan, request)
     calls = asking_what(plan, request) or _search(plan, request)
-    variant = None if calls or colour is None else variant_meant(plan, request.noun, colour, lines[0]["size"])
+    variant = (
+        None
+        if calls or colour is None
+        else variant_meant(plan, request.noun, colour, lines[0]["size"])
+    )
     if variant is None:
         return calls
     sku = variant["sku"]
     call: Call = ("modify_lines", {"order_id": order_id, "lines": {str(lines[0]["line"]): sku}})
     trusts_search = "stale_reads" in plan.wrong
-    if (plan.strategy.checks_stock or request.condition is not None) and sku not in plan.belief.variants and not trusts_search:
+    if (
+        (plan.strategy.checks_stock or request.condition is not None)
+        and sku not in plan.belief.variants
+        and not trusts_search
+    ):
         return [("get_variant", {"sku": sku})]
     if request.condition == "in_stock" and _is_out(plan, call, variant, lines[0]["quantity"]):
-        return [] if trusts_search and not plan.can(call) else _cancel(plan, customer_id, request, order)
-    confirming_calls = confirming(plan, request, f"exchange the {request.noun} in order {order_id} for the {colour} one")
+        return (
+            []
+            if trusts_search and not plan.can(call)
+            else _cancel(plan, customer_id, request, order)
+        )
+    confirming_calls = confirming(
+        plan, request, f"exchange the {request.noun} in order {order_id} for the {colour} one"
+    )
     return confirming_calls or _attempt(plan, request, call)
 
 
 def _is_out(plan: Plan, exchange: Call, listed: dict[str, Any], quantity: int) -> bool:
     """Whether there are too few, as the tool said, the live stock, or at least the search index."""
     live = plan.belief.variants.get(listed["sku"])
-    return not plan.can(exchange) or (live["stock"] < quantity if live is not None else not listed["in_stock"])
+    return not plan.can(exchange) or (
+        live["stock"] < quantity if live is not None else not listed["in_stock"]
+    )
 
 
 def _address(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
@@ -136,8 +202,16 @@ def _address(plan: Plan, customer_id: str, request: Request, order: dict[str, An
     calls = _file(plan, customer_id) or asking_what(plan, request)
     if calls:
         return calls
-    here = [row for row in plan.belief.files[customer_id]["addresses"] if row["city"] == wanted(plan, request)]
-    others = [row for row in plan.belief.files[customer_id]["addresses"] if row["address_id"] != order["address_id"]]
+    here = [
+        row
+        for row in plan.belief.files[customer_id]["addresses"]
+        if row["city"] == wanted(plan, request)
+    ]
+    others = [
+        row
+        for row in plan.belief.files[customer_id]["addresses"]
+        if row["address_id"] != order["address_id"]
+    ]
     fitting = [row for row in here if row in others]
     if not here and "first_address" not in plan.wrong and forbids(plan, "R11"):
         return denial(plan, request, "R11", about="file")
@@ -149,7 +223,13 @@ def _address(plan: Plan, customer_id: str, request: Request, order: dict[str, An
             return questions(plan, request, "street")
         fitting = [row for row in fitting if row["street"] == street]
     address_ids = [row["address_id"] for row in fitting]
-    return _attempt(plan, request, ("change_address", {"order_id": order_id, "address_id": address_ids[0]})) if address_ids else []
+    return (
+        _attempt(
+            plan, request, ("change_address", {"order_id": order_id, "address_id": address_ids[0]})
+        )
+        if address_ids
+        else []
+    )
 
 
 def _coupon(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
@@ -164,27 +244,39 @@ def _coupon(plan: Plan, customer_id: str, request: Request, order: dict[str, Any
     if code is None:
         return asking_what(plan, request)
     call: Call = ("apply_coupon", {"order_id": order_id, "code": code})
-    return confirming(plan, request, f"apply {code} to order {order_id}") or _attempt(plan, request, call)
+    return confirming(plan, request, f"apply {code} to order {order_id}") or _attempt(
+        plan, request, call
+    )
 
 
-def _compensation(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
+def _compensation(
+    plan: Plan, customer_id: str, request: Request, order: dict[str, Any]
+) -> list[Call]:
     """R12."""
     order_id = order["order_id"]
     if plan.belief.has_written("issue_refund", order_id):
         return []
-    late = order["delivered"] is not None and is_late(plan.rules, order["promised"], order["delivered"])
+    late = order["delivered"] is not None and is_late(
+        plan.rules, order["promised"], order["delivered"]
+    )
     if not late and forbids(plan, "R12"):
         return denial(plan, request, "R12")
     amount = plan.rules.compensation_cents // 100
     call: Call = ("issue_refund", {"order_id": order_id, "amount": amount, "to": STORE_CREDIT})
-    return confirming(plan, request, f"give you ${amount:.2f} of store credit for order {order_id}") or _attempt(plan, request, call)
+    return confirming(
+        plan, request, f"give you ${amount:.2f} of store credit for order {order_id}"
+    ) or _attempt(plan, request, call)
 
 
-def _refund_query(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
+def _refund_query(
+    plan: Plan, customer_id: str, request: Request, order: dict[str, Any]
+) -> list[Call]:
     lines = lines_meant(order, request)
     if not lines or refund_amount(plan, order, lines) is not None:
         return []
-    return [("quote_refund", {"order_id": order["order_id"], "lines": [line["line"] for line in lines]})]
+    return [
+        ("quote_refund", {"order_id": order["order_id"], "lines": [line["line"] for line in lines]})
+    ]
 
 
 def _track(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:

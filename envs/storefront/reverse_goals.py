@@ -1,4 +1,6 @@
-"""What a customer would have asked for, had a stretch of an exploration been done for them: the storefront's `WriteGoal`."""
+"""What a customer would have asked for, had a stretch of an exploration been done for them: the
+storefront's `WriteGoal`.
+"""
 
 from collections.abc import Sequence
 from random import Random
@@ -32,9 +34,11 @@ OF_THE_SCRIPT = frozenset({"R13"})
 
 
 def write_goal(window: Window) -> Draft | NoGoal:
-    """The goal of a window as template tasks have it: requests in the customer's words, and what they know.
+    """The goal of a window as template tasks have it: requests in the customer's words, and what
+    they know.
 
-    No goal where the walk broke the policy in it, where it does or undoes half a thing, where no words of the goal grammar ask for it,
+    No goal where the walk broke the policy in it, where it does or undoes half a thing, where no
+    words of the goal grammar ask for it,
     and where what is asked for together is held out of training.
     """
     config = validated(window.env_config, "window.env_config")
@@ -48,7 +52,11 @@ def write_goal(window: Window) -> Draft | NoGoal:
         return found
     if len(found) > MOST_REQUESTS:
         return NoGoal("too_many_requests")
-    changed = {path: value for path, value in window.end.items() if path not in window.start or window.start[path] != value}
+    changed = {
+        path: value
+        for path, value in window.end.items()
+        if path not in window.start or window.start[path] != value
+    }
     name = f"storefront/reverse/{content_hash([base.seed, window.seed, [operation.turn for operation in window.operations]])}"
     intents: list[Intent] = []
     for number, matter in enumerate(found, start=1):
@@ -60,9 +68,15 @@ def write_goal(window: Window) -> Draft | NoGoal:
             return intent
         intents.append(intent)
     kinds = {intent.request.kind for intent in intents}
-    if config.variant == "train" and any(composition <= kinds for composition in HELD_OUT_COMPOSITIONS):
+    if config.variant == "train" and any(
+        composition <= kinds for composition in HELD_OUT_COMPOSITIONS
+    ):
         return NoGoal("held_out_composition")
-    return _draft(window, name, config, base, customer_id, intents) if _is_all(intents, base, changed) else NoGoal("unasked_change")
+    return (
+        _draft(window, name, config, base, customer_id, intents)
+        if _is_all(intents, base, changed)
+        else NoGoal("unasked_change")
+    )
 
 
 def _wanted(window: Window, walk: Sequence[Exchange]) -> Sequence[Matter | Operation] | NoGoal:
@@ -73,26 +87,43 @@ def _wanted(window: Window, walk: Sequence[Exchange]) -> Sequence[Matter | Opera
 
 
 def _customer(window: Window, base: BaseWorld, walk: Sequence[Exchange]) -> str | NoGoal:
-    """The one account that was verified and whose matters these are; no goal where the policy was broken."""
+    """The one account that was verified and whose matters these are; no goal where the policy was
+    broken.
+    """
     events = event_log(walk)
     verified = {
         str(event.result["customer_id"]): len(event.result["verified"])
         for event in events
         if event.kind == "call" and event.tool == "verify_identity"
     }
-    accounts = [customer_id for customer_id, factors in verified.items() if factors >= NEEDED_FACTORS]
+    accounts = [
+        customer_id for customer_id, factors in verified.items() if factors >= NEEDED_FACTORS
+    ]
     speaker = base.tables["customers"][accounts[0]]["name"] if accounts else None
     own = frozenset(base.customers_by["name"][speaker]) if speaker is not None else frozenset[str]()
     case = Case(events, base, own, "\n".join(seen.content for seen in window.opening.observations))
     turns = {operation.at for operation in window.operations}
-    broken = next((b.rule for b in breaches([r for r in PROCESS if r not in OF_THE_SCRIPT], case) if b.turn in turns), None)
+    broken = next(
+        (
+            b.rule
+            for b in breaches([r for r in PROCESS if r not in OF_THE_SCRIPT], case)
+            if b.turn in turns
+        ),
+        None,
+    )
     if broken is not None:
         return NoGoal(f"policy_breach:{broken}")
     return accounts[0] if len(accounts) == 1 else NoGoal("not_one_customer")
 
 
 def _intent(
-    matter: Matter, name: str, number: int, config: StorefrontConfig, base: BaseWorld, customer_id: str, changed: Facts
+    matter: Matter,
+    name: str,
+    number: int,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    customer_id: str,
+    changed: Facts,
 ) -> Intent | NoGoal:
     if matter.ticket_id is not None:
         return note(matter, name, number, config, base, customer_id)
@@ -105,18 +136,30 @@ def _is_all(intents: Sequence[Intent], base: BaseWorld, changed: Facts) -> bool:
     """Whether the requests ask for every change, and for no other."""
     required = tuple(row for intent in intents for row in intent.required)
     asked = NOTES if any(intent.request.kind == "note" for intent in intents) else ()
-    free = (*(path for path in ALWAYS_FREE if path not in asked), *(path for intent in intents for path in intent.free))
+    free = (
+        *(path for path in ALWAYS_FREE if path not in asked),
+        *(path for intent in intents for path in intent.free),
+    )
     return evaluate(Check(required=required, free=free), base, changed, ()).passed
 
 
-def _draft(window: Window, name: str, config: StorefrontConfig, base: BaseWorld, customer_id: str, intents: Sequence[Intent]) -> Draft:
+def _draft(
+    window: Window,
+    name: str,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    customer_id: str,
+    intents: Sequence[Intent],
+) -> Draft:
     said, script, goal = spoken(Random(name), config, base, customer_id, intents)
     return Draft(
         goal=goal,
         low_level=tuple(instruction(operation) for operation in window.operations),
         structure=structure(intents),
         script=plain_script(script),
-        env_config=settings_of_world(config, config.world_seed or 0, dict(sorted(config.facts.items()))),
+        env_config=settings_of_world(
+            config, config.world_seed or 0, dict(sorted(config.facts.items()))
+        ),
         told=tuple(fact for intent in said for fact in intent.told),
         refusals=tuple(refusal for intent in said for refusal in intent.refusals),
         process=process_of(config, base),

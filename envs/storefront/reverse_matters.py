@@ -1,4 +1,6 @@
-"""What the writes of a window are about: one matter per order, and per note, in the order in which they were begun."""
+"""What the writes of a window are about: one matter per order, and per note, in the order in which
+they were begun.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,9 @@ from synth.schemas.trajectory import Source
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write of a window: tool, arguments, and the rule by which the tool refused it, if it did."""
+    """A write of a window: tool, arguments, and the rule by which the tool refused it, if it
+    did.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
@@ -40,12 +44,16 @@ class Matter:
 
 
 def matters(operations: Sequence[Operation], walk: Sequence[Exchange]) -> list[Matter] | NoGoal:
-    """The writes by order; no goal where an order was written on twice, as if of one request (a return and its refund are one)."""
+    """The writes by order; no goal where an order was written on twice, as if of one request (a
+    return and its refund are one).
+    """
     found: dict[tuple[str | None, str | None], Matter] = {}
     for operation in operations:
         for write in _writes(walk[operation.at]):
             order_id, ticket_id = write.arguments.get("order_id"), write.arguments.get("ticket_id")
-            found.setdefault((order_id, ticket_id), Matter(order_id, ticket_id=ticket_id)).writes.append(write)
+            found.setdefault(
+                (order_id, ticket_id), Matter(order_id, ticket_id=ticket_id)
+            ).writes.append(write)
     for matter in found.values():
         refused = [write for write in matter.writes if write.rule is not None]
         if len(matter.tools) < len(matter.writes) or (refused and len(matter.writes) > 1):
@@ -54,9 +62,15 @@ def matters(operations: Sequence[Operation], walk: Sequence[Exchange]) -> list[M
 
 
 def _writes(exchange: Exchange) -> Iterator[Write]:
-    """The writes of a turn that succeeded or were refused by a rule; what failed otherwise was not to be done at all."""
-    tools = [observation for observation in exchange.observations if observation.source is Source.TOOL]
+    """The writes of a turn that succeeded or were refused by a rule; what failed otherwise was not
+    to be done at all.
+    """
+    tools = [
+        observation for observation in exchange.observations if observation.source is Source.TOOL
+    ]
     for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
         denied = REFUSED.match(observation.content) if observation.error else None
         if call.name in WRITES and (denied is not None or not observation.error):
-            yield Write(call.name, decoded(call.arguments) or {}, denied[1] if denied is not None else None)
+            yield Write(
+                call.name, decoded(call.arguments) or {}, denied[1] if denied is not None else None
+            )

@@ -1,4 +1,6 @@
-"""A note that a customer asks for, word for word on a ticket of theirs: notes are free, but not where one is asked for."""
+"""A note that a customer asks for, word for word on a ticket of theirs: notes are free, but not
+where one is asked for.
+"""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -21,7 +23,14 @@ _OF_A_SIMULATOR = tuple(f"notes/N-user_simulator.{number}/*" for number in range
 STILL_FREE = ("notes/*/created", *_OF_A_SIMULATOR)
 
 
-def note(matter: Matter, name: str, number: int, config: StorefrontConfig, base: BaseWorld, customer_id: str) -> Intent | NoGoal:
+def note(
+    matter: Matter,
+    name: str,
+    number: int,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    customer_id: str,
+) -> Intent | NoGoal:
     """The request of this number; `name` seeds the words."""
     (write,) = matter.writes
     ticket_id, text = str(matter.ticket_id), str(write.arguments["text"])
@@ -30,11 +39,19 @@ def note(matter: Matter, name: str, number: int, config: StorefrontConfig, base:
     draw = Draw(Random(name), config, base, number, customer_id)
     said = draw.words("note", ticket_id=ticket_id, text=text)
     request = Request(number, "note", said, ticket_id=ticket_id, note=text)
-    return Intent(request, required=(RowPredicate("notes", {"ticket_id": ticket_id, "text": text}),), free=STILL_FREE)
+    return Intent(
+        request,
+        required=(RowPredicate("notes", {"ticket_id": ticket_id, "text": text}),),
+        free=STILL_FREE,
+    )
 
 
-def wrong_notes(check: Check, exchanges: Sequence[Exchange], base: BaseWorld) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
-    """Solutions of a task that asks for a note with one wrong: missing, other words, another ticket, one note more, the same one twice."""
+def wrong_notes(
+    check: Check, exchanges: Sequence[Exchange], base: BaseWorld
+) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
+    """Solutions of a task that asks for a note with one wrong: missing, other words, another
+    ticket, one note more, the same one twice.
+    """
     if not any(row.table == "notes" for row in check.required):
         return
     for place in succeeded(exchanges):
@@ -46,5 +63,8 @@ def wrong_notes(check: Check, exchanges: Sequence[Exchange], base: BaseWorld) ->
         yield "other_words", changed(exchanges, place, text="The customer called.")
         yield "half_the_words", changed(exchanges, place, text=text[: len(text) // 2])
         yield "other_ticket", changed(exchanges, place, ticket_id=other)
-        yield "note_as_well", added(exchanges, "add_note", tries=2, ticket_id=other, text="The customer called.")
+        yield (
+            "note_as_well",
+            added(exchanges, "add_note", tries=2, ticket_id=other, text="The customer called."),
+        )
         yield "noted_twice", added(exchanges, "add_note", tries=2, ticket_id=ticket_id, text=text)

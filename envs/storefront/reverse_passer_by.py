@@ -1,4 +1,6 @@
-"""The customer of an exploration: somebody with many orders, who asks for nothing, answers what they are asked, and agrees."""
+"""The customer of an exploration: somebody with many orders, who asks for nothing, answers what
+they are asked, and agrees.
+"""
 
 from random import Random
 
@@ -6,7 +8,9 @@ from synth.envs.storefront.script import Script
 from synth.envs.storefront.world import BaseWorld
 
 SHARE = 4
-"""One in so many customers is somebody with many orders: with those of two worlds every kind of write can be made (measured)."""
+"""One in so many customers is somebody with many orders: with those of two worlds every kind of
+write can be made (measured).
+"""
 
 
 def passer_by(base: BaseWorld) -> Script:
@@ -15,7 +19,9 @@ def passer_by(base: BaseWorld) -> Script:
     most = sorted(base.orders_of, key=lambda key: (-len(base.orders_of[key]), key))
     customer = base.tables["customers"][rng.choice(most[: max(len(most) // SHARE, 1)])]
     slots = {name: customer[name] for name in ("email", "phone", "zip")}
-    return Script(name=customer["name"], slots={**slots, "coupon": rng.choice(sorted(base.tables["coupons"]))})
+    return Script(
+        name=customer["name"], slots={**slots, "coupon": rng.choice(sorted(base.tables["coupons"]))}
+    )
 
 
 def first_words(passer: Script) -> str:

@@ -1,4 +1,6 @@
-"""Questions of a customer that a look-up answers: put into words, and answered in the worlds of other seeds."""
+"""Questions of a customer that a look-up answers: put into words, and answered in the worlds of
+other seeds.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +24,19 @@ from synth.schemas.reverse import NoGoal, Operation
 from synth.schemas.task import Task
 
 OTHER_WORLDS = 2 * 10**15
-"""Seeds of the worlds in which a question is asked again: neither template tasks nor explorations are there."""
+"""Seeds of the worlds in which a question is asked again: neither template tasks nor explorations
+are there.
+"""
 
 
 def question(
-    operation: Operation, walk: Sequence[Exchange], name: str, number: int, config: StorefrontConfig, base: BaseWorld, customer_id: str
+    operation: Operation,
+    walk: Sequence[Exchange],
+    name: str,
+    number: int,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    customer_id: str,
 ) -> Intent | NoGoal:
     """The request of this number that a look-up answers; `name` seeds the words."""
     found = [(call, seen) for call, seen in answered(walk[operation.at]) if call.name in LOOK_UPS]
@@ -36,7 +46,9 @@ def question(
     made = decoded(call.arguments) or {}
     values = decoded(seen.content) or {}
     for attempt in range(MOST_DRAWS):
-        intent = _asked(call.name, made, Draw(Random(f"{name}/{attempt}"), config, base, number, customer_id))
+        intent = _asked(
+            call.name, made, Draw(Random(f"{name}/{attempt}"), config, base, number, customer_id)
+        )
         if intent is None:
             return NoGoal(f"not_asked:{call.name}")
         if all(_shows(values, fact) for fact in intent.told):
@@ -45,20 +57,34 @@ def question(
 
 
 def _asked(tool: str, made: Mapping[str, Any], draw: Draw) -> Intent | None:
-    """A question that such a call answers, in drawn words; None where no customer of this desk asks it."""
+    """A question that such a call answers, in drawn words; None where no customer of this desk asks
+    it.
+    """
     if tool == "get_variant":
-        return price_query(draw, sku=made["sku"]) if made["sku"] in draw.base.tables["variants"] else None
+        return (
+            price_query(draw, sku=made["sku"])
+            if made["sku"] in draw.base.tables["variants"]
+            else None
+        )
     order_id = str(made["order_id"])
     order = draw.base.tables["orders"].get(order_id)
     make = {"track_shipment": "track", "quote_refund": "refund_query"}[tool]
-    if order is None or order["customer_id"] != draw.customer_id or make not in makers(draw.base, order_id, draw.customer_id):
+    if (
+        order is None
+        or order["customer_id"] != draw.customer_id
+        or make not in makers(draw.base, order_id, draw.customer_id)
+    ):
         return None
-    return (track if make == "track" else refund_query)(named(draw, Matter(order_id, writes=[Write(tool, made)])), order_id)
+    return (track if make == "track" else refund_query)(
+        named(draw, Matter(order_id, writes=[Write(tool, made)])), order_id
+    )
 
 
 def _shows(values: Mapping[str, Any], fact: ToldFact) -> bool:
     """Whether the answer of the look-up holds the fact: amounts in dollars there, in cents here."""
-    wanted = fact.value / 100 if fact.type == "money" and isinstance(fact.value, int) else fact.value
+    wanted = (
+        fact.value / 100 if fact.type == "money" and isinstance(fact.value, int) else fact.value
+    )
     found: list[Any] = [values]
     while found:
         match found.pop():
@@ -74,20 +100,37 @@ def _shows(values: Mapping[str, Any], fact: ToldFact) -> bool:
 def answer(intents: Sequence[Intent]) -> str:
     """All that is to be told, as an agent would say it."""
     return " ".join(
-        f"Request {intent.request.number}: for {fact.about} it is {_words(fact)}." for intent in intents for fact in intent.told
+        f"Request {intent.request.number}: for {fact.about} it is {_words(fact)}."
+        for intent in intents
+        for fact in intent.told
     )
 
 
 def _words(fact: ToldFact) -> str:
-    return f"${fact.value / 100:.2f}" if fact.type == "money" and isinstance(fact.value, int) else str(fact.value).replace("_", " ")
+    return (
+        f"${fact.value / 100:.2f}"
+        if fact.type == "money" and isinstance(fact.value, int)
+        else str(fact.value).replace("_", " ")
+    )
 
 
 def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
-    """What the task's questions would be answered in the world of another seed, each about something there that it can be asked about."""
+    """What the task's questions would be answered in the world of another seed, each about
+    something there that it can be asked about.
+    """
     config = validated(task.env_config)
     requests = read_script(task.script).requests
-    settings = canonical_json({**config.model_dump(include=set(OF_THE_WORLD)), "facts": {}, "world_seed": OTHER_WORLDS + seed})
-    told = [_answers(settings.decode(), f"{request.kind} {request.former}", place) for place, request in enumerate(requests)]
+    settings = canonical_json(
+        {
+            **config.model_dump(include=set(OF_THE_WORLD)),
+            "facts": {},
+            "world_seed": OTHER_WORLDS + seed,
+        }
+    )
+    told = [
+        _answers(settings.decode(), f"{request.kind} {request.former}", place)
+        for place, request in enumerate(requests)
+    ]
     if not told or any(facts is None for facts in told):
         return None
     return [fact for facts in told for fact in facts or ()]

@@ -1,6 +1,8 @@
-"""The request that has to be denied where a tool refused a write by a rule: one side of a minimal pair whose one fact is the world's own.
+"""The request that has to be denied where a tool refused a write by a rule: one side of a minimal
+pair whose one fact is the world's own.
 
-In the pair's other world the fact is otherwise and the request can be done; where a second rule forbids it there, there is no goal.
+In the pair's other world the fact is otherwise and the request can be done; where a second rule
+forbids it there, there is no goal.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +11,17 @@ from datetime import date, timedelta
 from random import Random
 
 from synth.envs.storefront.config import StorefrontConfig
-from synth.envs.storefront.intents import Draw, Intent, Maker, address, cancel, compensation, coupon, destinations, exchange
+from synth.envs.storefront.intents import (
+    Draw,
+    Intent,
+    Maker,
+    address,
+    cancel,
+    compensation,
+    coupon,
+    destinations,
+    exchange,
+)
 from synth.envs.storefront.pairs import Pair, pair_intent
 from synth.envs.storefront.questions import makers
 from synth.envs.storefront.returns import cards, category, return_, return_to_card
@@ -24,14 +36,23 @@ from synth.schemas.check import Scalar
 from synth.schemas.reverse import NoGoal
 
 Denied = Iterator[tuple[Kind, Pair]]
-"""Pairs that a refused write may be one side of, with the kind of request that could be done on the other."""
+"""Pairs that a refused write may be one side of, with the kind of request that could be done on the
+other.
+"""
 Find = Callable[[Write, BaseWorld, str], Denied]
 """(write, world, order id) -> pairs."""
 OPEN_BUT = frozenset({"processing"}) | SENT
 """Statuses of orders whose lines and price stand, and which are neither cancelled nor back."""
 
 
-def denied_wish(matter: Matter, name: str, number: int, config: StorefrontConfig, base: BaseWorld, customer_id: str) -> Intent | NoGoal:
+def denied_wish(
+    matter: Matter,
+    name: str,
+    number: int,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    customer_id: str,
+) -> Intent | NoGoal:
     """The request of this number, with its refusal; `name` seeds the words."""
     (write,) = matter.writes
     order = base.tables["orders"].get(matter.order_id or "")
@@ -40,11 +61,17 @@ def denied_wish(matter: Matter, name: str, number: int, config: StorefrontConfig
         return NoGoal(f"denied_otherwise:{write.rule}")
     for kind, pair in find(write, base, str(matter.order_id)):
         allowing = patched(base, tuple(pair.facts(base, refused=False).items()))
-        if pair.facts(base, refused=True) or kind not in makers(allowing, pair.order_id, customer_id):
+        if pair.facts(base, refused=True) or kind not in makers(
+            allowing, pair.order_id, customer_id
+        ):
             continue
         for attempt in range(MOST_DRAWS):
-            draw = Draw(Random(f"{name}/{attempt}"), _honest(config, pair), allowing, number, customer_id)
-            draws = [named(replace(draw, rng=Random(f"{name}/{attempt}")), matter) for _ in range(2)]
+            draw = Draw(
+                Random(f"{name}/{attempt}"), _honest(config, pair), allowing, number, customer_id
+            )
+            draws = [
+                named(replace(draw, rng=Random(f"{name}/{attempt}")), matter) for _ in range(2)
+            ]
             if _asks_for(write, pair.make(draws[0], pair.order_id), base):
                 return pair_intent(draws[1], pair, refused=True)
     return NoGoal(f"two_rules_or_no_words:{write.rule}")
@@ -53,7 +80,11 @@ def denied_wish(matter: Matter, name: str, number: int, config: StorefrontConfig
 def _honest(config: StorefrontConfig, pair: Pair) -> StorefrontConfig:
     """Without claims where those of the rule are about another fact than the pair's."""
     claims = {"R7": "modified", "R9": "status"}.get(pair.rule)
-    return config if claims in (None, pair.path.rsplit("/", 1)[-1]) else config.model_copy(update={"false_claims": 0.0})
+    return (
+        config
+        if claims in (None, pair.path.rsplit("/", 1)[-1])
+        else config.model_copy(update={"false_claims": 0.0})
+    )
 
 
 def _status(rule: str, kind: Kind, make: Maker, statuses: frozenset[str]) -> Find:
@@ -68,17 +99,35 @@ def _status(rule: str, kind: Kind, make: Maker, statuses: frozenset[str]) -> Fin
 
 
 def _address(write: Write, base: BaseWorld, order_id: str) -> Denied:
-    """R11: sent already, or to a city in which the customer has no address: as if one that they have were there."""
+    """R11: sent already, or to a city in which the customer has no address: as if one that they
+    have were there.
+    """
     yield from _status("R11", "address", address, SENT)(write, base, order_id)
     order, addresses = base.tables["orders"][order_id], base.tables["addresses"]
     wanted = addresses.get(str(write.arguments["address_id"]))
     own = base.addresses_of[order["customer_id"]]
-    if wanted is None or order["status"] not in CANCELLABLE or wanted["city"] in {addresses[key]["city"] for key in own}:
+    if (
+        wanted is None
+        or order["status"] not in CANCELLABLE
+        or wanted["city"] in {addresses[key]["city"] for key in own}
+    ):
         return
     for city, keys in sorted(destinations(base, order_id).items()):
         if len(keys) == 1:
             path = f"addresses/{keys[0]}/city"
-            yield "address", Pair("R11", order_id, address, path, city, wanted["city"], claim="R11 file", evidence=order["customer_id"])
+            yield (
+                "address",
+                Pair(
+                    "R11",
+                    order_id,
+                    address,
+                    path,
+                    city,
+                    wanted["city"],
+                    claim="R11 file",
+                    evidence=order["customer_id"],
+                ),
+            )
 
 
 def _exchange(write: Write, base: BaseWorld, order_id: str) -> Denied:
@@ -96,7 +145,10 @@ def _coupon(write: Write, base: BaseWorld, order_id: str) -> Denied:
     if order["coupon"] is None:
         yield from _status("R9", "coupon", coupon, OPEN_BUT)(write, base, order_id)
     elif order["coupon"] != write.arguments["code"] and order["status"] == "pending":
-        yield "coupon", Pair("R9", order_id, coupon, f"orders/{order_id}/coupon", order["coupon"], None)
+        yield (
+            "coupon",
+            Pair("R9", order_id, coupon, f"orders/{order_id}/coupon", order["coupon"], None),
+        )
 
 
 def _returned(path: str, allowing: Callable[[BaseWorld], Scalar], rule: str) -> Find:
@@ -105,7 +157,17 @@ def _returned(path: str, allowing: Callable[[BaseWorld], Scalar], rule: str) -> 
     def find(write: Write, base: BaseWorld, order_id: str) -> Denied:
         order = base.tables["orders"][order_id]
         if order["status"] == "delivered":
-            yield "return", Pair(rule, order_id, return_, f"orders/{order_id}/{path}", order[path], allowing(base))
+            yield (
+                "return",
+                Pair(
+                    rule,
+                    order_id,
+                    return_,
+                    f"orders/{order_id}/{path}",
+                    order[path],
+                    allowing(base),
+                ),
+            )
 
     return find
 
@@ -114,10 +176,16 @@ def _final_sale(write: Write, base: BaseWorld, order_id: str) -> Denied:
     """R8, for one line."""
     for number in write.arguments["lines"][:1] if len(write.arguments["lines"]) == 1 else ():
         line_key = f"{order_id}.{number}"
-        sold, others = category(base, line_key), sorted({row["category"] for row in base.tables["products"].values()})
+        sold, others = (
+            category(base, line_key),
+            sorted({row["category"] for row in base.tables["products"].values()}),
+        )
         product_id = base.tables["variants"][base.tables["lines"][line_key]["sku"]]["product_id"]
         allowing = next(other for other in others if other not in base.rules.final_sale)
-        yield "return", Pair("R8", order_id, return_, f"products/{product_id}/category", sold, allowing)
+        yield (
+            "return",
+            Pair("R8", order_id, return_, f"products/{product_id}/category", sold, allowing),
+        )
 
 
 def _refund(write: Write, base: BaseWorld, order_id: str) -> Denied:
@@ -125,14 +193,38 @@ def _refund(write: Write, base: BaseWorld, order_id: str) -> Denied:
     order = base.tables["orders"][order_id]
     if order["status"] == "delivered" and write.arguments["to"] == STORE_CREDIT:
         late = date.fromisoformat(order["delivered"]) - timedelta(days=base.rules.late_days + 1)
-        yield "compensation", Pair("R12", order_id, compensation, f"orders/{order_id}/promised", order["promised"], late.isoformat())
+        yield (
+            "compensation",
+            Pair(
+                "R12",
+                order_id,
+                compensation,
+                f"orders/{order_id}/promised",
+                order["promised"],
+                late.isoformat(),
+            ),
+        )
 
 
 def _other_card(write: Write, base: BaseWorld, order_id: str) -> Denied:
     """R5: to a card of the customer that the order was not paid with."""
     order, to = base.tables["orders"][order_id], write.arguments["to"]
-    if order["status"] == "delivered" and to in cards(base, order["customer_id"]) and not above_limit(base.rules, order["total_cents"]):
-        yield "return", Pair("R5", order_id, return_to_card, f"orders/{order_id}/payment_id", order["payment_id"], to)
+    if (
+        order["status"] == "delivered"
+        and to in cards(base, order["customer_id"])
+        and not above_limit(base.rules, order["total_cents"])
+    ):
+        yield (
+            "return",
+            Pair(
+                "R5",
+                order_id,
+                return_to_card,
+                f"orders/{order_id}/payment_id",
+                order["payment_id"],
+                to,
+            ),
+        )
 
 
 _RULES: Mapping[tuple[str, str], Find] = {
@@ -155,7 +247,9 @@ def _asks_for(write: Write, intent: Intent, base: BaseWorld) -> bool:
         wanted = base.tables["addresses"][made["address_id"]]
         on_file = wanted["customer_id"] == base.tables["orders"][made["order_id"]]["customer_id"]
         city = intent.request.wanted or intent.details["city"]
-        return bool(rows[0].where["address_id"] == made["address_id"] if on_file else city == wanted["city"])
+        return bool(
+            rows[0].where["address_id"] == made["address_id"] if on_file else city == wanted["city"]
+        )
     if write.tool == "modify_lines":
         skus = {f"{made['order_id']}.{number}": sku for number, sku in made["lines"].items()}
         return skus == {row.where["id"]: row.where["sku"] for row in rows if row.table == "lines"}

@@ -1,4 +1,6 @@
-"""What the tests of a derived task need from the storefront: which worlds to explore, who must fail, what must fail and what must pass."""
+"""What the tests of a derived task need from the storefront: which worlds to explore, who must
+fail, what must fail and what must pass.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +26,9 @@ BOTS: Mapping[str, Callable[[Episode], Policy]] = {name: EVERY[name] for name in
 
 
 def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """The settings of the world in which the exploration of a seed takes place; one that the settings name is kept."""
+    """The settings of the world in which the exploration of a seed takes place; one that the
+    settings name is kept.
+    """
     given = validated(settings).world_seed
     return {**settings, "world_seed": FIRST_WORLD + seed if given is None else given}
 

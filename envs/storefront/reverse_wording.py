@@ -1,4 +1,6 @@
-"""A reverse task's own words: one instruction per operation, and what is left of a goal when its entities are masked."""
+"""A reverse task's own words: one instruction per operation, and what is left of a goal when its
+entities are masked.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +29,10 @@ _INSTRUCTIONS: Mapping[str, str] = {
 
 def instruction(operation: Operation) -> str:
     """What is done in a turn, and the rule by which it is refused."""
-    done = " ".join(_instruction(call) for call in operation.turn.tool_calls) or "Speak to the customer."
+    done = (
+        " ".join(_instruction(call) for call in operation.turn.tool_calls)
+        or "Speak to the customer."
+    )
     return done if operation.denied is None else f"{done} It is refused by {operation.denied}."
 
 
@@ -44,13 +49,17 @@ def _shown(value: Any) -> str:
 
 
 def structure(intents: Sequence[Intent]) -> str:
-    """The requests in no order: kinds, how order and item are named, what is left to be asked, what is to be told, which rule forbids."""
+    """The requests in no order: kinds, how order and item are named, what is left to be asked, what
+    is to be told, which rule forbids.
+    """
     return " + ".join(sorted(_shape(intent) for intent in intents))
 
 
 def _shape(intent: Intent) -> str:
     request = intent.request
-    item = None if request.noun is None else "<item by noun>" if request.colour is None else "<item>"
+    item = (
+        None if request.noun is None else "<item by noun>" if request.colour is None else "<item>"
+    )
     order = _order(intent)
     parts = [
         "former price" if request.former else request.kind,
@@ -61,10 +70,19 @@ def _shape(intent: Intent) -> str:
     ]
     parts += ["to a card" if request.pay_to == "card" else "to <card>" if request.pay_to else None]
     parts += ["tell <total>" if request.tell_total else None]
-    parts += [f"if {request.condition} else {request.otherwise}" if request.condition is not None else None]
-    asked = sorted(field for field in intent.details if field != "order" or "ambiguous_order" in intent.twists)
+    parts += [
+        f"if {request.condition} else {request.otherwise}"
+        if request.condition is not None
+        else None
+    ]
+    asked = sorted(
+        field for field in intent.details if field != "order" or "ambiguous_order" in intent.twists
+    )
     parts += [f"asked {', '.join(asked)}" if asked else None]
-    parts += [f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}" for refusal in intent.refusals]
+    parts += [
+        f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
+        for refusal in intent.refusals
+    ]
     parts += list(intent.twists)
     return " ".join(part for part in parts if part is not None)
 
@@ -73,6 +91,10 @@ def _order(intent: Intent) -> str | None:
     request = intent.request
     if request.order_id is not None:
         return "of <order>"
-    relations = {"after <item>": request.after, "from <person>": request.gift_of, "for <person>": request.gift_for}
+    relations = {
+        "after <item>": request.after,
+        "from <person>": request.gift_of,
+        "for <person>": request.gift_for,
+    }
     named = next((words for words, value in relations.items() if value is not None), None)
     return named or ("of the order with <item>" if intent.referent is not None else None)

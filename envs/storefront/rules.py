@@ -1,4 +1,6 @@
-"""The policy's parameters, drawn per world seed, and the rules as functions of observable values."""
+"""The policy's parameters, drawn per world seed, and the rules as functions of observable
+values.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +11,23 @@ NEEDED_FACTORS = 2
 """R1."""
 TIERS = ("bronze", "silver", "gold")
 RULE_IDS = tuple(f"R{number}" for number in range(1, 16))
-BY_WEIGHT = ("R3", "R4", "R1", "R2", "R5", "R8", "R11", "R6", "R7", "R9", "R10", "R14", "R12", "R15", "R13")
+BY_WEIGHT = (
+    "R3",
+    "R4",
+    "R1",
+    "R2",
+    "R5",
+    "R8",
+    "R11",
+    "R6",
+    "R7",
+    "R9",
+    "R10",
+    "R14",
+    "R12",
+    "R15",
+    "R13",
+)
 """Which rules are in force where fewer than fifteen are: the first ones."""
 ENFORCEABLE = ("R3", "R5", "R7", "R9", "R11", "R15", "R12", "R4", "R8", "R6")
 """Rules that a tool could enforce, the first ones first."""
@@ -31,15 +49,22 @@ class Values:
 
 
 VALUES: Mapping[str, Values] = {
-    "train": Values((14, 21, 30, 45), (7, 10), (20, 30), (120, 150, 180, 240), (2, 4, 6), (5, 10, 15)),
-    "held_out": Values((10, 18, 25, 60), (8, 12), (22, 33), (100, 135, 165, 210), (3, 5, 7), (8, 12, 20)),
+    "train": Values(
+        (14, 21, 30, 45), (7, 10), (20, 30), (120, 150, 180, 240), (2, 4, 6), (5, 10, 15)
+    ),
+    "held_out": Values(
+        (10, 18, 25, 60), (8, 12), (22, 33), (100, 135, 165, 210), (3, 5, 7), (8, 12, 20)
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Return window in days by tier, most that may be refunded without escalation (cents), categories sold finally; days that a parcel
-    may be late, and the compensation (cents) beyond; the rules in force, and those of them that tools enforce."""
+    """Return window in days by tier, most that may be refunded without escalation (cents),
+    categories sold finally; days that a parcel
+    may be late, and the compensation (cents) beyond; the rules in force, and those of them that
+    tools enforce.
+    """
 
     window_days: Mapping[str, int]
     refund_limit_cents: int
@@ -56,17 +81,36 @@ def enforceable(in_force: int) -> list[str]:
 
 
 def draw_rules(
-    rng: Random, categories: tuple[str, ...], variant: str = "train", in_force: int = 15, enforced_share: float = 7 / 15
+    rng: Random,
+    categories: tuple[str, ...],
+    variant: str = "train",
+    in_force: int = 15,
+    enforced_share: float = 7 / 15,
 ) -> Rules:
     """Parameters for one world."""
     values = VALUES[variant]
     days = rng.choice(values.window)
-    window = {"bronze": days, "silver": days + rng.choice(values.silver), "gold": days + rng.choice(values.gold)}
+    window = {
+        "bronze": days,
+        "silver": days + rng.choice(values.silver),
+        "gold": days + rng.choice(values.gold),
+    }
     limit_cents = rng.choice(values.refund_limit) * 100
     final_sale = tuple(sorted(rng.sample(categories, rng.choice((1, 2)))))
     enforced = frozenset(enforceable(in_force)[: round(enforced_share * in_force)])
-    late_days, compensation_cents = rng.choice(values.late_days), rng.choice(values.compensation) * 100
-    return Rules(window, limit_cents, final_sale, late_days, compensation_cents, frozenset(BY_WEIGHT[:in_force]), enforced)
+    late_days, compensation_cents = (
+        rng.choice(values.late_days),
+        rng.choice(values.compensation) * 100,
+    )
+    return Rules(
+        window,
+        limit_cents,
+        final_sale,
+        late_days,
+        compensation_cents,
+        frozenset(BY_WEIGHT[:in_force]),
+        enforced,
+    )
 
 
 def days_since(earlier: str, later: str) -> int:

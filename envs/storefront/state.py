@@ -1,4 +1,6 @@
-"""An episode's state: the rows that differ from the base world, and a key that every write moves and every undo moves back."""
+"""An episode's state: the rows that differ from the base world, and a key that every write moves
+and every undo moves back.
+"""
 
 from collections.abc import Iterator
 
@@ -12,7 +14,8 @@ Changed = dict[tuple[str, str], Row]
 class State:
     """Base world plus overlay. Rows are never changed in place: a write puts a new row.
 
-    The key is the sum of the hashes of all rows modulo 2^128: the order of writes does not matter, and one write costs two hashes.
+    The key is the sum of the hashes of all rows modulo 2^128: the order of writes does not matter,
+    and one write costs two hashes.
     """
 
     __slots__ = ("_key_sum", "base", "changed")
@@ -63,7 +66,10 @@ class State:
     def facts(self) -> dict[str, Scalar]:
         """Every logical fact as `table/key/column`."""
         facts = {
-            f"{t}/{k}/{column}": value for t, rows in self.base.tables.items() for k, row in rows.items() for column, value in row.items()
+            f"{t}/{k}/{column}": value
+            for t, rows in self.base.tables.items()
+            for k, row in rows.items()
+            for column, value in row.items()
         }
         facts.update(self.changed_facts())
         return facts

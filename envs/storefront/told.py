@@ -13,13 +13,30 @@ _MONEY_SAID = re.compile(
 )
 _MONEY_SEEN = re.compile(r"(?<![\w.\-])\d+(?:\.\d+)?(?![\w.\-])")
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\.?,? (\d{{4}})")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})")
-_NAMED_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in (month.title() for month in _MONTHS))
+_NAMED_MONTH = "|".join(
+    f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name
+    for name in (month.title() for month in _MONTHS)
+)
 _DAY_OF_MONTH = re.compile(
-    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_NAMED_MONTH})\b|({_NAMED_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\.\d))"
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_NAMED_MONTH})\b|({_NAMED_MONTH})\.? "
+    r"(\d{1,2})(?:st|nd|rd|th)?\b(?!\.\d))"
     r"(?!\.?,? \d{4})"
 )
 _NUMBER = re.compile(r"(?<![\w.$\-])\d+(?![\w\-]|\.\d)")
@@ -29,7 +46,8 @@ _STATUS_WORDS = {
     "in_transit": r"in[ _]transit|on (?:its|the) way",
     "out_for_delivery": r"out[ _]for[ _]delivery",
     "delayed": r"delayed|(?:has|had|with|is) a delay",
-    "at_pickup_point": r"(?:at|in)[ _](?:a |the |your )?(?:pick-?up|collection)[ _](?:point|location)|ready for (?:pick|collect)\w*",
+    "at_pickup_point": r"(?:at|in)[ _](?:a |the |your )?(?:pick-?up|collection)[ _](?:point|location)|ready for "
+    r"(?:pick|collect)\w*",
     "pending": r"pending",
     "processing": r"processing",
     "shipped": r"(?<!not been )\bshipped",
@@ -46,7 +64,10 @@ def _cents(text: str) -> int:
 
 def money_said(text: str) -> set[Scalar]:
     """Amounts in cents: with a dollar sign, with decimals, or beside "dollars" or "USD"."""
-    return {_cents(next(group for group in found.groups() if group)) for found in _MONEY_SAID.finditer(text.lower())}
+    return {
+        _cents(next(group for group in found.groups() if group))
+        for found in _MONEY_SAID.finditer(text.lower())
+    }
 
 
 def money_seen(text: str) -> set[Scalar]:
@@ -64,15 +85,25 @@ def dates(text: str) -> set[Scalar]:
 
 
 def with_years(text: str, today: str) -> str:
-    """The text with each day that has no year (21 June, June 21st) as ISO, in the year in which it lies nearest to `today`."""
+    """The text with each day that has no year (21 June, June 21st) as ISO, in the year in which it
+    lies nearest to `today`.
+    """
     day = date.fromisoformat(today)
     return _DAY_OF_MONTH.sub(
-        lambda found: _nearest(day, _month((found[2] or found[3]).lower()), int(found[1] or found[4])) or found[0], text
+        lambda found: (
+            _nearest(day, _month((found[2] or found[3]).lower()), int(found[1] or found[4]))
+            or found[0]
+        ),
+        text,
     )
 
 
 def _nearest(today: date, month: int, day: int) -> str | None:
-    days = [date(year, month, day) for year in (today.year - 1, today.year, today.year + 1) if _is_day(year, month, day)]
+    days = [
+        date(year, month, day)
+        for year in (today.year - 1, today.year, today.year + 1)
+        if _is_day(year, month, day)
+    ]
     return min(days, key=lambda other: abs(other - today)).isoformat() if days else None
 
 

@@ -29,7 +29,9 @@ def find_customer(desk: Desk, args: Arguments) -> Result:
         keys = index["phone"].get(args["phone"].strip(), ())
     elif "name" in args and "zip" in args:
         of_name = index["name"].get(args["name"].strip().title(), ())
-        keys = tuple(key for key in of_name if desk.state.row("customers", key)["zip"] == args["zip"].strip())
+        keys = tuple(
+            key for key in of_name if desk.state.row("customers", key)["zip"] == args["zip"].strip()
+        )
     else:
         raise ToolError("validation", "give email, or phone, or name and zip")
     if not keys:
@@ -55,11 +57,18 @@ def get_customer(desk: Desk, args: Arguments) -> Result:
     row = desk.known("customers", customer_id, "customer")
     base = desk.state.base
     addresses = [
-        {"address_id": key, **{name: desk.state.row("addresses", key)[name] for name in ("street", "city", "zip")}}
+        {
+            "address_id": key,
+            **{name: desk.state.row("addresses", key)[name] for name in ("street", "city", "zip")},
+        }
         for key in base.addresses_of.get(customer_id, ())
     ]
     payments = [
-        {"payment_id": key, "kind": desk.state.row("payments", key)["kind"], "last4": desk.state.row("payments", key)["last4"]}
+        {
+            "payment_id": key,
+            "kind": desk.state.row("payments", key)["kind"],
+            "last4": desk.state.row("payments", key)["last4"],
+        }
         for key in base.payments_of.get(customer_id, ())
     ]
     return {
@@ -71,7 +80,8 @@ def get_customer(desk: Desk, args: Arguments) -> Result:
         "addresses": addresses,
         "payment_methods": payments,
         "tickets": [
-            {"ticket_id": key, "subject": desk.state.row("tickets", key)["subject"]} for key in base.tickets_of.get(customer_id, ())
+            {"ticket_id": key, "subject": desk.state.row("tickets", key)["subject"]}
+            for key in base.tickets_of.get(customer_id, ())
         ],
         "notes": [note["text"] for note in _notes(desk, customer_id)],
     }
@@ -80,11 +90,15 @@ def get_customer(desk: Desk, args: Arguments) -> Result:
 def _notes(desk: Desk, customer_id: str) -> list[Row]:
     """The notes that a customer's file began with."""
     notes = desk.state.base.tables["notes"]
-    return [notes[f"N-{ticket_id}.0"] for ticket_id in desk.state.base.tickets_of.get(customer_id, ())]
+    return [
+        notes[f"N-{ticket_id}.0"] for ticket_id in desk.state.base.tickets_of.get(customer_id, ())
+    ]
 
 
 def list_orders(desk: Desk, args: Arguments) -> Result:
-    """Orders of a customer, newest first, each with the one whom it was placed for; the gifts of others beside them, on every page."""
+    """Orders of a customer, newest first, each with the one whom it was placed for; the gifts of
+    others beside them, on every page.
+    """
     customer_id = args["customer_id"]
     desk.known("customers", customer_id, "customer")
     status = args.get("status")
@@ -101,11 +115,18 @@ def list_orders(desk: Desk, args: Arguments) -> Result:
             "status": order["status"],
             "total": dollars(order["total_cents"]),
             "skus": [line["sku"] for _, line in desk.lines(order_id)],
-            **({"gift_for": _name(desk, order["recipient_id"])} if order["recipient_id"] is not None else {}),
+            **(
+                {"gift_for": _name(desk, order["recipient_id"])}
+                if order["recipient_id"] is not None
+                else {}
+            ),
         }
         for order_id, order in answer["orders"]
     ]
-    gifts = [(order_id, desk.state.row("orders", order_id)) for order_id in desk.state.base.gifts_of.get(customer_id, ())]
+    gifts = [
+        (order_id, desk.state.row("orders", order_id))
+        for order_id in desk.state.base.gifts_of.get(customer_id, ())
+    ]
     answer["gifts_received"] = [
         {"order_id": order_id, "from": _name(desk, order["customer_id"]), "status": order["status"]}
         for order_id, order in gifts
@@ -137,7 +158,17 @@ def _line_shown(desk: Desk, row: Row) -> Result:
 
 
 _ORDER_COLUMNS = (
-    *("customer_id", "recipient_id", "status", "placed", "promised", "delivered", "address_id", "payment_id", "coupon"),
+    *(
+        "customer_id",
+        "recipient_id",
+        "status",
+        "placed",
+        "promised",
+        "delivered",
+        "address_id",
+        "payment_id",
+        "coupon",
+    ),
     "modified",
 )
 
@@ -164,11 +195,23 @@ def search_products(desk: Desk, args: Arguments) -> Result:
     for product_id in sorted(base.tables["products"]):
         product = base.tables["products"][product_id]
         tick = desk.clock.ticks
-        variants = [(sku, desk.index.shown(tick, sku, desk.state.row("variants", sku))) for sku in base.variants_of[product_id]]
-        terms = {*product["name"].lower().split(), product["category"], *(variant["colour"] for _, variant in variants)}
+        variants = [
+            (sku, desk.index.shown(tick, sku, desk.state.row("variants", sku)))
+            for sku in base.variants_of[product_id]
+        ]
+        terms = {
+            *product["name"].lower().split(),
+            product["category"],
+            *(variant["colour"] for _, variant in variants),
+        }
         if all(word in terms for word in words):
             shown = [_variant_listed(desk, sku, row) for sku, row in variants]
-            named = {"product_id": product_id, "name": product["name"], "category": product["category"], "text": product["text"]}
+            named = {
+                "product_id": product_id,
+                "name": product["name"],
+                "category": product["category"],
+                "text": product["text"],
+            }
             found.append({**named, "variants": shown})
     if not found:
         raise ToolError("not_found", "no product matches")
@@ -178,13 +221,25 @@ def search_products(desk: Desk, args: Arguments) -> Result:
 def _variant_listed(desk: Desk, sku: str, row: Row) -> Result:
     more = {"price_history": _price_history(desk, row)} if desk.config.verbosity else {}
     price = dollars(row["price_cents"])
-    return {"sku": sku, "colour": row["colour"], "size": row["size"], "price": price, "in_stock": row["stock"] > 0, **more}
+    return {
+        "sku": sku,
+        "colour": row["colour"],
+        "size": row["size"],
+        "price": price,
+        "in_stock": row["stock"] > 0,
+        **more,
+    }
 
 
 def _price_history(desk: Desk, row: Row) -> list[Result]:
     """The former price with the day on which it ended, and the price since."""
-    changed = (date.fromisoformat(desk.state.base.today) - timedelta(days=PRICE_CHANGED_DAYS_AGO)).isoformat()
-    return [{"until": changed, "price": dollars(row["former_price_cents"])}, {"since": changed, "price": dollars(row["price_cents"])}]
+    changed = (
+        date.fromisoformat(desk.state.base.today) - timedelta(days=PRICE_CHANGED_DAYS_AGO)
+    ).isoformat()
+    return [
+        {"until": changed, "price": dollars(row["former_price_cents"])},
+        {"since": changed, "price": dollars(row["price_cents"])},
+    ]
 
 
 def get_variant(desk: Desk, args: Arguments) -> Result:
@@ -205,19 +260,28 @@ def get_variant(desk: Desk, args: Arguments) -> Result:
 
 def get_policy(desk: Desk, args: Arguments) -> Result:
     """The written rules of one topic."""
-    return {"topic": args["topic"], "text": topic_text(desk.state.base.rules, args["topic"], desk.config.policy)}
+    return {
+        "topic": args["topic"],
+        "text": topic_text(desk.state.base.rules, args["topic"], desk.config.policy),
+    }
 
 
 def quoted_cents(desk: Desk, order_id: str, numbers: list[int]) -> int:
     """What was paid for these lines, after the order's discount, in cents."""
-    gross_cents = sum(line["unit_price_cents"] * line["quantity"] for _, line in desk.lines(order_id, numbers))
+    gross_cents = sum(
+        line["unit_price_cents"] * line["quantity"] for _, line in desk.lines(order_id, numbers)
+    )
     return discounted_cents(gross_cents, desk.order(order_id)["discount_percent"])
 
 
 def quote_refund(desk: Desk, args: Arguments) -> Result:
     """The refund for a return of these lines; a quote changes nothing."""
     desk.order(args["order_id"])
-    return {"order_id": args["order_id"], "lines": args["lines"], "refund": dollars(quoted_cents(desk, args["order_id"], args["lines"]))}
+    return {
+        "order_id": args["order_id"],
+        "lines": args["lines"],
+        "refund": dollars(quoted_cents(desk, args["order_id"], args["lines"])),
+    }
 
 
 def track_shipment(desk: Desk, args: Arguments) -> Result:

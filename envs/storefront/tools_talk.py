@@ -24,7 +24,10 @@ def say(desk: Desk, text: str) -> str:
     answer, agreed = desk.customer.heard(text, pending=pending(desk))
     misunderstood = desk.customer.memory.misunderstood
     if misunderstood > before and misunderstood % 2 == 0:
-        _simulator_note(desk, f"after {misunderstood} questions that were not understood the customer said: {answer}")
+        _simulator_note(
+            desk,
+            f"after {misunderstood} questions that were not understood the customer said: {answer}",
+        )
     if agreed:
         desk.confirmed(True)
     return answer
@@ -34,14 +37,20 @@ def _simulator_note(desk: Desk, text: str) -> None:
     """Logs what is due to the simulated customer, and not to the agent."""
     note_id = f"N-user_simulator.{desk.state.count('notes', 'N-user_simulator.') + 1}"
     created = desk.clock.now().isoformat(timespec="minutes")
-    desk.state.put("notes", note_id, {"ticket_id": "user_simulator", "text": text, "created": created})
+    desk.state.put(
+        "notes", note_id, {"ticket_id": "user_simulator", "text": text, "created": created}
+    )
 
 
 def ask_customer(desk: Desk, args: Arguments) -> Spoken:
-    """One question for one field; a confirmation stands until the next write or denial. What is said besides "anything else?" is heard."""
+    """One question for one field; a confirmation stands until the next write or denial. What is
+    said besides "anything else?" is heard.
+    """
     if args["field"] == "anything_else" and len(windows(args["message"])) > 1:
         desk.customer.memory.replies += 1
-    answer = desk.customer.asked(args["field"], args.get("request"), pending=pending(desk), message=args["message"])
+    answer = desk.customer.asked(
+        args["field"], args.get("request"), pending=pending(desk), message=args["message"]
+    )
     if answer == YES:
         desk.confirmed(True)
     return {"ok": True}, answer
@@ -66,4 +75,9 @@ def finish(desk: Desk, args: Arguments) -> Spoken:
     return {"ok": True}, None
 
 
-TALKS: dict[str, Callable[[Desk, Arguments], Spoken]] = {"ask_customer": ask_customer, "reply": reply, "deny": deny, "finish": finish}
+TALKS: dict[str, Callable[[Desk, Arguments], Spoken]] = {
+    "ask_customer": ask_customer,
+    "reply": reply,
+    "deny": deny,
+    "finish": finish,
+}

@@ -1,4 +1,6 @@
-"""An episode as check and planner read it: turns with what was answered, without what the world could not read."""
+"""An episode as check and planner read it: turns with what was answered, without what the world
+could not read.
+"""
 
 from collections.abc import Iterable
 
@@ -24,12 +26,19 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def legible(turn: AgentTurn) -> AgentTurn:
-    """The turn as the world takes it: no thought, no text beyond 20,000 characters, no lone surrogates."""
+    """The turn as the world takes it: no thought, no text beyond 20,000 characters, no lone
+    surrogates.
+    """
     content = turn.content
     if content is not None:
         content = valid_text(content) if len(content) <= MAX_TEXT else None
     calls = tuple(
-        ToolCall(valid_text(call.call_id), valid_text(call.name[:LONGEST_NAME]), _legible_arguments(call.arguments), call.parse_error)
+        ToolCall(
+            valid_text(call.call_id),
+            valid_text(call.name[:LONGEST_NAME]),
+            _legible_arguments(call.arguments),
+            call.parse_error,
+        )
         for call in turn.tool_calls[:MAX_CALLS]
     )
     return AgentTurn(content, calls)
@@ -49,19 +58,29 @@ def decoded(arguments: str) -> dict[str, object] | None:
 
 def answered(exchange: Exchange) -> list[tuple[ToolCall, Observation]]:
     """The calls that succeeded, each with its observation, in order."""
-    tools = [observation for observation in exchange.observations if observation.source is Source.TOOL]
+    tools = [
+        observation for observation in exchange.observations if observation.source is Source.TOOL
+    ]
     pairs = zip(exchange.turn.tool_calls, tools, strict=False)
     return [(call, observation) for call, observation in pairs if not observation.error]
 
 
 def utterances(exchange: Exchange) -> list[str]:
     """What the customer said in answer."""
-    return [observation.content for observation in exchange.observations if observation.source is Source.USER]
+    return [
+        observation.content
+        for observation in exchange.observations
+        if observation.source is Source.USER
+    ]
 
 
 def messages(exchange: Exchange) -> list[str]:
-    """What the agent said to the customer: its text, and the messages of talk tools that were accepted."""
-    said = [exchange.turn.content] if exchange.turn.content and exchange.turn.content.strip() else []
+    """What the agent said to the customer: its text, and the messages of talk tools that were
+    accepted.
+    """
+    said = (
+        [exchange.turn.content] if exchange.turn.content and exchange.turn.content.strip() else []
+    )
     for call, _ in answered(exchange):
         if call.name in TALKS:
             arguments = decoded(call.arguments) or {}
@@ -71,18 +90,28 @@ def messages(exchange: Exchange) -> list[str]:
 
 def ends(exchange: Exchange) -> bool:
     """Whether the conversation is over after this exchange."""
-    return any(call.name == "finish" for call, _ in answered(exchange)) or bool({GOODBYE, OUT_OF_PATIENCE} & set(utterances(exchange)))
+    return any(call.name == "finish" for call, _ in answered(exchange)) or bool(
+        {GOODBYE, OUT_OF_PATIENCE} & set(utterances(exchange))
+    )
 
 
 def recorded(trajectory: Trajectory) -> list[Exchange]:
-    """A stored trajectory as exchanges in the customer's scripted words, up to the end of the conversation."""
+    """A stored trajectory as exchanges in the customer's scripted words, up to the end of the
+    conversation.
+    """
     return exchanged(trajectory.turns)
 
 
 def exchanged(turns: Iterable[Turn]) -> list[Exchange]:
-    """Stored turns as exchanges in the customer's scripted words, up to the end of the conversation."""
+    """Stored turns as exchanges in the customer's scripted words, up to the end of the
+    conversation.
+    """
     return until_end(
-        Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), tuple(seen.as_given() for seen in turn.observations)) for turn in turns
+        Exchange(
+            legible(AgentTurn(turn.content, turn.tool_calls)),
+            tuple(seen.as_given() for seen in turn.observations),
+        )
+        for turn in turns
     )
 
 

@@ -64,15 +64,23 @@ def answers(desk: Desk, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
 
 def tool_answer(call: ToolCall, content: str, error: bool) -> Observation:
     """An observation that belongs to a call."""
-    return Observation(content, Source.TOOL, valid_text(call.call_id), valid_text(call.name[:LONGEST_NAME]), error)
+    return Observation(
+        content, Source.TOOL, valid_text(call.call_id), valid_text(call.name[:LONGEST_NAME]), error
+    )
 
 
-def _carried_out(desk: Desk, received: ToolCall, call: ToolCall, spoken: list[str]) -> tuple[str, bool]:
+def _carried_out(
+    desk: Desk, received: ToolCall, call: ToolCall, spoken: list[str]
+) -> tuple[str, bool]:
     """The text of one call's observation, and whether it is an error."""
     name = call.name
     check = CHECKERS.get(name)
     if check is None:
-        return f"not_found: there is no tool {ascii(name)[1:-1]}; tools: {', '.join(sorted(CHECKERS))}", True
+        return (
+            f"not_found: there is no tool {ascii(name)[1:-1]}; tools: "
+            f"{', '.join(sorted(CHECKERS))}",
+            True,
+        )
     if len(received.arguments) > MAX_TEXT:
         return f"validation: arguments have more than {MAX_TEXT} characters", True
     arguments: dict[str, Any] | None = decoded(received.arguments)

@@ -13,16 +13,31 @@ WHICH_ONE = "which_one"
 """A question that names no field: whichever of the things that fit is meant."""
 _ASKS = re.compile(
     r"\?|\blet me know\b|\btell me\b|\b(?:please|kindly)(?: also)? "
-    r"(?:confirm|provide|give|tell|share|send|let me know|state|specify|choose|pick|verify|say|enter|reply)\b"
+    r"(?:confirm|provide|give|tell|share|send|let me "
+    r"know|state|specify|choose|pick|verify|say|enter|reply)\b"
 )
 _FIELDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("anything_else", re.compile(r"anything else|something else|further help|(?:any|help).{0,20}\bmore\b.{0,20}(?:can|help|need)")),
+    (
+        "anything_else",
+        re.compile(
+            r"anything else|something else|further "
+            r"help|(?:any|help).{0,20}\bmore\b.{0,20}(?:can|help|need)"
+        ),
+    ),
     ("email", re.compile(r"e-?mail")),
     ("phone", re.compile(r"\b(?:tele)?phone\b|\bnumber to reach\b")),
     ("zip", re.compile(r"\bzip\b|postal|postcode")),
     ("reason", re.compile(r"\breason\b|\bwhy\b")),
-    ("method", re.compile(r"drop|pick(?:ed)?[ -]?up|by mail|return method|how .{0,60}(?:return|send|back)\b")),
-    ("refund_to", re.compile(r"store credit|refund method|original payment|(?:where|how) .{0,40}refund")),
+    (
+        "method",
+        re.compile(
+            r"drop|pick(?:ed)?[ -]?up|by mail|return method|how .{0,60}(?:return|send|back)\b"
+        ),
+    ),
+    (
+        "refund_to",
+        re.compile(r"store credit|refund method|original payment|(?:where|how) .{0,40}refund"),
+    ),
     ("colour", re.compile(r"(?:which|what) (?:\w+ )?colou?r(?! (?:is|was|has|does)\b)")),
     (
         "address",
@@ -61,24 +76,38 @@ Asked = tuple[str, int | None]
 
 
 def understood(text: str, nouns: Sequence[str] = ()) -> list[Asked]:
-    """What a message asks for, in its order; `nouns` are what the customer spoke of: "which lamp" asks which one.
+    """What a message asks for, in its order; `nouns` are what the customer spoke of: "which lamp"
+    asks which one.
 
-    A request that was named holds for the sentences after it; a list belongs to the question before it.
+    A request that was named holds for the sentences after it; a list belongs to the question before
+    it.
     """
-    asked = list(dict.fromkeys((field, number) for fields, _, number in _understood(text.lower(), nouns) for field in fields))
+    asked = list(
+        dict.fromkeys(
+            (field, number)
+            for fields, _, number in _understood(text.lower(), nouns)
+            for field in fields
+        )
+    )
     return [question for question in asked if question[0] != OFFER] or asked
 
 
 def proposed(text: str, *, for_a_yes: bool = False) -> Actions:
-    """The writes that a yes to a message is a yes to; `for_a_yes`: the message was sent as a question for one."""
+    """The writes that a yes to a message is a yes to; `for_a_yes`: the message was sent as a
+    question for one.
+    """
     asked = [actions for _, actions, _ in _understood(text.lower(), ()) if actions is not None]
     if for_a_yes and not asked:
         return stated(text.lower()) or ANY
     return NOTHING.union(*asked)
 
 
-def _understood(text: str, nouns: Sequence[str]) -> Iterator[tuple[list[str], Actions | None, int | None]]:
-    """The fields that each question is for, what it asks leave for, and the number of its request."""
+def _understood(
+    text: str, nouns: Sequence[str]
+) -> Iterator[tuple[list[str], Actions | None, int | None]]:
+    """The fields that each question is for, what it asks leave for, and the number of its
+    request.
+    """
     number: int | None = None
     in_list = False
     before = NOTHING
@@ -86,12 +115,20 @@ def _understood(text: str, nouns: Sequence[str]) -> Iterator[tuple[list[str], Ac
         named = _NUMBER.search(window)
         number = int(named[1]) if named else number
         opens = window.rstrip().endswith(":")
-        asking = _ASKS.search(window) is not None or (opens and "?" in text) or (in_list and _LISTED.match(window) is not None)
+        asking = (
+            _ASKS.search(window) is not None
+            or (opens and "?" in text)
+            or (in_list and _LISTED.match(window) is not None)
+        )
         in_list = asking and (in_list or opens)
         if asking:
             fields = _fields(window, nouns)
             closed = "anything_else" in fields or _IDENTITY.intersection(fields)
-            actions = None if closed else leave(window, before | (stated(text) if opens else NOTHING), bare=not fields)
+            actions = (
+                None
+                if closed
+                else leave(window, before | (stated(text) if opens else NOTHING), bare=not fields)
+            )
             if actions is not None:
                 fields = [CONFIRMATION if actions else OFFER, *fields]
             yield fields or _one_of(window), actions, number
@@ -100,7 +137,9 @@ def _understood(text: str, nouns: Sequence[str]) -> Iterator[tuple[list[str], Ac
 
 def _fields(window: str, nouns: Sequence[str]) -> list[str]:
     fields = [field for field, pattern in _FIELDS if pattern.search(window)]
-    if not fields and any(re.search(rf"\bwhich (?:\w+ )?{re.escape(noun)}", window) for noun in nouns):
+    if not fields and any(
+        re.search(rf"\bwhich (?:\w+ )?{re.escape(noun)}", window) for noun in nouns
+    ):
         return [WHICH_ONE]
     return fields
 

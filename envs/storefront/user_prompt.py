@@ -1,6 +1,8 @@
-"""What a model that plays the customer is told: the conversation as the customer has it, and the line that is said next.
+"""What a model that plays the customer is told: the conversation as the customer has it, and the
+line that is said next.
 
-Not the script: what a model does not know it cannot give away, and what is said when is the script's matter, not the model's.
+Not the script: what a model does not know it cannot give away, and what is said when is the
+script's matter, not the model's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +19,13 @@ from synth.schemas.trajectory import Deviation, Turn
 MOST_MESSAGES = 8
 """Of the conversation, the last ones: a line answers what was said just before."""
 LONGEST_MESSAGE = 800
-_TONES = ("in few words", "politely", "casually, as people write in a chat", "matter-of-factly", "a little wordily")
+_TONES = (
+    "in few words",
+    "politely",
+    "casually, as people write in a chat",
+    "matter-of-factly",
+    "a little wordily",
+)
 _RULES = """You are a customer who writes to the support desk of an online shop. You are told what you say next; you say it in your own \
 words, {tone}.
 
@@ -36,10 +44,14 @@ class StorefrontUser:
     version = "1"
 
     def prompt(self, task: Task, turns: Sequence[Turn], line: str) -> Sequence[Message] | None:
-        """The rules, the last messages, and the line; the tone is the task's. A whole request is said in the task's own words."""
+        """The rules, the last messages, and the line; the tone is the task's. A whole request is
+        said in the task's own words.
+        """
         if line.startswith(REMINDER.format("")):
             return None
-        spoken = [f"you: {task.goal}", *(said for turn in turns for said in _spoken(turn))][-MOST_MESSAGES:]
+        spoken = [f"you: {task.goal}", *(said for turn in turns for said in _spoken(turn))][
+            -MOST_MESSAGES:
+        ]
         exact = [value for kind, value in marks(line) if kind in COPIED]
         asked = ["The conversation so far:", *spoken, "", f"What you say next: {line}"]
         asked += [f"Copy exactly: {', '.join(exact)}"] if exact else []
@@ -55,7 +67,9 @@ class StorefrontUser:
 
 
 def _spoken(turn: Turn) -> Iterator[str]:
-    """A turn as the customer has it: what the agent told them, and what they said; tools are out of their sight."""
+    """A turn as the customer has it: what the agent told them, and what they said; tools are out of
+    their sight.
+    """
     exchange = Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), turn.observations)
     yield from (f"agent: {text[:LONGEST_MESSAGE]}" for text in messages(exchange))
     yield from (f"you: {text}" for text in utterances(exchange))

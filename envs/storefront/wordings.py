@@ -1,4 +1,6 @@
-"""How requests are worded; the held-out variant speaks in words that no task of the train variant has."""
+"""How requests are worded; the held-out variant speaks in words that no task of the train variant
+has.
+"""
 
 from collections.abc import Mapping
 
@@ -6,7 +8,11 @@ from synth.envs.storefront.script import Kind
 
 WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "cancel": {
-        "train": ("Please cancel {order}.", "I want to cancel {order}.", "Could you cancel {order}, please?"),
+        "train": (
+            "Please cancel {order}.",
+            "I want to cancel {order}.",
+            "Could you cancel {order}, please?",
+        ),
         "held_out": ("I no longer want {order}; call it off, please.", "Kindly stop {order}."),
     },
     "return_all": {
@@ -26,7 +32,10 @@ WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "held_out": ("I am not happy with the colour of the {item}{where}; swap it, please.",),
     },
     "address": {
-        "train": ("Please send {order} to my address in {wanted}.", "I need {order} to go to my address in {wanted} instead."),
+        "train": (
+            "Please send {order} to my address in {wanted}.",
+            "I need {order} to go to my address in {wanted} instead.",
+        ),
         "held_out": ("Let {order} come to my place in {wanted}.",),
     },
     "address_missing": {
@@ -46,8 +55,12 @@ WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "held_out": ("What happened with {order} took too long; I expect something for it.",),
     },
     "gift_return": {
-        "train": ("I want to return the {item} from order {order_id}, the gift that {giver} sent me.",),
-        "held_out": ("{giver} gave me the {item}, order {order_id}, and I do not need it: take it back.",),
+        "train": (
+            "I want to return the {item} from order {order_id}, the gift that {giver} sent me.",
+        ),
+        "held_out": (
+            "{giver} gave me the {item}, order {order_id}, and I do not need it: take it back.",
+        ),
     },
     "gift_return_of": {
         "train": ("I want to return the {item} that {giver} gave me.",),
@@ -74,7 +87,10 @@ WORDINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "held_out": ('Write this down on my ticket {ticket_id} exactly as I say it: "{text}"',),
     },
     "out_of_scope": {
-        "train": ("Please stop sending me your newsletter.", "Please correct my name in the raffle of your magazine."),
+        "train": (
+            "Please stop sending me your newsletter.",
+            "Please correct my name in the raffle of your magazine.",
+        ),
         "held_out": ("I would like to apply for a job in your warehouse.",),
     },
 }
@@ -93,7 +109,9 @@ CLAIMS: Mapping[str, str] = {
     "R12": " It came far later than you promised.",
     "R15": " I bought it for myself.",
 }
-"""Said with a request that may have to be denied; true in one task of a pair and false in the other."""
+"""Said with a request that may have to be denied; true in one task of a pair and false in the
+other.
+"""
 
 MY_CARD = " I want the money on my card and nowhere else."
 THAT_CARD = " I want the money on my card ending in {last4} and nowhere else."
@@ -103,5 +121,6 @@ TELL = " Tell me the new total of the order, please."
 CHANGES: Mapping[Kind, str] = {
     "exchange": "Wait, I changed my mind about request {number}: make it {wanted} instead.",
     "coupon": "Wait, I changed my mind about request {number}: use the coupon {wanted} instead.",
-    "address": "Wait, I changed my mind about request {number}: do not cancel it, but send it to my address in {wanted}.",
+    "address": "Wait, I changed my mind about request {number}: do not cancel it, but send it to my "
+    "address in {wanted}.",
 }

@@ -30,12 +30,16 @@ def row_hash(table: str, key: str, row: Row) -> int:
     if table in UNKEYED_TABLES:
         return 0
     kept = {column: value for column, value in row.items() if column not in UNKEYED_COLUMNS}
-    return int.from_bytes(blake2b(canonical_json([table, key, kept]), digest_size=16).digest(), "big")
+    return int.from_bytes(
+        blake2b(canonical_json([table, key, kept]), digest_size=16).digest(), "big"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class BaseWorld:
-    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes. `name` is what it was drawn from."""
+    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes.
+    `name` is what it was drawn from.
+    """
 
     name: tuple[object, ...]
     seed: int
@@ -63,23 +67,38 @@ def _index(rows: Mapping[str, Row], column: str) -> Index:
 
 
 _ALIVE: WeakValueDictionary[tuple[object, ...], BaseWorld] = WeakValueDictionary()
-"""Every world that an episode plays in, by name: however many are open, and whatever the caches below have let go, each exists once."""
+"""Every world that an episode plays in, by name: however many are open, and whatever the caches
+below have let go, each exists once.
+"""
 
 
 @lru_cache(maxsize=32)
 def base_world(
-    seed: int, customers: int, orders: int, variant: str = "train", in_force: int = 15, enforced_share: float = 0.47
+    seed: int,
+    customers: int,
+    orders: int,
+    variant: str = "train",
+    in_force: int = 15,
+    enforced_share: float = 0.47,
 ) -> BaseWorld:
     """The world of a seed; the same one every time, shared by the episodes that play in it."""
     name = (seed, customers, orders, variant, in_force, enforced_share)
     world = _ALIVE.get(name)
     if world is None:
-        world = _ALIVE[name] = _drawn(name, seed, customers, orders, variant, in_force, enforced_share)
+        world = _ALIVE[name] = _drawn(
+            name, seed, customers, orders, variant, in_force, enforced_share
+        )
     return world
 
 
 def _drawn(
-    name: tuple[object, ...], seed: int, customers: int, orders: int, variant: str, in_force: int, enforced_share: float
+    name: tuple[object, ...],
+    seed: int,
+    customers: int,
+    orders: int,
+    variant: str,
+    in_force: int,
+    enforced_share: float,
 ) -> BaseWorld:
     rng = Random(f"storefront/{seed}/{customers}/{orders}")
     today = date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))
@@ -87,19 +106,39 @@ def _drawn(
     products, variants, coupons = draw_catalogue(rng)
     people = draw_people(rng, customers)
     sales = draw_orders(rng, people, variants, coupons, rules, today, orders)
-    tables: dict[str, Rows] = {"products": products, "variants": variants, "coupons": coupons, **people, **sales}
+    tables: dict[str, Rows] = {
+        "products": products,
+        "variants": variants,
+        "coupons": coupons,
+        **people,
+        **sales,
+    }
     tables.update({table: {} for table in GROWING_TABLES if table not in tables})
     tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
-    key_sum = sum(row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()) % KEY_MODULUS
+    key_sum = (
+        sum(
+            row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()
+        )
+        % KEY_MODULUS
+    )
     return _indexed(name, seed, today.isoformat(), rules, tables, key_sum)
 
 
 def _indexed(
-    name: tuple[object, ...], seed: int, today: str, rules: Rules, tables: Mapping[str, Mapping[str, Row]], key_sum: int
+    name: tuple[object, ...],
+    seed: int,
+    today: str,
+    rules: Rules,
+    tables: Mapping[str, Mapping[str, Row]],
+    key_sum: int,
 ) -> BaseWorld:
     orders = tables["orders"]
     by_placed = {
-        customer_id: tuple(sorted(order_ids, key=lambda order_id: (orders[order_id]["placed"], order_id), reverse=True))
+        customer_id: tuple(
+            sorted(
+                order_ids, key=lambda order_id: (orders[order_id]["placed"], order_id), reverse=True
+            )
+        )
         for customer_id, order_ids in _index(orders, "customer_id").items()
     }
     return BaseWorld(
@@ -108,7 +147,9 @@ def _indexed(
         today=today,
         rules=rules,
         tables=tables,
-        customers_by={column: _index(tables["customers"], column) for column in ("email", "phone", "name")},
+        customers_by={
+            column: _index(tables["customers"], column) for column in ("email", "phone", "name")
+        },
         orders_of=by_placed,
         gifts_of=_index(orders, "recipient_id"),
         lines_of=_index(tables["lines"], "order_id"),
@@ -123,7 +164,8 @@ def _indexed(
 
 @lru_cache(maxsize=64)
 def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld:
-    """The world with some start facts changed; rows and indices that they do not concern are shared.
+    """The world with some start facts changed; rows and indices that they do not concern are
+    shared.
 
     Raises `ConfigError` for a path that the world does not have.
     """
@@ -134,7 +176,9 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
     return world
 
 
-def _changed(base: BaseWorld, name: tuple[object, ...], facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld:
+def _changed(
+    base: BaseWorld, name: tuple[object, ...], facts: tuple[tuple[str, Scalar], ...]
+) -> BaseWorld:
     tables = dict(base.tables)
     key_sum = base.key_sum
     for path, value in facts:
@@ -142,9 +186,16 @@ def _changed(base: BaseWorld, name: tuple[object, ...], facts: tuple[tuple[str, 
         key, _, column = rest.partition("/")
         old = tables.get(table, {}).get(key)
         if old is None or column not in old or column in ("customer_id", "order_id", "product_id"):
-            raise ConfigError(f"env_config.facts: there is no {path} that could differ in the world of seed {base.seed}")
+            raise ConfigError(
+                f"env_config.facts: there is no {path} that could differ in the world of seed "
+                f"{base.seed}"
+            )
         new = {**old, column: value}
         tables[table] = {**tables[table], key: new}
         key_sum += row_hash(table, key, new) - row_hash(table, key, old)
-    gifts = _index(tables["orders"], "recipient_id") if any(path.endswith("/recipient_id") for path, _ in facts) else base.gifts_of
+    gifts = (
+        _index(tables["orders"], "recipient_id")
+        if any(path.endswith("/recipient_id") for path, _ in facts)
+        else base.gifts_of
+    )
     return replace(base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum % KEY_MODULUS)

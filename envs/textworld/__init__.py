@@ -1,4 +1,6 @@
-"""TextWorld as an environment: text adventures by seed, played through typed tools, checked on the game's own facts."""
+"""TextWorld as an environment: text adventures by seed, played through typed tools, checked on the
+game's own facts.
+"""
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -11,7 +13,9 @@ from synth.schemas.reverse import Draft, NoGoal, Window
 from synth.schemas.task import Task
 
 if find_spec("textworld") is None:
-    raise ImportError("TextWorld is not installed; pip install -c constraints.txt -e '.[textworld]'")
+    raise ImportError(
+        "TextWorld is not installed; pip install -c constraints.txt -e '.[textworld]'"
+    )
 
 SPEC = EnvSpec(
     name="textworld",
@@ -33,7 +37,9 @@ SPEC = EnvSpec(
 
 
 def open_textworld(settings: Mapping[str, Any]) -> Env:
-    """A world without a game until it is reset. Raises `ConfigError` for settings that it does not know."""
+    """A world without a game until it is reset. Raises `ConfigError` for settings that it does not
+    know.
+    """
     from synth.envs.textworld.env import TextWorldEnv
 
     return TextWorldEnv(SPEC, validated(settings))
@@ -58,4 +64,6 @@ def exploring(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     return {**settings, "explored_seed": seed}
 
 
-WORLD = World(SPEC, open_textworld, make_tasks, TextWorldConfig, write_goal=write_goal, exploring=exploring)
+WORLD = World(
+    SPEC, open_textworld, make_tasks, TextWorldConfig, write_goal=write_goal, exploring=exploring
+)

@@ -1,4 +1,6 @@
-"""What can be done in a game: one typed tool per verb, and the same deed as the game's logic and as its parser name it."""
+"""What can be done in a game: one typed tool per verb, and the same deed as the game's logic and as
+its parser name it.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -34,8 +36,18 @@ _TOOLS: tuple[tuple[str, str, dict[str, Any], str], ...] = (
     ("go", "Walks to the next room.", {"direction": _DIRECTION}, "go {}"),
     ("open", "Opens a door or a container.", {"thing": _SHOWN}, "open {}"),
     ("close", "Closes a door or a container.", {"thing": _SHOWN}, "close {}"),
-    ("unlock", "Unlocks a door or a container.", {"thing": _thing("full name of what is locked"), "key": _KEY}, "unlock {} with {}"),
-    ("lock", "Locks a closed door or container.", {"thing": _thing("full name of what is closed"), "key": _KEY}, "lock {} with {}"),
+    (
+        "unlock",
+        "Unlocks a door or a container.",
+        {"thing": _thing("full name of what is locked"), "key": _KEY},
+        "unlock {} with {}",
+    ),
+    (
+        "lock",
+        "Locks a closed door or container.",
+        {"thing": _thing("full name of what is closed"), "key": _KEY},
+        "lock {} with {}",
+    ),
     (
         "take",
         "Takes a thing from the floor, off a piece of furniture or out of an open container.",
@@ -62,20 +74,37 @@ _PARAMETERS = {name: tuple(properties) for name, _, properties, _ in _TOOLS}
 
 
 def _parameters(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 TOOLS: tuple[ToolSchema, ...] = tuple(
-    {"type": "function", "function": {"name": name, "description": description, "parameters": _parameters(properties)}}
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description,
+            "parameters": _parameters(properties),
+        },
+    }
     for name, description, properties, _ in _TOOLS
 )
-_CHECKERS: dict[str, Checker] = {name: compiled(_parameters(properties)) for name, _, properties, _ in _TOOLS}
+_CHECKERS: dict[str, Checker] = {
+    name: compiled(_parameters(properties)) for name, _, properties, _ in _TOOLS
+}
 
 BY_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
     **{f"go/{direction}": ("go", (direction,)) for direction in DIRECTIONS},
     "look": ("look", ()),
     "inventory": ("inventory", ()),
-    **{f"examine/{where}": ("examine", (kind,)) for where, kind in {"t": "t", "d": "d", "I": "o", "s": "o", "c": "o"}.items()},
+    **{
+        f"examine/{where}": ("examine", (kind,))
+        for where, kind in {"t": "t", "d": "d", "I": "o", "s": "o", "c": "o"}.items()
+    },
     **{f"{verb}/{kind}": (verb, (kind,)) for verb in ("open", "close") for kind in "cd"},
     **{f"{verb}/{kind}": (verb, (kind, "k")) for verb in ("lock", "unlock") for kind in "cd"},
     **{rule: ("take", ("o",)) for rule in ("take", "take/c", "take/s")},
@@ -84,7 +113,9 @@ BY_RULE: dict[str, tuple[str, tuple[str, ...]]] = {
     "insert": ("insert", ("o", "c")),
     "eat": ("eat", ("f",)),
 }
-"""Rule of the game's logic -> its tool, and the placeholders (or the direction) that are the tool's arguments."""
+"""Rule of the game's logic -> its tool, and the placeholders (or the direction) that are the tool's
+arguments.
+"""
 WITHOUT_EFFECT = ("look", "inventory", "examine")
 
 
@@ -98,7 +129,10 @@ def read_call(call: ToolCall) -> Command | str:
     """The command that a call stands for, names without article; or why it is none."""
     checker = _CHECKERS.get(call.name)
     if checker is None:
-        return f"There is no tool {ascii(call.name[:40])[1:-1]!r}; the tools are {', '.join(_CHECKERS)}."
+        return (
+            f"There is no tool {ascii(call.name[:40])[1:-1]!r}; the tools are "
+            f"{', '.join(_CHECKERS)}."
+        )
     if call.parse_error is not None:
         return call.parse_error
     arguments = call.parsed()
@@ -110,13 +144,19 @@ def read_call(call: ToolCall) -> Command | str:
 
 def _plain(name: str) -> str:
     words = name.split()
-    return " ".join(words[1:] if len(words) > 1 and words[0].casefold() in ("the", "a", "an") else words)
+    return " ".join(
+        words[1:] if len(words) > 1 and words[0].casefold() in ("the", "a", "an") else words
+    )
 
 
 def as_turn(command: Command, number: int) -> AgentTurn:
     """A turn that gives one command."""
     arguments = dict(zip(_PARAMETERS[command.tool], command.arguments, strict=True))
-    return AgentTurn(tool_calls=(ToolCall.received(f"call_{number}", command.tool, canonical_json(arguments).decode()),))
+    return AgentTurn(
+        tool_calls=(
+            ToolCall.received(f"call_{number}", command.tool, canonical_json(arguments).decode()),
+        )
+    )
 
 
 def typed(command: Command) -> str:

@@ -9,8 +9,10 @@ from synth.schemas.errors import ConfigError
 
 
 class TextWorldConfig(BaseModel):
-    """`quest_length` = actions of the shortest known solution of one quest, `quest_breadth` = subgoals of a quest, `quests` = independent
-    quests. Games of `held_out` are drawn from other seeds than those of `train`, and the task's split says so. `explored_seed` is the
+    """`quest_length` = actions of the shortest known solution of one quest, `quest_breadth` =
+    subgoals of a quest, `quests` = independent
+    quests. Games of `held_out` are drawn from other seeds than those of `train`, and the task's
+    split says so. `explored_seed` is the
     seed of the game that is opened without a task.
     """
 
@@ -36,4 +38,7 @@ def validated(settings: Mapping[str, Any]) -> TextWorldConfig:
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(["env", *(str(part) for part in first["loc"])])
-        raise ConfigError(f"{path}: {first['msg']}; textworld's settings are: {', '.join(TextWorldConfig.model_fields)}") from error
+        raise ConfigError(
+            f"{path}: {first['msg']}; textworld's settings are: "
+            f"{', '.join(TextWorldConfig.model_fields)}"
+        ) from error

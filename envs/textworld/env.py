@@ -1,4 +1,6 @@
-"""TextWorld as an environment: the compiled game speaks, its logic keeps the facts, and both must agree."""
+"""TextWorld as an environment: the compiled game speaks, its logic keeps the facts, and both must
+agree.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,8 +24,10 @@ from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
 SYSTEM_PROMPT = (
-    "You are in a text adventure and act through tools. Everything happens in the room you are in; walk to reach other rooms. "
-    "Name things exactly as the game shows them. Closed containers hide what is in them, and what is locked needs its key. "
+    "You are in a text adventure and act through tools. Everything happens in the room you are "
+    "in; walk to reach other rooms. "
+    "Name things exactly as the game shows them. Closed containers hide what is in them, and what "
+    "is locked needs its key. "
     "The game ends by itself as soon as everything you were asked for has been done."
 )
 EXPLORE = "Look around and do what you like."
@@ -41,7 +45,9 @@ class _Parked(msgspec.Struct, frozen=True):
 
 
 class TextWorldEnv:
-    """One live game. Its methods compute for milliseconds and are stepped on threads, one at a time."""
+    """One live game. Its methods compute for milliseconds and are stepped on threads, one at a
+    time.
+    """
 
     def __init__(self, spec: EnvSpec, config: TextWorldConfig) -> None:
         self.spec = spec
@@ -54,17 +60,28 @@ class TextWorldEnv:
         self._turns = 0
 
     async def reset(self, task: Task | None) -> Opening:
-        """The game of the task, or one of this world's settings without a task. Raises `ConfigError` where the game is another one now."""
+        """The game of the task, or one of this world's settings without a task. Raises
+        `ConfigError` where the game is another one now.
+        """
         room = self._sit_down(task).opening
-        return Opening(SYSTEM_PROMPT, TOOLS, (Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER),), self._state_key())
+        return Opening(
+            SYSTEM_PROMPT,
+            TOOLS,
+            (Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER),),
+            self._state_key(),
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
-        """Does the turn's calls in their order, up to the end of the game, or of what a derived task asks for."""
+        """Does the turn's calls in their order, up to the end of the game, or of what a derived
+        task asks for.
+        """
         self._turns += 1
         if turn.tool_calls:
             observations = tuple(self._answer(call) for call in turn.tool_calls)
         else:
-            observations = (Observation(OVER if self._over else USE_TOOLS, Source.ENVIRONMENT, error=True),)
+            observations = (
+                Observation(OVER if self._over else USE_TOOLS, Source.ENVIRONMENT, error=True),
+            )
         return Response(observations, self._state_key(), done=self._over)
 
     async def check(self) -> CheckResult:
@@ -75,9 +92,14 @@ class TextWorldEnv:
         return self._verdict(self._task, self._start, facts, changed)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
-        """The same check, on the stored facts alone. Raises `SynthError` where the trajectory has none."""
+        """The same check, on the stored facts alone. Raises `SynthError` where the trajectory has
+        none.
+        """
         if trajectory.check_result is None:
-            raise SynthError(f"trajectory {trajectory.trajectory_id} has no check result, so its final facts are not known; replay it")
+            raise SynthError(
+                f"trajectory {trajectory.trajectory_id} has no check result, so its final facts "
+                "are not known; replay it"
+            )
         start = Logic(self._game_of(task).game).facts()
         stored = trajectory.check_result.facts
         end = {path: value for path, value in {**start, **stored}.items() if value is not None}
@@ -89,7 +111,11 @@ class TextWorldEnv:
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """Every admissible command."""
-        return () if self._over else tuple(as_turn(command, self._turns) for command in self._live.possible())
+        return (
+            ()
+            if self._over
+            else tuple(as_turn(command, self._turns) for command in self._live.possible())
+        )
 
     async def facts(self) -> Facts:
         """See `Logic.facts`."""
@@ -104,7 +130,10 @@ class TextWorldEnv:
     async def restore(self, snapshot: Snapshot) -> None:
         """Goes on from a snapshot. Raises `SynthError` for one of another world or version."""
         if (snapshot.env, snapshot.version) != (self.spec.name, self.spec.version):
-            raise SynthError(f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {self.spec.name} {self.spec.version}")
+            raise SynthError(
+                f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in "
+                f"{self.spec.name} {self.spec.version}"
+            )
         parked = msgspec.json.decode(snapshot.blob, type=_Parked)
         interpreter = self._sit_down(parked.task)
         for deed in parked.deeds:
@@ -114,13 +143,17 @@ class TextWorldEnv:
             interpreter.remember(parked.memory)
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        """The next step of a plan made with full knowledge of the game (privileged); `wanders` leaves it now and then.
+        """The next step of a plan made with full knowledge of the game (privileged); `wanders`
+        leaves it now and then.
 
-        What a derived task asks for is read from its goal's words; from its check where they are not this world's own.
+        What a derived task asks for is read from its goal's words; from its check where they are
+        not this world's own.
         """
         logic = self._live
         if self._task is not None and self._task.origin is Origin.REVERSE:
-            step = Seeker(logic).next_command(read(self._task.goal) or demanded(self._task.check), seed)
+            step = Seeker(logic).next_command(
+                read(self._task.goal) or demanded(self._task.check), seed
+            )
         else:
             self._planner = self._planner or Planner(logic.game)
             deed = self._planner.next_deed(logic.deeds)
@@ -132,7 +165,12 @@ class TextWorldEnv:
     @property
     def _over(self) -> bool:
         """Whether the game is won, or all is as a derived task wants it."""
-        if self._live.won or self._task is None or self._task.origin is not Origin.REVERSE or self._task.check is None:
+        if (
+            self._live.won
+            or self._task is None
+            or self._task.origin is not Origin.REVERSE
+            or self._task.check is None
+        ):
             return self._live.won
         return state_verdicts(self._task.check, self._start, self._live.facts())[0].passed
 
@@ -147,7 +185,8 @@ class TextWorldEnv:
         (made,) = made_games(config, [task.seed if task is not None else config.explored_seed])
         if task is not None and task.script.get("game", made.digest) != made.digest:
             raise ConfigError(
-                f"textworld: task {task.task_id} was made with another version of TextWorld, which makes another game of its seed; "
+                f"textworld: task {task.task_id} was made with another version of TextWorld, "
+                "which makes another game of its seed; "
                 "install that version, or make the tasks anew"
             )
         return made
@@ -169,7 +208,10 @@ class TextWorldEnv:
         command = read_call(call)
         if isinstance(command, str):
             return answer(command, error=True)
-        names = [name if command.tool == "go" else self._live.in_sight(name) for name in command.arguments]
+        names = [
+            name if command.tool == "go" else self._live.in_sight(name)
+            for name in command.arguments
+        ]
         known = [name for name in names if name is not None]
         if len(known) < len(names):
             return answer(UNSEEN, error=True)
@@ -177,7 +219,9 @@ class TextWorldEnv:
         return answer(reply.text or "Nothing happens.", error=not reply.succeeded)
 
     def _do(self, command: Command) -> Reply:
-        """Gives the command to the game and to its logic. Raises `RuntimeError` where they disagree: then nothing is known for sure."""
+        """Gives the command to the game and to its logic. Raises `RuntimeError` where they
+        disagree: then nothing is known for sure.
+        """
         if self._interpreter is None:
             raise RuntimeError("textworld: reset comes first")
         deed = self._live.possible().get(command)
@@ -186,17 +230,25 @@ class TextWorldEnv:
         if command.tool not in WITHOUT_EFFECT:
             if happened != (deed is not None):
                 by_facts = "possible" if deed is not None else "not possible"
-                raise RuntimeError(f"textworld: {typed(command)!r} is {by_facts} by the facts, and the game says: {reply}"[:400])
+                raise RuntimeError(
+                    f"textworld: {typed(command)!r} is {by_facts} by the facts, and the game "
+                    f"says: {reply}"[:400]
+                )
             if deed is not None:
                 self._live.do(deed)
         if reply.won != self._live.won:
-            raise RuntimeError(f"textworld: the game says won = {reply.won}, the facts {self._live.won}, after {typed(command)!r}")
+            raise RuntimeError(
+                f"textworld: the game says won = {reply.won}, the facts {self._live.won}, after "
+                f"{typed(command)!r}"
+            )
         return reply
 
     def _state_key(self) -> str:
         return content_hash(self._live.facts())
 
-    def _verdict(self, task: Task | None, start: Facts, end: Mapping[str, Scalar], changed: Facts) -> CheckResult:
+    def _verdict(
+        self, task: Task | None, start: Facts, end: Mapping[str, Scalar], changed: Facts
+    ) -> CheckResult:
         if task is None or task.check is None:
             return CheckResult(False, facts=changed, version=self.spec.version)
         parts = state_verdicts(task.check, start, end)

@@ -1,4 +1,6 @@
-"""Where compiled games lie: made once by a worker process, kept under the state folder by what determines them."""
+"""Where compiled games lie: made once by a worker process, kept under the state folder by what
+determines them.
+"""
 
 import json
 import os
@@ -28,7 +30,9 @@ as_they_lie = glob.glob
 glob.glob = lambda *given, **named: sorted(as_they_lie(*given, **named))
 from synth.envs.textworld.generation import main; main()
 """
-"""TextWorld reads its grammars in the order in which the disk lists them: another disk would make other games of a seed."""
+"""TextWorld reads its grammars in the order in which the disk lists them: another disk would make
+other games of a seed.
+"""
 _ONE_AT_A_TIME = Lock()
 
 
@@ -41,7 +45,9 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class MadeGame(msgspec.Struct, frozen=True):
-    """A game that lies on disk: its compiled file, its logic (shared, never changed), and the hash of that logic."""
+    """A game that lies on disk: its compiled file, its logic (shared, never changed), and the hash
+    of that logic.
+    """
 
     path: Path
     game: Any
@@ -49,10 +55,16 @@ class MadeGame(msgspec.Struct, frozen=True):
 
 
 def made_games(config: TextWorldConfig, seeds: Sequence[int]) -> list[MadeGame]:
-    """The games of these seeds, those that are missing made first. Raises `SynthError` where the generator fails."""
+    """The games of these seeds, those that are missing made first. Raises `SynthError` where the
+    generator fails.
+    """
     folders = [_folder(config, seed) for seed in seeds]
     with _ONE_AT_A_TIME:
-        missing = {folder: seed for folder, seed in zip(folders, seeds, strict=True) if not (folder / GAME).exists()}
+        missing = {
+            folder: seed
+            for folder, seed in zip(folders, seeds, strict=True)
+            if not (folder / GAME).exists()
+        }
         if missing:
             _make(config, missing)
         return [_loaded(folder) for folder in folders]
@@ -64,32 +76,56 @@ def _folder(config: TextWorldConfig, seed: int) -> Path:
 
 
 def _worker_environment() -> dict[str, str]:
-    """What the generator and its compiler need, and nothing else: no key of ours reaches a world's process."""
-    handed_on = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
-    return {**handed_on, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": "0"}
+    """What the generator and its compiler need, and nothing else: no key of ours reaches a world's
+    process.
+    """
+    handed_on = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
+    return {
+        **handed_on,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PYTHONHASHSEED": "0",
+    }
 
 
 def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
-    """Makes games in one worker, which gives each its place once it is whole: others see all of it or nothing."""
+    """Makes games in one worker, which gives each its place once it is whole: others see all of it
+    or nothing.
+    """
     root = state_folder() / "textworld"
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{root}: {error.strerror}; set SYNTH_STATE_DIR to a folder that can be written to") from error
+        raise ConfigError(
+            f"{root}: {error.strerror}; set SYNTH_STATE_DIR to a folder that can be written to"
+        ) from error
     worker = subprocess.run(
         [sys.executable, "-P", "-c", _WORKER],
-        input=b"\n".join(msgspec.json.encode(Order(config.of_the_game(), seed, str(folder))) for folder, seed in missing.items()),
+        input=b"\n".join(
+            msgspec.json.encode(Order(config.of_the_game(), seed, str(folder)))
+            for folder, seed in missing.items()
+        ),
         capture_output=True,
         env=_worker_environment(),
         check=False,
     )
     if worker.returncode != 0:
-        last = (worker.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {worker.returncode}"])[-1]
-        raise SynthError(f"textworld: a game could not be made: {last}; try fewer objects or a shorter quest")
+        last = (
+            worker.stderr.decode(errors="replace").strip().splitlines()
+            or [f"exit code {worker.returncode}"]
+        )[-1]
+        raise SynthError(
+            f"textworld: a game could not be made: {last}; try fewer objects or a shorter quest"
+        )
 
 
 @lru_cache(maxsize=512)
 def _loaded(folder: Path) -> MadeGame:
     content = json.loads((folder / LOGIC).read_text(encoding="utf-8"))
-    content["KB"]["text_grammars_path"] = ""  # where TextWorld lies on this machine is no part of the game
+    content["KB"]["text_grammars_path"] = (
+        ""  # where TextWorld lies on this machine is no part of the game
+    )
     return MadeGame(folder / GAME, Game.deserialize(content), content_hash(content))

@@ -1,4 +1,6 @@
-"""The program that makes games, in a process of its own: the generator crashes on threads, and its draws depend on the hash seed."""
+"""The program that makes games, in a process of its own: the generator crashes on threads, and its
+draws depend on the hash seed.
+"""
 
 import os
 import re
@@ -45,9 +47,18 @@ def main() -> None:
 
 
 def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
-    """The first game that can be made, told and won, of all that the seed draws. Raises `RuntimeError` where there is none."""
+    """The first game that can be made, told and won, of all that the seed draws. Raises
+    `RuntimeError` where there is none.
+    """
     for attempt in range(ATTEMPTS):
-        game = _drawn(config, int.from_bytes(blake2b(f"textworld {config.split} {seed} {attempt}".encode(), digest_size=4).digest()))
+        game = _drawn(
+            config,
+            int.from_bytes(
+                blake2b(
+                    f"textworld {config.split} {seed} {attempt}".encode(), digest_size=4
+                ).digest()
+            ),
+        )
         plan = _plan(game) if game is not None else None
         if plan is None or len(plan) < config.quest_length:
             continue
@@ -56,15 +67,23 @@ def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
         compile_game(game, options)
         (folder / GAME).with_suffix(".ni").unlink()
         interpreter = Interpreter(folder / GAME)
-        if [interpreter.give(typed(command)).won for command in plan] == [False] * (len(plan) - 1) + [True]:
+        if [interpreter.give(typed(command)).won for command in plan] == [False] * (
+            len(plan) - 1
+        ) + [True]:
             return
     raise RuntimeError(f"no game with these settings in {ATTEMPTS} draws: {config.of_the_game()}")
 
 
 def _drawn(config: TextWorldConfig, seed: int) -> Game | None:
-    """A game whose goals are single facts, none of them true at the start, and whose names are plain and tell things apart."""
+    """A game whose goals are single facts, none of them true at the start, and whose names are
+    plain and tell things apart.
+    """
     options = textworld.GameOptions()
-    options.nb_rooms, options.nb_objects, options.nb_parallel_quests = config.rooms, config.objects, config.quests
+    options.nb_rooms, options.nb_objects, options.nb_parallel_quests = (
+        config.rooms,
+        config.objects,
+        config.quests,
+    )
     options.quest_length, options.quest_breadth = config.quest_length, config.quest_breadth
     options.seeds = seed
     try:
@@ -83,18 +102,36 @@ def _drawn(config: TextWorldConfig, seed: int) -> Game | None:
 
 
 def _tells_apart(game: Game) -> bool:
-    """Whether all names are plain words, and no thing's name is part of another's: the game would ask which one is meant."""
+    """Whether all names are plain words, and no thing's name is part of another's: the game would
+    ask which one is meant.
+    """
     names = [str(info.name) for info in game.infos.values() if info.name]
-    words = [frozenset(str(info.name).casefold().split()) for info in game.infos.values() if info.name and info.type != "r"]
+    words = [
+        frozenset(str(info.name).casefold().split())
+        for info in game.infos.values()
+        if info.name and info.type != "r"
+    ]
     contained = any(one <= other for one, other in permutations(words, 2))
-    return not contained and len({name.casefold() for name in names}) == len(names) and all(map(_NAME.match, names))
+    return (
+        not contained
+        and len({name.casefold() for name in names}) == len(names)
+        and all(map(_NAME.match, names))
+    )
 
 
 def _by_fact(quest: Quest) -> Quest:
-    """The quest, won as soon as what its last action adds is true; TextWorld also asks that the player stand at the place."""
+    """The quest, won as soon as what its last action adds is true; TextWorld also asks that the
+    player stand at the place.
+    """
     event = quest.win_events[0]
     wanted = [fact for fact in event.actions[-1].added if fact.name not in _UNWANTED_FACTS]
-    return Quest(win_events=[Event(actions=event.actions, conditions=sorted(wanted, key=str), commands=event.commands)])
+    return Quest(
+        win_events=[
+            Event(
+                actions=event.actions, conditions=sorted(wanted, key=str), commands=event.commands
+            )
+        ]
+    )
 
 
 def _sentence(game: Game, quest: Quest, draw: Random) -> str:
@@ -104,12 +141,16 @@ def _sentence(game: Game, quest: Quest, draw: Random) -> str:
 
 def _last_command(game: Game, action: Any) -> tuple[Command, str]:
     """An action as a command, and the room that it takes place in."""
-    names = {place.name: str(game.infos[variable.name].name) for place, variable in game.kb.rules[action.name].match(action).items()}
+    names = {
+        place.name: str(game.infos[variable.name].name)
+        for place, variable in game.kb.rules[action.name].match(action).items()
+    }
     return command_of_rule(action.name, names), names.get("r", "")
 
 
 def _plan(game: Game) -> list[Command] | None:
-    """A solution that reaches each goal by the deed that the goal's words stand for; None where there is none.
+    """A solution that reaches each goal by the deed that the goal's words stand for; None where
+    there is none.
 
     What is locked is closed already, and unlocking it must not count as closing it.
     """
@@ -122,7 +163,13 @@ def _plan(game: Game) -> list[Command] | None:
         before = logic.completed
         plan.append(logic.command(deed))
         logic.do(deed)
-        reached = [quest for quest, was, now in zip(game.quests, before, logic.completed, strict=True) if now > was]
-        if any(BY_RULE[quest.win_events[0].actions[-1].name][0] != plan[-1].tool for quest in reached):
+        reached = [
+            quest
+            for quest, was, now in zip(game.quests, before, logic.completed, strict=True)
+            if now > was
+        ]
+        if any(
+            BY_RULE[quest.win_events[0].actions[-1].name][0] != plan[-1].tool for quest in reached
+        ):
             return None
     return plan

@@ -18,7 +18,9 @@ _EMPTY_LINES = re.compile(r"\n\s*\n")
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """The game's words, freed of trace and prompt; the actions that succeeded, for instance `opening the box`; whether it was won."""
+    """The game's words, freed of trace and prompt; the actions that succeeded, for instance
+    `opening the box`; whether it was won.
+    """
 
     text: str
     succeeded: tuple[str, ...]
@@ -26,7 +28,9 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """The interpreter's state: memory and stack as differences (compressed) from those at the start, registers, last text."""
+    """The interpreter's state: memory and stack as differences (compressed) from those at the
+    start, registers, last text.
+    """
 
     ram: bytes
     stack: bytes
@@ -38,14 +42,17 @@ class Memory(msgspec.Struct, frozen=True):
 class Interpreter:
     """One running game. Not for two threads at once.
 
-    It is given nothing but commands made from the game's own names: a NUL would hang it for ever, `save` and `script` write files, `quit`
+    It is given nothing but commands made from the game's own names: a NUL would hang it for ever,
+    `save` and `script` write files, `quit`
     and `restart` ask a question that swallows the next command.
     """
 
     def __init__(self, game: Path) -> None:
         self._machine: Any = jericho.FrotzEnv(str(game), seed=1)
         opening, _ = self._machine.reset()
-        self.opening = _plain(str(opening)[max(0, str(opening).find("-= ")) :])  # without banner and objective
+        self.opening = _plain(
+            str(opening)[max(0, str(opening).find("-= ")) :]
+        )  # without banner and objective
         self._machine.step(TRACE)
         self.opening += f"\n\n{self.give('inventory').text}"
         self._start = self._machine.get_state()
@@ -61,7 +68,11 @@ class Interpreter:
         ram, stack, pc, sp, fp, frames, opcode, random, narrative = self._machine.get_state()
         registers = (pc, sp, fp, frames, opcode)
         return Memory(
-            _packed(ram, self._start[0]), _packed(stack, self._start[1]), registers, tuple(int(part) for part in random), bytes(narrative)
+            _packed(ram, self._start[0]),
+            _packed(stack, self._start[1]),
+            registers,
+            tuple(int(part) for part in random),
+            bytes(narrative),
         )
 
     def remember(self, memory: Memory) -> None:

@@ -1,4 +1,6 @@
-"""The logical state of a game, kept beside its interpreter: facts, what can be done, which goals have been reached."""
+"""The logical state of a game, kept beside its interpreter: facts, what can be done, which goals
+have been reached.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,26 +33,41 @@ class Logic:
         return all(self.completed)
 
     def in_sight(self, name: str) -> str | None:
-        """The full name of the thing here or in the hands that is called so, in whatever case; None where there is none."""
+        """The full name of the thing here or in the hands that is called so, in whatever case; None
+        where there is none.
+        """
         if self._visible is None:
-            self._visible = {found.casefold(): found for found in map(self._names.__getitem__, self._seen_here())}
+            self._visible = {
+                found.casefold(): found for found in map(self._names.__getitem__, self._seen_here())
+            }
         return self._visible.get(name.casefold())
 
     def _seen_here(self) -> set[str]:
-        """What lies in the room, on its furniture and in its open containers, what is carried, and the room's doors."""
-        facts = [(fact.name, *(argument.name for argument in fact.arguments)) for fact in self._state.facts]
+        """What lies in the room, on its furniture and in its open containers, what is carried, and
+        the room's doors.
+        """
+        facts = [
+            (fact.name, *(argument.name for argument in fact.arguments))
+            for fact in self._state.facts
+        ]
         room = next(fact[2] for fact in facts if fact[:2] == ("at", "P"))
         here = {fact[1] for fact in facts if fact[0] == "at" and fact[2] == room} - {"P"}
         closed = {fact[1] for fact in facts if fact[0] in ("closed", "locked")}
         doors = {fact[2] for fact in facts if fact[0] == "link" and fact[1] == room}
-        held = {fact[1] for fact in facts if fact[0] in ("in", "on") and (fact[2] == "I" or fact[2] in here - closed)}
+        held = {
+            fact[1]
+            for fact in facts
+            if fact[0] in ("in", "on") and (fact[2] == "I" or fact[2] in here - closed)
+        }
         return here | doors | held
 
     def possible(self) -> dict[Command, Deed]:
         """All that can be done now."""
         if self._possible is None:
             kb = self.game.kb
-            actions = self._state.all_applicable_actions(kb.rules.values(), kb.types.constants_mapping)
+            actions = self._state.all_applicable_actions(
+                kb.rules.values(), kb.types.constants_mapping
+            )
             deeds = [deed_of(self.game, action) for action in actions]
             named = sorted((self.command(deed), number) for number, deed in enumerate(deeds))
             self._possible = {command: deeds[number] for command, number in named}
@@ -59,18 +76,28 @@ class Logic:
     def command(self, deed: Deed) -> Command:
         """The command for an action."""
         rule, variables = deed
-        return command_of_rule(rule, {place: self._names[name] for place, name in variables.items() if name in self._names})
+        return command_of_rule(
+            rule,
+            {place: self._names[name] for place, name in variables.items() if name in self._names},
+        )
 
     def do(self, deed: Deed) -> None:
         """Applies an action's effects."""
         self._state.apply(action_of(self.game, deed))
         self.deeds.append(deed)
-        self.completed = [done or quest.is_winning(self._state) for done, quest in zip(self.completed, self.game.quests, strict=True)]
+        self.completed = [
+            done or quest.is_winning(self._state)
+            for done, quest in zip(self.completed, self.game.quests, strict=True)
+        ]
         self._possible = self._visible = None
 
     def facts(self) -> dict[str, Scalar]:
-        """`quest/0/completed`, `player/0/room`, `thing/<name>/place`, `door/<name>/state`, `container/...`, `food/<name>/eaten`."""
-        found: dict[str, Scalar] = {f"quest/{number}/completed": done for number, done in enumerate(self.completed)}
+        """`quest/0/completed`, `player/0/room`, `thing/<name>/place`, `door/<name>/state`,
+        `container/...`, `food/<name>/eaten`.
+        """
+        found: dict[str, Scalar] = {
+            f"quest/{number}/completed": done for number, done in enumerate(self.completed)
+        }
         for key, info in self.game.infos.items():
             if info.type == "f":
                 found[f"food/{self._names[key]}/eaten"] = False
@@ -79,12 +106,19 @@ class Logic:
         return found
 
     def known(self, predicate: str) -> list[tuple[str, ...]]:
-        """The propositions of a name that hold now, in a fixed order, each with the names of what it is about (P is the player)."""
+        """The propositions of a name that hold now, in a fixed order, each with the names of what
+        it is about (P is the player).
+        """
         found = (fact.arguments for fact in self._state.facts if fact.name == predicate)
-        return sorted(tuple(self._names.get(argument.name, argument.name) for argument in arguments) for arguments in found)
+        return sorted(
+            tuple(self._names.get(argument.name, argument.name) for argument in arguments)
+            for arguments in found
+        )
 
     def _read(self, predicate: str, arguments: Sequence[Any]) -> dict[str, Scalar]:
-        """What one proposition says; maps, matching keys and the like never change and are left out."""
+        """What one proposition says; maps, matching keys and the like never change and are left
+        out.
+        """
         first = arguments[0]
         name = self._names.get(first.name, "")
         if predicate == "at" and first.type == "P":
@@ -101,15 +135,28 @@ class Logic:
 
 
 def deed_of(game: Game, action: Any) -> Deed:
-    """An applicable action by rule and variables: its conditions stand in the order of the rule's (its `mapping` is overwritten later)."""
+    """An applicable action by rule and variables: its conditions stand in the order of the rule's
+    (its `mapping` is overwritten later).
+    """
     rule = game.kb.rules[action.name]
-    conditions = zip((*rule.preconditions, *rule.postconditions), (*action.preconditions, *action.postconditions), strict=True)
-    pairs = ((place, variable) for like, fact in conditions for place, variable in zip(like.parameters, fact.arguments, strict=True))
+    conditions = zip(
+        (*rule.preconditions, *rule.postconditions),
+        (*action.preconditions, *action.postconditions),
+        strict=True,
+    )
+    pairs = (
+        (place, variable)
+        for like, fact in conditions
+        for place, variable in zip(like.parameters, fact.arguments, strict=True)
+    )
     return action.name, {place.name: variable.name for place, variable in pairs}
 
 
 def action_of(game: Game, deed: Deed) -> Any:
     """The action that a deed names."""
     rule = game.kb.rules[deed[0]]
-    variables = {variable.name: variable for variable in (*game.kb.types.constants_mapping.values(), *game.world.state.variables)}
+    variables = {
+        variable.name: variable
+        for variable in (*game.kb.types.constants_mapping.values(), *game.world.state.variables)
+    }
     return rule.instantiate({place: variables[deed[1][place.name]] for place in rule.placeholders})

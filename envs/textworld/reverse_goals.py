@@ -14,16 +14,28 @@ from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 def write_goal(window: Window) -> Draft | NoGoal:
     """One sentence per fact that the operations changed for good, in their order.
 
-    What was opened or unlocked while a thing found a new place was a means, and so is where keys end up: both are free, unless nothing
+    What was opened or unlocked while a thing found a new place was a means, and so is where keys
+    end up: both are free, unless nothing
     else was done.
     """
     config = validated(window.env_config)
     (made,) = made_games(config, [config.explored_seed])
     keys = {str(info.name) for info in made.game.infos.values() if info.type == "k"}
     last = {path: operation.at for operation in window.operations for path in operation.changed}
-    changed = [path for path in window.end if window.start.get(path) != window.end[path] and not path.startswith(("quest/", "player/"))]
-    wishes = {path: _wish(path, window.start.get(path), window.end[path]) for path in sorted(changed, key=lambda p: (last.get(p, -1), p))}
-    ends = {path: wish for path, wish in wishes.items() if wish is not None and not _is_means(wish, keys)}
+    changed = [
+        path
+        for path in window.end
+        if window.start.get(path) != window.end[path] and not path.startswith(("quest/", "player/"))
+    ]
+    wishes = {
+        path: _wish(path, window.start.get(path), window.end[path])
+        for path in sorted(changed, key=lambda p: (last.get(p, -1), p))
+    }
+    ends = {
+        path: wish
+        for path, wish in wishes.items()
+        if wish is not None and not _is_means(wish, keys)
+    }
     asked = ends or {path: wish for path, wish in wishes.items() if wish is not None}
     if not asked:
         return NoGoal("undone_again")
@@ -33,7 +45,11 @@ def write_goal(window: Window) -> Draft | NoGoal:
     if read(goal) != said:
         return NoGoal("words_read_otherwise")
     eaten = {f"thing/{wish.arguments[0]}/place" for wish in said if wish.tool == "eat"}
-    means = [path for path in window.start if path.startswith(("door/", "container/")) and path not in asked]
+    means = [
+        path
+        for path in window.start
+        if path.startswith(("door/", "container/")) and path not in asked
+    ]
     means += [f"thing/{key}/place" for key in sorted(keys) if f"thing/{key}/place" not in asked]
     return Draft(
         goal=goal,
@@ -62,11 +78,19 @@ def _wish(path: str, before: Scalar, after: Scalar) -> Command | None:
             return Command("take", (name,))
         preposition, _, place = str(after).partition(" ")
         return Command(PREPOSITIONS[preposition], (name, place))
-    tool = {"open": "open", "locked": "lock", "closed": "unlock" if before == "locked" else "close"}[str(after)]
+    tool = {
+        "open": "open",
+        "locked": "lock",
+        "closed": "unlock" if before == "locked" else "close",
+    }[str(after)]
     return Command(tool, (name,))
 
 
 def _instruction(operation: Operation) -> str:
     """What was typed, as a sentence."""
-    commands = [command for call in operation.turn.tool_calls if isinstance(command := read_call(call), Command)]
+    commands = [
+        command
+        for call in operation.turn.tool_calls
+        if isinstance(command := read_call(call), Command)
+    ]
     return " ".join(f"{typed(command).capitalize()}." for command in commands)

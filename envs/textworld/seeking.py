@@ -1,4 +1,6 @@
-"""The next step towards what a derived goal wishes for: a planner that knows the map, and reads the goal from its words alone."""
+"""The next step towards what a derived goal wishes for: a planner that knows the map, and reads the
+goal from its words alone.
+"""
 
 from collections import deque
 from collections.abc import Sequence
@@ -22,21 +24,31 @@ class Seeker:
         self._facts: Facts = logic.facts()
         self._here = str(self._facts["player/0/room"])
         self._rooms = {name: room for name, room in logic.known("at") if name != "P"}
-        self._inside = {name: place for relation in ("in", "on") for name, place in logic.known(relation)}
+        self._inside = {
+            name: place for relation in ("in", "on") for name, place in logic.known(relation)
+        }
         self._keys = {opened: key for key, opened in logic.known("match")}
         doors = {(room, other): door for room, door, other in logic.known("link")}
         self._doors = {door: room for (room, _), door in sorted(doors.items(), reverse=True)}
         self._exits: dict[str, list[tuple[str, str, str | None]]] = {}
         for direction in DIRECTIONS:
             for other, room in logic.known(f"{direction}_of"):
-                self._exits.setdefault(room, []).append((direction, other, doors.get((room, other))))
+                self._exits.setdefault(room, []).append(
+                    (direction, other, doors.get((room, other)))
+                )
 
     def next_command(self, wishes: Sequence[Command], seed: int) -> Command | None:
-        """The next command for the first wish that is open; the seed draws the order of those that may stand in any."""
+        """The next command for the first wish that is open; the seed draws the order of those that
+        may stand in any.
+        """
         order = list(wishes)
         if seed:
             Random(seed).shuffle(order)
-        left = [wish for wish in sorted(order, key=lambda wish: _PHASE.get(wish.tool, 0)) if not fulfilled(wish, self._facts)]
+        left = [
+            wish
+            for wish in sorted(order, key=lambda wish: _PHASE.get(wish.tool, 0))
+            if not fulfilled(wish, self._facts)
+        ]
         return self._towards(left[0]) if left else None
 
     def _towards(self, wish: Command) -> Command | None:
@@ -77,7 +89,11 @@ class Seeker:
         return self._facts.get(f"thing/{name}/place") == CARRIED
 
     def _state(self, name: str) -> str:
-        return str(self._facts.get(f"container/{name}/state", self._facts.get(f"door/{name}/state", "open")))
+        return str(
+            self._facts.get(
+                f"container/{name}/state", self._facts.get(f"door/{name}/state", "open")
+            )
+        )
 
     def _room(self, name: str) -> str:
         """Where a thing is, or a side of a door."""
@@ -110,20 +126,32 @@ class Seeker:
             return self._hold(key, depth + 1) if key is not None else None
         if not self._beside(name):
             return self._go(self._room(name), depth + 1)
-        return Command("unlock", (name, key)) if self._state(name) == "locked" and key is not None else Command("open", (name,))
+        return (
+            Command("unlock", (name, key))
+            if self._state(name) == "locked" and key is not None
+            else Command("open", (name,))
+        )
 
     def _go(self, room: str, depth: int) -> Command | None:
-        """On the way to a room: around locked doors where there is such a way, else through them."""
+        """On the way to a room: around locked doors where there is such a way, else through
+        them.
+        """
         if depth > DEEPEST:
             return None
         way = self._way(room, locked=False) or self._way(room, locked=True)
         if not way:
             return None
-        barred = next((door for _, door in way if door is not None and self._state(door) == "locked"), None)
+        barred = next(
+            (door for _, door in way if door is not None and self._state(door) == "locked"), None
+        )
         if barred is not None and not self._carried(self._keys.get(barred, "")):
             return self._hold(self._keys[barred], depth + 1) if barred in self._keys else None
         direction, door = way[0]
-        return self._opened(door, depth + 1) if door is not None and self._state(door) != "open" else Command("go", (direction,))
+        return (
+            self._opened(door, depth + 1)
+            if door is not None and self._state(door) != "open"
+            else Command("go", (direction,))
+        )
 
     def _way(self, room: str, *, locked: bool) -> list[tuple[str, str | None]]:
         """Directions and doors of a shortest way; empty where there is none."""
@@ -132,7 +160,11 @@ class Seeker:
         while waiting:
             at = waiting.popleft()
             for direction, other, door in self._exits.get(at, ()):
-                if other not in came and other != self._here and (locked or door is None or self._state(door) != "locked"):
+                if (
+                    other not in came
+                    and other != self._here
+                    and (locked or door is None or self._state(door) != "locked")
+                ):
                     came[other] = (at, direction, door)
                     waiting.append(other)
         way: list[tuple[str, str | None]] = []

@@ -1,4 +1,6 @@
-"""Tasks: one game each, by seed; the goal is told in words, the check is about the facts that the game itself counts."""
+"""Tasks: one game each, by seed; the goal is told in words, the check is about the facts that the
+game itself counts.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,18 +15,27 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
 FREE = ("player/*/*", "thing/*/*", "door/*/*", "container/*/*")
-"""Any way to the goals is right that uses nothing up: food that no goal asks to eat stays uneaten."""
+"""Any way to the goals is right that uses nothing up: food that no goal asks to eat stays uneaten.
+"""
 
 
 def tasks_of(name: str, config: TextWorldConfig, seed: int, count: int) -> Sequence[Task]:
-    """That many tasks, each with its own game; games that are not there yet are made (about a second each)."""
+    """That many tasks, each with its own game; games that are not there yet are made (about a
+    second each).
+    """
     seeds = [seed * 1_000_003 + number for number in range(count)]
-    return [_task(name, config, seed, game) for seed, game in zip(seeds, made_games(config, seeds), strict=True)]
+    return [
+        _task(name, config, seed, game)
+        for seed, game in zip(seeds, made_games(config, seeds), strict=True)
+    ]
 
 
 def _task(name: str, config: TextWorldConfig, seed: int, made: MadeGame) -> Task:
     gold, eaten = _walkthrough(made.game)
-    required = [RowPredicate("quest", {"id": str(number), "completed": True}) for number in range(len(made.game.quests))]
+    required = [
+        RowPredicate("quest", {"id": str(number), "completed": True})
+        for number in range(len(made.game.quests))
+    ]
     required += [RowPredicate("food", {"id": food, "eaten": True}) for food in eaten]
     return Task.identified(
         env=name,
@@ -50,4 +61,8 @@ def _walkthrough(game: Any) -> tuple[tuple[ToolCall, ...], list[str]]:
         calls.append(as_turn(logic.command(deed), len(calls)).tool_calls[0])
         logic.do(deed)
     places = logic.facts()
-    return tuple(calls), sorted(path.split("/")[1] for path, place in places.items() if path.startswith("thing/") and place == EATEN)
+    return tuple(calls), sorted(
+        path.split("/")[1]
+        for path, place in places.items()
+        if path.startswith("thing/") and place == EATEN
+    )

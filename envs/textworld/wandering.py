@@ -12,7 +12,8 @@ SHARE = 0.25
 
 
 def wanders_off(profile: str | None, seed: int, turn: int, logic: Logic) -> Command | None:
-    """What is done instead of the plan's next step, or None. Raises `ConfigError` for a profile that is not known.
+    """What is done instead of the plan's next step, or None. Raises `ConfigError` for a profile
+    that is not known.
 
     Food is not eaten: that cannot be mended. `mixed` is one of the others, by the seed.
     """
@@ -20,7 +21,9 @@ def wanders_off(profile: str | None, seed: int, turn: int, logic: Logic) -> Comm
     chosen = Random(seed).choice(("correct", "wanders")) if name == "mixed" else name
     chosen = "correct" if chosen in rid else chosen
     if chosen not in PROFILES:
-        raise ConfigError(f"textworld has no expert profile {chosen!r}; it has {', '.join(PROFILES)}")
+        raise ConfigError(
+            f"textworld has no expert profile {chosen!r}; it has {', '.join(PROFILES)}"
+        )
     draw = Random(f"{seed} {turn}")
     if chosen == "correct" or draw.random() >= SHARE:
         return None

@@ -1,4 +1,6 @@
-"""What a derived goal wishes for: written as sentences, read back from them, and known to be fulfilled by the facts."""
+"""What a derived goal wishes for: written as sentences, read back from them, and known to be
+fulfilled by the facts.
+"""
 
 import re
 from collections.abc import Sequence
@@ -19,11 +21,17 @@ _SENTENCE = re.compile(r"(?<=\.) ")
 
 
 def told(wish: Command, draw: Random) -> str:
-    """One sentence; a wish is a command with what it ends at: `drop` has the room as well, keys are not told."""
+    """One sentence; a wish is a command with what it ends at: `drop` has the room as well, keys are
+    not told.
+    """
     if wish.tool == "unlock":
         return draw.choice(KEPT_CLOSED).format(*wish.arguments)
     thing, *rest = wish.arguments
-    return sentence(Command(wish.tool, (thing,)), rest[0], draw) if wish.tool == "drop" else sentence(wish, "", draw)
+    return (
+        sentence(Command(wish.tool, (thing,)), rest[0], draw)
+        if wish.tool == "drop"
+        else sentence(wish, "", draw)
+    )
 
 
 def read(goal: str) -> list[Command]:
@@ -35,7 +43,11 @@ def read(goal: str) -> list[Command]:
 def _read(text: str) -> Command | None:
     for tool in _ORDER:
         for wording in KEPT_CLOSED if tool == "unlock" else WORDINGS[tool]:
-            pattern = re.escape(wording).replace(r"\{0\}", "(?P<first>[^.:,]+?)").replace(r"\{1\}", "(?P<second>[^.:,]+?)")
+            pattern = (
+                re.escape(wording)
+                .replace(r"\{0\}", "(?P<first>[^.:,]+?)")
+                .replace(r"\{1\}", "(?P<second>[^.:,]+?)")
+            )
             found = re.fullmatch(pattern, text)
             if found is not None:
                 return Command(tool, tuple(found.groupdict().values()))
@@ -55,7 +67,12 @@ def demanded(check: Check | None) -> list[Command]:
             preposition, _, holder = place.partition(" ")
             found.append(Command(PREPOSITIONS[preposition], (name, holder)))
         elif row.table in ("door", "container"):
-            found.append(Command({"open": "open", "closed": "close", "locked": "lock"}[str(row.where["state"])], (name,)))
+            found.append(
+                Command(
+                    {"open": "open", "closed": "close", "locked": "lock"}[str(row.where["state"])],
+                    (name,),
+                )
+            )
     return found
 
 
@@ -71,12 +88,21 @@ def fulfilled(wish: Command, facts: Facts) -> bool:
             return place == f"{ {'drop': 'at', 'put': 'on', 'insert': 'in'}[wish.tool] } {rest[0]}"
         case "eat":
             return facts.get(f"food/{first}/eaten") is True
-    return state == {"open": "open", "close": "closed", "unlock": "closed", "lock": "locked"}[wish.tool]
+    return (
+        state
+        == {"open": "open", "close": "closed", "unlock": "closed", "lock": "locked"}[wish.tool]
+    )
 
 
 def masked(wishes: Sequence[Command]) -> str:
     """The wishes with their things numbered as they come: put <1> on <2> + close <3>."""
     numbers: dict[str, int] = {}
     return " + ".join(
-        " ".join([wish.tool, *(f"<{numbers.setdefault(name, len(numbers) + 1)}>" for name in wish.arguments)]) for wish in wishes
+        " ".join(
+            [
+                wish.tool,
+                *(f"<{numbers.setdefault(name, len(numbers) + 1)}>" for name in wish.arguments),
+            ]
+        )
+        for wish in wishes
     )

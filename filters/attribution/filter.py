@@ -1,4 +1,6 @@
-"""The filter `attribution`: every failed run with the agent, the turn and the mode of what decided it. It annotates, it drops nothing."""
+"""The filter `attribution`: every failed run with the agent, the turn and the mode of what decided
+it. It annotates, it drops nothing.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +25,8 @@ JUDGED = {"all_at_once": "judge_all_at_once", "step_by_step": "judge_step_by_ste
 
 
 class AttributionConfig(BaseModel):
-    """`by`: rules from the transcript, or the model of `role`, asked `samples` times about the whole log or about one step after another.
+    """`by`: rules from the transcript, or the model of `role`, asked `samples` times about the
+    whole log or about one step after another.
 
     `truncated`: runs that a limit ended too.
     """
@@ -44,7 +47,9 @@ class _Lost(msgspec.Struct, frozen=True):
 
 
 async def measure(case: Case, config: AttributionConfig, means: Means) -> Sequence[Measure]:
-    """One row `attribution` per run: the turn, 1 by rules or the share of the judge's draws that agree; undefined for what did not fail."""
+    """One row `attribution` per run: the turn, 1 by rules or the share of the judge's draws that
+    agree; undefined for what did not fail.
+    """
     wanted = {Outcome.FAILURE, Outcome.TRUNCATED} if config.truncated else {Outcome.FAILURE}
     if case.trajectory.outcome not in wanted or not own_turns(case.trajectory):
         return [Measure(METRIC, None, detail={"reason": _why_not(case)})]
@@ -69,16 +74,27 @@ async def measure(case: Case, config: AttributionConfig, means: Means) -> Sequen
 
 
 def _why_not(case: Case) -> str:
-    return "no_own_turn" if case.trajectory.outcome is Outcome.FAILURE else case.trajectory.outcome.value
+    return (
+        "no_own_turn"
+        if case.trajectory.outcome is Outcome.FAILURE
+        else case.trajectory.outcome.value
+    )
 
 
 async def _at_once(case: Case, config: AttributionConfig, means: Means) -> Attribution | _Lost:
     """The turn that most draws name, the earliest of equals; the share is of all draws."""
     said = await _draws(
-        [partial(means.ask, config.role, about_all(case, draw, config.temperature), partial(read_all, case.trajectory))
-         for draw in range(config.samples)],
+        [
+            partial(
+                means.ask,
+                config.role,
+                about_all(case, draw, config.temperature),
+                partial(read_all, case.trajectory),
+            )
+            for draw in range(config.samples)
+        ],
         config.samples,
-    )  # fmt: skip
+    )
     if isinstance(said, _Lost):
         return said
     votes = Counter(one.turn for one in said)
@@ -87,15 +103,26 @@ async def _at_once(case: Case, config: AttributionConfig, means: Means) -> Attri
     return msgspec.structs.replace(first, agreement=votes[turn] / config.samples)
 
 
-async def _by_steps(case: Case, config: AttributionConfig, means: Means) -> Attribution | _Lost | None:
-    """The first turn that more than half of its draws call decisive; None where they call none so."""
+async def _by_steps(
+    case: Case, config: AttributionConfig, means: Means
+) -> Attribution | _Lost | None:
+    """The first turn that more than half of its draws call decisive; None where they call none
+    so.
+    """
     for turn in own_turns(case.trajectory):
         reader = partial(read_step, case.trajectory, turn.index)
         said = await _draws(
-            [partial(means.ask, config.role, about_step(case, turn.index, draw, config.temperature), reader)
-             for draw in range(config.samples)],
+            [
+                partial(
+                    means.ask,
+                    config.role,
+                    about_step(case, turn.index, draw, config.temperature),
+                    reader,
+                )
+                for draw in range(config.samples)
+            ],
             config.samples,
-        )  # fmt: skip
+        )
         if isinstance(said, _Lost):
             return said
         decisive = [one for one in said if isinstance(one, Attribution)]
@@ -105,20 +132,29 @@ async def _by_steps(case: Case, config: AttributionConfig, means: Means) -> Attr
 
 
 async def _draws(asks: Sequence[Any], samples: int) -> list[Any] | _Lost:
-    """What the draws say; lost where a server failed, a ceiling stopped it, or too few of them could be read (a fault of the judge)."""
+    """What the draws say; lost where a server failed, a ceiling stopped it, or too few of them
+    could be read (a fault of the judge).
+    """
     said, unread = [], []
     for ask in asks:
         answer: Answer[Any] = await ask()
         if answer.value is not None:
             said.append(answer.value)
         elif answer.fault is not None:
-            return _Lost({"reason": TOO_LONG} if answer.fault.context_overflow else told(answer.fault))
+            return _Lost(
+                {"reason": TOO_LONG} if answer.fault.context_overflow else told(answer.fault)
+            )
         elif answer.unreadable is None:
             return _Lost(None)
         else:
             unread.append(answer.unreadable[:300])
     if len(said) < min(2, samples):
-        return _Lost({"fault": "judge", "message": f"{len(unread)} of {samples} answers could not be read: {unread[0]}"})
+        return _Lost(
+            {
+                "fault": "judge",
+                "message": f"{len(unread)} of {samples} answers could not be read: {unread[0]}",
+            }
+        )
     return said
 
 
@@ -128,7 +164,9 @@ async def judge(case: Case, config: AttributionConfig) -> Verdict:
     detail = {} if found is None else dict(found.detail or {})
     if found is None or "fault" in detail:
         return Verdict(None, "judge_fault", detail=detail)
-    return Verdict(None, str(detail["reason"] if found.value is None else detail["mode"]), found.value)
+    return Verdict(
+        None, str(detail["reason"] if found.value is None else detail["mode"]), found.value
+    )
 
 
 FILTER = Filter(

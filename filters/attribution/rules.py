@@ -1,15 +1,26 @@
-"""The attributor that asks nobody: of the strongest kind of suspicion that a transcript raises, the earliest turn."""
+"""The attributor that asks nobody: of the strongest kind of suspicion that a transcript raises, the
+earliest turn.
+"""
 
 import msgspec
 
-from synth.filters.attribution.suspects import Suspect, last_resort, middling, own_turns, strong, weak
+from synth.filters.attribution.suspects import (
+    Suspect,
+    last_resort,
+    middling,
+    own_turns,
+    strong,
+    weak,
+)
 from synth.schemas.trajectory import Trajectory
 
 LONE_AGENT = "agent"
 
 
 class Attribution(msgspec.Struct, frozen=True):
-    """Who, when, how. `agreement`: share of a judge's draws that say so; 1 of rules, which always say the same."""
+    """Who, when, how. `agreement`: share of a judge's draws that say so; 1 of rules, which always
+    say the same.
+    """
 
     agent: str
     turn: int
@@ -37,4 +48,6 @@ def agent_of(trajectory: Trajectory, turn: int) -> str:
 
 
 def _attribution(trajectory: Trajectory, suspect: Suspect) -> Attribution:
-    return Attribution(agent_of(trajectory, suspect.turn), suspect.turn, suspect.mode, suspect.why, suspect.rule)
+    return Attribution(
+        agent_of(trajectory, suspect.turn), suspect.turn, suspect.mode, suspect.why, suspect.rule
+    )

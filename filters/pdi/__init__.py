@@ -1,1 +1,3 @@
-"""The offline index of PDI over chains of attempts with a carried memo and a skill text: a diagnostic, never a reason to drop a row."""
+"""The offline index of PDI over chains of attempts with a carried memo and a skill text: a
+diagnostic, never a reason to drop a row.
+"""

@@ -1,4 +1,6 @@
-"""The filter `pdi`: the offline index of each task's chain, over a population of at least 20 tasks; it keeps and drops nothing."""
+"""The filter `pdi`: the offline index of each task's chain, over a population of at least 20 tasks;
+it keeps and drops nothing.
+"""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +23,9 @@ INPUTS = "pdi_inputs"
 
 
 class PdiConfig(BaseModel):
-    """`role`: of the flow's models, who distils a chain's skill text; without it there is no index."""
+    """`role`: of the flow's models, who distils a chain's skill text; without it there is no
+    index.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,7 +36,8 @@ class PdiConfig(BaseModel):
     def _never_drops(self) -> "PdiConfig":
         if self.drop:
             raise ValueError(
-                "drop: pdi is a diagnostic and drops nothing: no run has shown that it goes with success on held-out tasks; leave it out"
+                "drop: pdi is a diagnostic and drops nothing: no run has shown that it goes with "
+                "success on held-out tasks; leave it out"
             )
         return self
 
@@ -56,23 +61,34 @@ async def measure(case: Case, config: PdiConfig, means: Means) -> Sequence[Measu
         subject_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,
         messages=skill_messages(steps, trajectory),
-        sampling={} if means.role(config.role).policy.sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS},
+        sampling={}
+        if means.role(config.role).policy.sampling.get("max_tokens")
+        else {"max_tokens": MOST_TOKENS},
     )
     answer = await means.ask(config.role, question, read_skill)
     if answer.fault is not None:
-        return [_none(TOO_LONG) if answer.fault.context_overflow else Measure(INPUTS, None, detail=told(answer.fault))]
+        return [
+            _none(TOO_LONG)
+            if answer.fault.context_overflow
+            else Measure(INPUTS, None, detail=told(answer.fault))
+        ]
     if answer.value is None:
         return [_none("skill_unreadable")] if answer.unreadable is not None else []
     found = phis(steps, _commands(trajectory), answer.value)
     skill = Measure(SKILL, float(len(answer.value)), detail={"text": answer.value})
     if found is None:
         return [_none("no_plan"), skill]
-    return [Measure(INPUTS, None, detail={"exec": found.exec, "plan": found.plan, "oss": found.oss}), skill]
+    return [
+        Measure(INPUTS, None, detail={"exec": found.exec, "plan": found.plan, "oss": found.oss}),
+        skill,
+    ]
 
 
 def _steps(means: Means, success: str) -> list[Step] | None:
     """The memos of the chain that a retry ended, in their order; None where it carried none."""
-    chain = "SELECT detail->>'$.key' FROM scores WHERE metric = 'reflection' AND detail->>'$.retry' = ?"
+    chain = (
+        "SELECT detail->>'$.key' FROM scores WHERE metric = 'reflection' AND detail->>'$.retry' = ?"
+    )
     sql = f"""SELECT DISTINCT CAST(detail->>'$.attempt' AS INT) AS attempt, detail->>'$.memo' FROM scores
         WHERE metric = 'reflection' AND (detail->>'$.key') IN (SELECT detail->>'$.key' FROM scores WHERE metric = 'pdi')
         AND (detail->>'$.key') IN ({chain}) ORDER BY attempt"""
@@ -80,7 +96,13 @@ def _steps(means: Means, success: str) -> list[Step] | None:
         rows = connection.execute(sql, [success]).fetchall()
     memos: list[dict[str, Any]] = [json.loads(memo) for _, memo in rows if memo is not None]
     return [
-        Step("\n".join(m["commands"]), "\n".join(m["verified_facts"]), m["next_strategy"], frozenset(m["failed_tests"])) for m in memos
+        Step(
+            "\n".join(m["commands"]),
+            "\n".join(m["verified_facts"]),
+            m["next_strategy"],
+            frozenset(m["failed_tests"]),
+        )
+        for m in memos
     ] or None
 
 
@@ -94,14 +116,20 @@ def _none(why: str) -> Measure:
 
 
 async def index(cases: Cases, config: PdiConfig) -> Findings:
-    """The index of one chain per task (the first by id), with the population that it is taken over; verdicts are all undefined."""
+    """The index of one chain per task (the first by id), with the population that it is taken over;
+    verdicts are all undefined.
+    """
     verdicts: dict[str, Verdict] = {}
     of_task: dict[str, tuple[str, Phis]] = {}
     for case in cases:
         detail = next(one.detail or {} for one in case.measures if one.metric == INPUTS)
         identity, task = case.trajectory.trajectory_id, case.trajectory.task_id
         if "exec" not in detail:
-            verdicts[identity] = Verdict(None, "fault", detail=detail) if "fault" in detail else Verdict(None, str(detail["why"]))
+            verdicts[identity] = (
+                Verdict(None, "fault", detail=detail)
+                if "fault" in detail
+                else Verdict(None, str(detail["why"]))
+            )
             continue
         verdicts[identity] = Verdict(None, "diagnostic")
         if task not in of_task or identity < of_task[task][0]:
@@ -121,7 +149,14 @@ async def index(cases: Cases, config: PdiConfig) -> Findings:
         ]
         for task, one in found.items()
     }
-    notes = [] if found else [f"no index: {len(of_task)} tasks have a chain with a skill text, {LEAST_TASKS} are needed"]
+    notes = (
+        []
+        if found
+        else [
+            f"no index: {len(of_task)} tasks have a chain with a skill text, {LEAST_TASKS} are "
+            "needed"
+        ]
+    )
     return Findings(verdicts, notes, measures)
 
 

@@ -1,1 +1,3 @@
-"""Rank-surprisal ratio: which trajectories a student learns most from (arXiv 2601.14249); lower suits it better."""
+"""Rank-surprisal ratio: which trajectories a student learns most from (arXiv 2601.14249); lower
+suits it better.
+"""

@@ -7,7 +7,9 @@ LEAST = 3
 
 
 def spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Pearson's correlation of the ranks, ties sharing their mean rank; None below 3 pairs and where one side does not vary."""
+    """Pearson's correlation of the ranks, ties sharing their mean rank; None below 3 pairs and
+    where one side does not vary.
+    """
     if len(left) < LEAST:
         return None
     a, b = _centred(left), _centred(right)

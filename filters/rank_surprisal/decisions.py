@@ -1,4 +1,6 @@
-"""Which tokens of the assistant's turns are decisions: neither copied from what stands before them, nor scaffolding of a tool call."""
+"""Which tokens of the assistant's turns are decisions: neither copied from what stands before them,
+nor scaffolding of a tool call.
+"""
 
 import json
 import re
@@ -13,7 +15,9 @@ _SPACE = re.compile(r"\s+")
 
 
 def copied(scored: Scored, span: int) -> list[bool]:
-    """Of each scored token: whether it lies in `span` or more tokens of its turn that stand, in this order, wholly before them."""
+    """Of each scored token: whether it lies in `span` or more tokens of its turn that stand, in
+    this order, wholly before them.
+    """
     chat, size = scored.chat, len(scored.chat)
     ends: dict[tuple[int, ...], int] = {}
     """Where a run of `span` tokens first ends."""
@@ -43,9 +47,11 @@ def _stretches(scored: Scored) -> Iterator[tuple[int, int]]:
 
 
 def scaffolding(scored: Scored, messages: Sequence[Message]) -> list[bool] | None:
-    """Of each scored token: whether it is what the template puts around a call; None where a call is not found in its turn's text.
+    """Of each scored token: whether it is what the template puts around a call; None where a call
+    is not found in its turn's text.
 
-    In a turn with calls that is all but the text, the thought, the tools' names and the values of the arguments: tags, braces, quotes,
+    In a turn with calls that is all but the text, the thought, the tools' names and the values of
+    the arguments: tags, braces, quotes,
     the arguments' names. Turns without calls have none.
     """
     said = [message for message in broken_calls_as_text(messages) if message["role"] == "assistant"]
@@ -66,9 +72,11 @@ def scaffolding(scored: Scored, messages: Sequence[Message]) -> list[bool] | Non
 
 
 def _bounds(texts: Sequence[str]) -> tuple[list[tuple[int, int]], str]:
-    """Where each token's text lies in the turn's, compared by form: without white space, and with runs beyond ASCII as one sign.
+    """Where each token's text lies in the turn's, compared by form: without white space, and with
+    runs beyond ASCII as one sign.
 
-    A character that several tokens share is decoded as U+FFFD in each of them; the run that it stands in is the same run.
+    A character that several tokens share is decoded as U+FFFD in each of them; the run that it
+    stands in is the same run.
     """
     bounds, whole = [], ""
     for text in texts:
@@ -113,9 +121,15 @@ def _own(text: str, message: Message) -> list[tuple[int, int]] | None:
 
 
 def _spellings(value: Any) -> list[str]:
-    """A value as templates may write it: as JSON, escaped or not, without the quotes of a text, or as Python prints it."""
+    """A value as templates may write it: as JSON, escaped or not, without the quotes of a text, or
+    as Python prints it.
+    """
     if isinstance(value, str):
-        return [_form(value), _form(json.dumps(value, ensure_ascii=False)[1:-1]), _form(json.dumps(value)[1:-1])]
+        return [
+            _form(value),
+            _form(json.dumps(value, ensure_ascii=False)[1:-1]),
+            _form(json.dumps(value)[1:-1]),
+        ]
     return [_form(json.dumps(value)), _form(str(value))]
 
 

@@ -1,4 +1,6 @@
-"""The rank-surprisal ratio, from the student's rank and log-probability of every token (arXiv 2601.14249; official `rsr_cal.py`)."""
+"""The rank-surprisal ratio, from the student's rank and log-probability of every token (arXiv
+2601.14249; official `rsr_cal.py`).
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,11 +10,15 @@ from synth.schemas.model import TokenScore
 
 MAX_RANK = 100
 LEAST_SURPRISAL = 1e-12
-"""Guards the quotient, as the official code does; a text that the student knows by heart scores worst."""
+"""Guards the quotient, as the official code does; a text that the student knows by heart scores
+worst.
+"""
 
 
 class Sums(msgspec.Struct, frozen=True):
-    """Of some tokens: their ranks, each capped before it is added, their surprisals in nats, and how many they are."""
+    """Of some tokens: their ranks, each capped before it is added, their surprisals in nats, and
+    how many they are.
+    """
 
     rank: float = 0.0
     nll: float = 0.0
@@ -48,8 +54,12 @@ def summed(tokens: Iterable[TokenScore], max_rank: int = MAX_RANK) -> Sums:
 
 
 def dataset_ratio(trajectories: Sequence[Sums]) -> float | None:
-    """Sum of the trajectories' mean ranks over the sum of their mean surprisals: a long one counts as much as a short one."""
+    """Sum of the trajectories' mean ranks over the sum of their mean surprisals: a long one counts
+    as much as a short one.
+    """
     scored = [one for one in trajectories if one.tokens]
     if not scored:
         return None
-    return sum(one.mean_rank for one in scored) / max(sum(one.mean_nll for one in scored), LEAST_SURPRISAL)
+    return sum(one.mean_rank for one in scored) / max(
+        sum(one.mean_nll for one in scored), LEAST_SURPRISAL
+    )

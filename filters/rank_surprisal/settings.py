@@ -10,10 +10,14 @@ ROLE = "student"
 class RankSurprisalConfig(BaseModel):
     """`role`: of the flow's models, the student. `max_rank`: where a rank is capped, from 1.
 
-    `select`: within a task, drop what is clearly above the lowest ratio; else the filter only measures. `least_candidates`: so many of
-    one policy make a choice; fewer must come from two policies. `errors`: by how many standard errors of their difference.
-    `solved_first`: where a task has successes, only they are candidates. `copied_span`: from so many tokens on, what stands in the context
-    counts as copied (`rsr_decision`). `card`: the student's model card; left out, README.md in its folder.
+    `select`: within a task, drop what is clearly above the lowest ratio; else the filter only
+    measures. `least_candidates`: so many of
+    one policy make a choice; fewer must come from two policies. `errors`: by how many standard
+    errors of their difference.
+    `solved_first`: where a task has successes, only they are candidates. `copied_span`: from so
+    many tokens on, what stands in the context
+    counts as copied (`rsr_decision`). `card`: the student's model card; left out, README.md in its
+    folder.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -1,4 +1,6 @@
-"""Sources of trajectories (teachers, methods, policies) ranked by their data sets' ratio under a student, with intervals over tasks."""
+"""Sources of trajectories (teachers, methods, policies) ranked by their data sets' ratio under a
+student, with intervals over tasks.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,13 +13,17 @@ from synth.filters.rank_surprisal.ratio import LEAST_SURPRISAL, Sums, dataset_ra
 
 RESAMPLES = 1000
 PROXY_FROM = 0.7
-"""Of |rho| with length, copied share or loss tokens, above which the ratio says little else (rigor.md 10.1)."""
+"""Of |rho| with length, copied share or loss tokens, above which the ratio says little else
+(rigor.md 10.1).
+"""
 Means = tuple[float, float]
 """Of a source on a task: its trajectories' mean ranks and mean surprisals, summed."""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A trajectory: where it comes from, and what was measured of it; `why` says why nothing was."""
+    """A trajectory: where it comes from, and what was measured of it; `why` says why nothing
+    was.
+    """
 
     source: str
     task: str
@@ -38,7 +44,9 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One source. `above_first`: on the tasks that it shares with the first source, by how much it lies above that (paired by task)."""
+    """One source. `above_first`: on the tasks that it shares with the first source, by how much it
+    lies above that (paired by task).
+    """
 
     name: str
     ratio: Interval | None
@@ -52,7 +60,9 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """The sources, the one with the lowest ratio first; `correlations` of the ratio with what it may stand for, over trajectories."""
+    """The sources, the one with the lowest ratio first; `correlations` of the ratio with what it
+    may stand for, over trajectories.
+    """
 
     sources: Sequence[Source]
     correlations: Mapping[str, float | None]
@@ -60,7 +70,11 @@ class Ranking(msgspec.Struct, frozen=True):
     @property
     def proxies(self) -> list[str]:
         """What the ratio goes with so closely that it may stand for nothing else."""
-        return [name for name, rho in self.correlations.items() if rho is not None and abs(rho) > PROXY_FROM]
+        return [
+            name
+            for name, rho in self.correlations.items()
+            if rho is not None and abs(rho) > PROXY_FROM
+        ]
 
 
 def ranking(rows: Sequence[Row], seed: int = 0) -> Ranking:
@@ -69,7 +83,9 @@ def ranking(rows: Sequence[Row], seed: int = 0) -> Ranking:
     for row in rows:
         by_source[row.source].append(row)
     means = {name: _by_task(found) for name, found in by_source.items()}
-    order = sorted(by_source, key=lambda name: (not means[name], _ratio(list(means[name].values())), name))
+    order = sorted(
+        by_source, key=lambda name: (not means[name], _ratio(list(means[name].values())), name)
+    )
     first = means[order[0]] if order else {}
     sources = [_source(name, by_source[name], means[name], first, seed) for name in order]
     return Ranking(sources, correlations(rows))
@@ -88,18 +104,28 @@ def _ratio(means: Sequence[Means]) -> float:
     return sum(rank for rank, _ in means) / max(sum(nll for _, nll in means), LEAST_SURPRISAL)
 
 
-def _source(name: str, rows: Sequence[Row], means: Mapping[str, Means], first: Mapping[str, Means], seed: int) -> Source:
+def _source(
+    name: str,
+    rows: Sequence[Row],
+    means: Mapping[str, Means],
+    first: Mapping[str, Means],
+    seed: int,
+) -> Source:
     shared = sorted(means.keys() & first.keys())
     own, other = [means[task] for task in shared], [first[task] for task in shared]
     above = None
     if means is not first and shared:
         draws = _draws(len(shared), seed)
-        differences = [_ratio([own[i] for i in draw]) - _ratio([other[i] for i in draw]) for draw in draws]
+        differences = [
+            _ratio([own[i] for i in draw]) - _ratio([other[i] for i in draw]) for draw in draws
+        ]
         above = _interval(_ratio(own) - _ratio(other), differences)
     tasks = list(means.values())
     ratio = None
     if tasks:
-        ratio = _interval(_ratio(tasks), [_ratio([tasks[i] for i in draw]) for draw in _draws(len(tasks), seed)])
+        ratio = _interval(
+            _ratio(tasks), [_ratio([tasks[i] for i in draw]) for draw in _draws(len(tasks), seed)]
+        )
     scored = [row.sums for row in rows if row.sums is not None]
     return Source(
         name,
@@ -129,10 +155,20 @@ def _interval(value: float, drawn: Sequence[float]) -> Interval:
 
 
 def correlations(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Spearman's rho of the ratio with the length of the chat, the copied share and the tokens that carry loss."""
-    scored = [(row.sums.ratio, row.chat_tokens, row.copied_share, row.loss_tokens) for row in rows if row.sums is not None]
+    """Spearman's rho of the ratio with the length of the chat, the copied share and the tokens that
+    carry loss.
+    """
+    scored = [
+        (row.sums.ratio, row.chat_tokens, row.copied_share, row.loss_tokens)
+        for row in rows
+        if row.sums is not None
+    ]
     found: dict[str, float | None] = {}
     for place, name in enumerate(("length", "copied share", "loss tokens"), start=1):
-        pairs = [(one[0], float(known)) for one in scored if one[0] is not None and (known := one[place]) is not None]
+        pairs = [
+            (one[0], float(known))
+            for one in scored
+            if one[0] is not None and (known := one[place]) is not None
+        ]
         found[name] = spearman([ratio for ratio, _ in pairs], [known for _, known in pairs])
     return found

@@ -1,4 +1,6 @@
-"""Whether a student has been trained on a run's rows: its card names a data set that the run wrote."""
+"""Whether a student has been trained on a run's rows: its card names a data set that the run
+wrote.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,23 +13,31 @@ _HASH = re.compile(r"\b[0-9a-f]{16}\b")
 
 
 def card_of(model: str, named: str | None) -> Path | None:
-    """The student's card: the file that the settings name, else README.md in the model's folder; None where neither is to be had.
+    """The student's card: the file that the settings name, else README.md in the model's folder;
+    None where neither is to be had.
 
     Raises `ConfigError` where the named file cannot be read.
     """
     if named is not None:
         path = Path(named).expanduser()
         if not path.is_file():
-            raise ConfigError(f"rank_surprisal.card: {named} is no file; name the student's model card, or leave it out")
+            raise ConfigError(
+                f"rank_surprisal.card: {named} is no file; name the student's model card, or "
+                "leave it out"
+            )
         return path
     path = Path(model).expanduser() / "README.md"
     return path if path.is_file() else None
 
 
 def datasets_of(run: Path) -> Iterator[tuple[str, Path]]:
-    """(hash, folder) of the data sets in a run's folder: the hash is that in the names of their shards."""
+    """(hash, folder) of the data sets in a run's folder: the hash is that in the names of their
+    shards.
+    """
     for folder in sorted((run / "datasets").glob("*/")):
-        for found in sorted({match[1] for file in folder.iterdir() if (match := _SHARD.fullmatch(file.name))}):
+        for found in sorted(
+            {match[1] for file in folder.iterdir() if (match := _SHARD.fullmatch(file.name))}
+        ):
             yield found, folder
 
 

@@ -1,7 +1,10 @@
-"""The filter `rank_surprisal`: measures under a student, and on request drops what is clearly above the lowest ratio of its task.
+"""The filter `rank_surprisal`: measures under a student, and on request drops what is clearly above
+the lowest ratio of its task.
 
-Within a task the spread of the ratio is small against its noise, so a choice is made only among candidates of two policies, or of many, and
-only where the difference is larger than the noise; the rest is a tie, `rsr_tie`, which the next criterion decides (rigor.md 10.1).
+Within a task the spread of the ratio is small against its noise, so a choice is made only among
+candidates of two policies, or of many, and
+only where the difference is larger than the noise; the rest is a tie, `rsr_tie`, which the next
+criterion decides (rigor.md 10.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +28,9 @@ LEAST_TURNS = 4
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A scored trajectory of a task: who played it, its sums by turn, and under which weights and template they were taken."""
+    """A scored trajectory of a task: who played it, its sums by turn, and under which weights and
+    template they were taken.
+    """
 
     identity: str
     policy: tuple[str, str | None]
@@ -42,9 +47,11 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Mapping[str, Verdict]:
-    """Verdicts on a task's trials; undefined (`scored`, or why it was not) where nothing is selected.
+    """Verdicts on a task's trials; undefined (`scored`, or why it was not) where nothing is
+    selected.
 
-    Raises `SynthError` where the student's server failed in a way that may pass: what was scored is kept.
+    Raises `SynthError` where the student's server failed in a way that may pass: what was scored is
+    kept.
     """
     verdicts: dict[str, Verdict] = {}
     candidates: list[Candidate] = []
@@ -53,11 +60,14 @@ async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Map
         detail = found.detail or {}
         if FAULT in detail and not detail["final"]:
             raise SynthError(
-                f"rank_surprisal: the student could not score {case.trajectory.trajectory_id}: {detail['message']}; what was scored is "
+                f"rank_surprisal: the student could not score {case.trajectory.trajectory_id}: "
+                f"{detail['message']}; what was scored is "
                 "kept: mend the server, and the same command goes on"
             )
         if found.value is None:
-            verdicts[case.trajectory.trajectory_id] = Verdict(None, str(detail.get("why", FAULT)), detail=_told(detail))
+            verdicts[case.trajectory.trajectory_id] = Verdict(
+                None, str(detail.get("why", FAULT)), detail=_told(detail)
+            )
         else:
             candidates.append(_candidate(case, found))
     if not config.select:
@@ -74,31 +84,52 @@ def _candidate(case: Case, found: Measure) -> Candidate:
     turns = tuple(Sums(rank, nll, int(tokens)) for rank, nll, tokens in detail["turns"])
     who = (trajectory.policy, trajectory.model)
     success = trajectory.outcome is Outcome.SUCCESS
-    return Candidate(trajectory.trajectory_id, who, success, turns, (detail["weights_id"], detail["template_hash"]))
+    return Candidate(
+        trajectory.trajectory_id,
+        who,
+        success,
+        turns,
+        (detail["weights_id"], detail["template_hash"]),
+    )
 
 
 def selected(scored: Sequence[Candidate], config: RankSurprisalConfig) -> dict[str, Verdict]:
-    """Of each: kept where all others lie above it by more than the noise, dropped where it lies so above the lowest, else a tie."""
+    """Of each: kept where all others lie above it by more than the noise, dropped where it lies so
+    above the lowest, else a tie.
+    """
     solved = [one for one in scored if one.success]
     candidates = solved if config.solved_first and solved else list(scored)
-    lowest_of_all = min(scored, key=lambda one: (one.ratio, one.identity)).identity if scored else None
+    lowest_of_all = (
+        min(scored, key=lambda one: (one.ratio, one.identity)).identity if scored else None
+    )
     verdicts = {one.identity: Verdict(None, "not_a_candidate", one.ratio) for one in scored}
     why = _no_choice(candidates, config)
     if why is not None:
         told = {"why": why, "lowest_of_all": lowest_of_all}
         return verdicts | {one.identity: Verdict(None, TIE, one.ratio, told) for one in candidates}
     best = min(candidates, key=lambda one: (one.ratio, one.identity))
-    gaps = {one.identity: (one.ratio - best.ratio, standard_error(best, one)) for one in candidates if one is not best}
+    gaps = {
+        one.identity: (one.ratio - best.ratio, standard_error(best, one))
+        for one in candidates
+        if one is not best
+    }
     above = {identity for identity, (gap, error) in gaps.items() if gap > config.errors * error}
     for one in candidates:
         gap, error = gaps.get(one.identity, (0.0, 0.0))
-        detail = {"gap": gap, "error": error, "lowest": best.identity, "lowest_of_all": lowest_of_all}
+        detail = {
+            "gap": gap,
+            "error": error,
+            "lowest": best.identity,
+            "lowest_of_all": lowest_of_all,
+        }
         if one.identity in above:
             verdicts[one.identity] = Verdict(False, "higher_rsr", one.ratio, detail)
         elif len(above) == len(candidates) - 1:
             verdicts[one.identity] = Verdict(True, "lowest_rsr", one.ratio, detail)
         else:
-            verdicts[one.identity] = Verdict(None, TIE, one.ratio, {"why": "within_noise", **detail})
+            verdicts[one.identity] = Verdict(
+                None, TIE, one.ratio, {"why": "within_noise", **detail}
+            )
     return verdicts
 
 

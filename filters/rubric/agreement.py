@@ -1,4 +1,6 @@
-"""How far a judge agrees with gold, on the run's own gold-decided trajectories: Cohen's kappa, and what it lets pass of the failures."""
+"""How far a judge agrees with gold, on the run's own gold-decided trajectories: Cohen's kappa, and
+what it lets pass of the failures.
+"""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -14,7 +16,9 @@ Item = tuple[str, bool, bool]
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """Of one environment. `kappa` is None where one of both says the same of all; intervals are 95 %."""
+    """Of one environment. `kappa` is None where one of both says the same of all; intervals are 95
+    %.
+    """
 
     items: int
     failures: int
@@ -32,8 +36,16 @@ class Agreement(msgspec.Struct, frozen=True):
         low, high = self.false_accept_interval
         rate = self.false_accepts / self.failures if self.failures else None
         return [
-            Measure(f"{prefix}.kappa", self.kappa, detail={"interval": self.kappa_interval, "items": self.items}),
-            Measure(f"{prefix}.false_accepts", rate, detail={"interval": [low, high], "failures": self.failures}),
+            Measure(
+                f"{prefix}.kappa",
+                self.kappa,
+                detail={"interval": self.kappa_interval, "items": self.items},
+            ),
+            Measure(
+                f"{prefix}.false_accepts",
+                rate,
+                detail={"interval": [low, high], "failures": self.failures},
+            ),
         ]
 
     def why_not(self, fewest: int, lowest_kappa: float) -> str | None:
@@ -53,7 +65,10 @@ def kappa(items: Sequence[Item]) -> float | None:
     if n == 0:
         return None
     agreed = sum(judge == gold for _, judge, gold in items) / n
-    yes_judge, yes_gold = sum(judge for _, judge, _ in items) / n, sum(gold for *_, gold in items) / n
+    yes_judge, yes_gold = (
+        sum(judge for _, judge, _ in items) / n,
+        sum(gold for *_, gold in items) / n,
+    )
     chance = yes_judge * yes_gold + (1 - yes_judge) * (1 - yes_gold)
     return None if chance >= 1 else (agreed - chance) / (1 - chance)
 
@@ -74,16 +89,27 @@ def _bootstrap(items: Sequence[Item], seed: int) -> tuple[float, float] | None:
     if len(tasks) < 2:
         return None
     rng = random.Random(seed)
-    values = [kappa([item for task in rng.choices(tasks, k=len(tasks)) for item in task]) for _ in range(DRAWS)]
+    values = [
+        kappa([item for task in rng.choices(tasks, k=len(tasks)) for item in task])
+        for _ in range(DRAWS)
+    ]
     known = sorted(value for value in values if value is not None)
-    return (known[int(0.025 * len(known))], known[min(len(known) - 1, int(0.975 * len(known)))]) if known else None
+    return (
+        (known[int(0.025 * len(known))], known[min(len(known) - 1, int(0.975 * len(known)))])
+        if known
+        else None
+    )
 
 
 def line(env: str, found: Agreement, why_not: str | None) -> str:
     """What the funnel says of it."""
     low, high = found.false_accept_interval
     shown = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
-    between = f" [{found.kappa_interval[0]:.2f}, {found.kappa_interval[1]:.2f}]" if found.kappa_interval else ""
+    between = (
+        f" [{found.kappa_interval[0]:.2f}, {found.kappa_interval[1]:.2f}]"
+        if found.kappa_interval
+        else ""
+    )
     accepts = f"accepts {found.false_accepts} of {found.failures} failures [{low:.0%}, {high:.0%}]"
     verdict = "may decide" if why_not is None else f"is a column only: {why_not}"
     return f"{env}: kappa {shown}{between} on {found.items} gold-decided, {accepts}; {verdict}"

@@ -1,4 +1,6 @@
-"""Items of rubrics that need no judge, from 0 to 1 (FinTrace's names; the computations are ours: its formulas are not published)."""
+"""Items of rubrics that need no judge, from 0 to 1 (FinTrace's names; the computations are ours:
+its formulas are not published).
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,7 +22,9 @@ class Computation(msgspec.Struct, frozen=True):
 
 
 def tool_calling_f1(case: Case) -> Computation:
-    """F1 of the multiset of calls (name and canonical arguments) against the task's gold calls; undefined without gold."""
+    """F1 of the multiset of calls (name and canonical arguments) against the task's gold calls;
+    undefined without gold.
+    """
     if case.task is None or case.task.gold is None:
         return Computation(None, "no_gold_calls")
     made = Counter(_key(call) for turn in case.trajectory.turns for call in turn.tool_calls)
@@ -73,4 +77,6 @@ RULES: Mapping[str, Callable[[Case], Computation]] = {
 
 
 def _key(call: ToolCall) -> tuple[str, bytes | str]:
-    return call.name, call.arguments if call.parse_error is not None else canonical_json(call.parsed())
+    return call.name, call.arguments if call.parse_error is not None else canonical_json(
+        call.parsed()
+    )

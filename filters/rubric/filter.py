@@ -1,4 +1,6 @@
-"""The filter `rubric`: a judge answers a rubric's questions K times; it decides only where it was shown to agree with gold in this run."""
+"""The filter `rubric`: a judge answers a rubric's questions K times; it decides only where it was
+shown to agree with gold in this run.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,9 +22,11 @@ from synth.schemas.verdict import Verdict
 
 
 class RubricConfig(BaseModel):
-    """`rubric`: a shipped one's name or a .yaml file; `samples`: K. `drop_below`: item -> the least answer that is kept.
+    """`rubric`: a shipped one's name or a .yaml file; `samples`: K. `drop_below`: item -> the least
+    answer that is kept.
 
-    A judge that has not agreed with gold on `min_items` trajectories of an environment, with `min_kappa`, drops nothing there.
+    A judge that has not agreed with gold on `min_items` trajectories of an environment, with
+    `min_kappa`, drops nothing there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,15 +55,23 @@ class RubricConfig(BaseModel):
         found = read_rubric(self.rubric)
         for item in found.items:
             if isinstance(item, Computed) and item.rule not in RULES:
-                raise ValueError(f"rubric {found.name}: {item.name}: rule {item.rule!r} is not known; known: {', '.join(sorted(RULES))}")
+                raise ValueError(
+                    f"rubric {found.name}: {item.name}: rule {item.rule!r} is not known; known: "
+                    f"{', '.join(sorted(RULES))}"
+                )
         for name, least in self.drop_below.items():
             judged = next((one for one in found.judged if one.name == name), None)
             if judged is None:
                 raise ValueError(f"drop_below: {name} is no judged item of rubric {found.name}")
             if judged.negative or least not in judged.scale.answers:
-                raise ValueError(f"drop_below.{name}: {least!r} is no answer that more of is better")
+                raise ValueError(
+                    f"drop_below.{name}: {least!r} is no answer that more of is better"
+                )
         if self.drop_below and found.decides is None:
-            raise ValueError(f"drop_below: rubric {found.name} asks for no verdict on success, so its judge cannot be compared with gold")
+            raise ValueError(
+                f"drop_below: rubric {found.name} asks for no verdict on success, so its judge "
+                "cannot be compared with gold"
+            )
         digest = content_hash(found.model_dump(mode="json"))
         if self.digest not in ("", digest):
             raise ValueError("digest: is computed, leave it out")
@@ -68,11 +80,20 @@ class RubricConfig(BaseModel):
 
 
 async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Measure]:
-    """Every item of one trajectory; a judge's fault is handed on as such, and asked again next time."""
+    """Every item of one trajectory; a judge's fault is handed on as such, and asked again next
+    time.
+    """
     rubric = read_rubric(config.rubric)
-    computed = {item.name: RULES[item.rule](case) for item in rubric.items if isinstance(item, Computed)}
+    computed = {
+        item.name: RULES[item.rule](case) for item in rubric.items if isinstance(item, Computed)
+    }
     measures = [
-        Measure(f"{rubric.name}.{name}", one.value, detail={"reason": one.reason} if one.reason else None) for name, one in computed.items()
+        Measure(
+            f"{rubric.name}.{name}",
+            one.value,
+            detail={"reason": one.reason} if one.reason else None,
+        )
+        for name, one in computed.items()
     ]
     values: dict[str, float | None] = {name: one.value for name, one in computed.items()}
     if rubric.judged:
@@ -80,7 +101,14 @@ async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Me
         extra = role.policy.sampling.get("extra") or {}
         readings, unread = [], []
         for draw in range(config.samples):
-            question = drawn(rubric, case, draw, temperature=config.temperature, structured=config.structured, extra=extra)
+            question = drawn(
+                rubric,
+                case,
+                draw,
+                temperature=config.temperature,
+                structured=config.structured,
+                extra=extra,
+            )
             answer = await means.ask(config.role, question, partial(read, rubric))
             if answer.value is not None:
                 readings.append(answer.value)
@@ -92,10 +120,15 @@ async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Me
             else:
                 unread.append(answer.unreadable[:300])
         if len(readings) < enough(config.samples):
-            fault = {"fault": "judge", "message": f"{len(unread)} of {config.samples} answers could not be read: {unread[0]}"}
+            fault = {
+                "fault": "judge",
+                "message": f"{len(unread)} of {config.samples} answers could not be read: {unread[0]}",
+            }
             return [Measure(f"{rubric.name}.score", None, detail=fault)]
         for item in rubric.judged:
-            found = item_measure(rubric, item, [one.answers[item.name] for one in readings], config.samples, unread)
+            found = item_measure(
+                rubric, item, [one.answers[item.name] for one in readings], config.samples, unread
+            )
             values[item.name] = found.value
             measures.append(found)
     weight = sampling_weight(rubric, values)
@@ -103,19 +136,34 @@ async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Me
 
 
 async def judge(cases: Cases, config: RubricConfig) -> Findings:
-    """Keep and drop where the judge may decide; undefined, with the score, where it is a column only."""
+    """Keep and drop where the judge may decide; undefined, with the score, where it is a column
+    only.
+    """
     rubric = read_rubric(config.rubric)
     items: dict[str, list[Item]] = {}
     for case in cases:
         accepts = _accepts(rubric, case)
         if accepts is not None and case.trajectory.outcome in (Outcome.SUCCESS, Outcome.FAILURE):
             gold = case.trajectory.outcome is Outcome.SUCCESS
-            items.setdefault(case.trajectory.env, []).append((case.trajectory.task_id, accepts, gold))
-    agreements = {env: agreement(found, int(content_hash([config.digest, env], size=6), 16)) for env, found in sorted(items.items())}
-    why_not = {env: found.why_not(config.min_items, config.min_kappa) for env, found in agreements.items()}
-    verdicts = {case.trajectory.trajectory_id: _verdict(rubric, config, case, agreements, why_not) for case in cases}
+            items.setdefault(case.trajectory.env, []).append(
+                (case.trajectory.task_id, accepts, gold)
+            )
+    agreements = {
+        env: agreement(found, int(content_hash([config.digest, env], size=6), 16))
+        for env, found in sorted(items.items())
+    }
+    why_not = {
+        env: found.why_not(config.min_items, config.min_kappa) for env, found in agreements.items()
+    }
+    verdicts = {
+        case.trajectory.trajectory_id: _verdict(rubric, config, case, agreements, why_not)
+        for case in cases
+    }
     notes = [line(env, found, why_not[env]) for env, found in agreements.items()]
-    measures = {f"judge:{rubric.name}:{env}": found.measures(rubric.name) for env, found in agreements.items()}
+    measures = {
+        f"judge:{rubric.name}:{env}": found.measures(rubric.name)
+        for env, found in agreements.items()
+    }
     return Findings(verdicts, notes, measures)
 
 
@@ -135,9 +183,17 @@ def _value(rubric: Rubric, case: Case, item: str) -> float | None:
     return next((one.value for one in case.measures if one.metric == f"{rubric.name}.{item}"), None)
 
 
-def _verdict(rubric: Rubric, config: RubricConfig, case: Case, agreements: dict[str, Agreement], why_not: dict[str, str | None]) -> Verdict:
+def _verdict(
+    rubric: Rubric,
+    config: RubricConfig,
+    case: Case,
+    agreements: dict[str, Agreement],
+    why_not: dict[str, str | None],
+) -> Verdict:
     score = _value(rubric, case, "score")
-    fault = next((one.detail for one in case.measures if one.detail and "fault" in one.detail), None)
+    fault = next(
+        (one.detail for one in case.measures if one.detail and "fault" in one.detail), None
+    )
     if fault is not None or not case.measures:
         return Verdict(None, "judge_fault", detail=fault or {})
     if any((one.detail or {}).get("why") == TOO_LONG for one in case.measures):

@@ -1,4 +1,6 @@
-"""A rubric as data: axes of items, each computed by a rule or judged by a model on a scale; shipped ones and a user's own, as YAML."""
+"""A rubric as data: axes of items, each computed by a rule or judged by a model on a scale; shipped
+ones and a user's own, as YAML.
+"""
 
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +18,9 @@ SHIPPED = files("synth.filters.rubric") / "shipped"
 
 
 class Scale(BaseModel):
-    """Whole numbers from `low` to `high`, or named `choices` (worst first); what each means stands in the item's question."""
+    """Whole numbers from `low` to `high`, or named `choices` (worst first); what each means stands
+    in the item's question.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,7 +56,9 @@ class Judged(BaseModel):
 
 
 class Computed(BaseModel):
-    """An item that a rule computes, by its name in `synth.filters.rubric.algorithmic`; from 0 to 1."""
+    """An item that a rule computes, by its name in `synth.filters.rubric.algorithmic`; from 0 to
+    1.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -66,7 +72,9 @@ Item = Annotated[Judged | Computed, Field(discriminator="kind")]
 
 
 class Decides(BaseModel):
-    """The judged item that says whether the task was done, and the answers that say so: what is compared with gold."""
+    """The judged item that says whether the task was done, and the answers that say so: what is
+    compared with gold.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,7 +83,9 @@ class Decides(BaseModel):
 
 
 class Rubric(BaseModel):
-    """`axes`: name -> items. `decides`: how the judge's view of success is read, where the rubric asks for one."""
+    """`axes`: name -> items. `decides`: how the judge's view of success is read, where the rubric
+    asks for one.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -90,7 +100,9 @@ class Rubric(BaseModel):
     def _of_one_piece(self) -> "Rubric":
         names = [item.name for item in self.items]
         if len(set(names)) != len(names):
-            raise ValueError(f"axes: item {next(n for n in names if names.count(n) > 1)} stands there twice")
+            raise ValueError(
+                f"axes: item {next(n for n in names if names.count(n) > 1)} stands there twice"
+            )
         if self.decides is not None:
             item = next((one for one in self.judged if one.name == self.decides.item), None)
             if item is None:
@@ -113,7 +125,11 @@ class Rubric(BaseModel):
 
 def shipped() -> list[str]:
     """The names of the rubrics that come with the package."""
-    return sorted(entry.name.removesuffix(".yaml") for entry in SHIPPED.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(
+        entry.name.removesuffix(".yaml")
+        for entry in SHIPPED.iterdir()
+        if entry.name.endswith(".yaml")
+    )
 
 
 def read_rubric(name: str) -> Rubric:
@@ -124,7 +140,10 @@ def read_rubric(name: str) -> Rubric:
         elif name.endswith((".yaml", ".yml")):
             text = Path(name).read_text(encoding="utf-8")
         else:
-            raise ConfigError(f"rubric {name!r} is not known; known: {', '.join(shipped())}, or the path of a .yaml file")
+            raise ConfigError(
+                f"rubric {name!r} is not known; known: {', '.join(shipped())}, or the path of a "
+                ".yaml file"
+            )
         return strictly(Rubric, read_yaml(text, f"rubric {name}"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"rubric {name}: cannot be read: {error}") from error

@@ -1,4 +1,6 @@
-"""Repeated actions, steps beyond the shortest success, prompts from the cache (after PANDO, arXiv 2605.24785; our definitions)."""
+"""Repeated actions, steps beyond the shortest success, prompts from the cache (after PANDO, arXiv
+2605.24785; our definitions).
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -17,7 +19,8 @@ REPETITION, OVERHEAD, CACHE = "action_repetition_rate", "step_overhead", "prompt
 
 
 class EfficiencyConfig(BaseModel):
-    """Drops successes above `max_repetition`, or with more than `max_overhead` times the steps of their task's shortest success.
+    """Drops successes above `max_repetition`, or with more than `max_overhead` times the steps of
+    their task's shortest success.
 
     The shortest is one that broke no process constraint. Neither is set unless the flow does.
     """
@@ -29,7 +32,8 @@ class EfficiencyConfig(BaseModel):
 
 
 def action_repetition_rate(trajectory: Trajectory) -> float | None:
-    """Share of the agent's turns that do what the turn before did, in the state that it was in; None without turns.
+    """Share of the agent's turns that do what the turn before did, in the state that it was in;
+    None without turns.
 
     The state is the world's own key, else what was answered last.
     """
@@ -49,25 +53,48 @@ async def measure(case: Case, config: EfficiencyConfig, means: Means) -> Sequenc
     """Of successes: repetition and steps; of all: cache use."""
     found = [Measure(CACHE, prompt_cache_use(case.trajectory))]
     if case.trajectory.outcome is Outcome.SUCCESS:
-        found.append(Measure(REPETITION, action_repetition_rate(case.trajectory), detail={"steps": agent_turns(case.trajectory)}))
+        found.append(
+            Measure(
+                REPETITION,
+                action_repetition_rate(case.trajectory),
+                detail={"steps": agent_turns(case.trajectory)},
+            )
+        )
     return found
 
 
 async def efficiency(cases: Sequence[Case], config: EfficiencyConfig) -> Mapping[str, Verdict]:
-    """The score is the overhead: steps over those of the task's shortest success. Undefined for what is no success."""
-    steps = {case.trajectory.trajectory_id: agent_turns(case.trajectory) for case in cases if case.trajectory.outcome is Outcome.SUCCESS}
+    """The score is the overhead: steps over those of the task's shortest success. Undefined for
+    what is no success.
+    """
+    steps = {
+        case.trajectory.trajectory_id: agent_turns(case.trajectory)
+        for case in cases
+        if case.trajectory.outcome is Outcome.SUCCESS
+    }
     kept = [case.trajectory.trajectory_id for case in cases if process_kept(case.trajectory)]
     shortest = min((steps[identity] for identity in kept if steps.get(identity)), default=None)
-    return {case.trajectory.trajectory_id: _verdict(case, steps.get(case.trajectory.trajectory_id), shortest, config) for case in cases}
+    return {
+        case.trajectory.trajectory_id: _verdict(
+            case, steps.get(case.trajectory.trajectory_id), shortest, config
+        )
+        for case in cases
+    }
 
 
-def _verdict(case: Case, steps: int | None, shortest: int | None, config: EfficiencyConfig) -> Verdict:
+def _verdict(
+    case: Case, steps: int | None, shortest: int | None, config: EfficiencyConfig
+) -> Verdict:
     measured = {one.metric: one.value for one in case.measures}
     if not steps or shortest is None:
         return Verdict(None, "no_success")
     repetition, overhead = measured.get(REPETITION), steps / shortest
     detail = {REPETITION: repetition, OVERHEAD: overhead, CACHE: measured.get(CACHE)}
-    if config.max_repetition is not None and repetition is not None and repetition > config.max_repetition:
+    if (
+        config.max_repetition is not None
+        and repetition is not None
+        and repetition > config.max_repetition
+    ):
         return Verdict(False, "repetitive", overhead, detail)
     if config.max_overhead is not None and overhead > config.max_overhead:
         return Verdict(False, "long_way_round", overhead, detail)

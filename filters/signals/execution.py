@@ -32,8 +32,10 @@ _PAIRED: Mapping[str, Mapping[str, Kind]] = {"failure": FAILURES, "exhaustion": 
 def execution(rows: Sequence[Row], *, corrected: bool) -> Iterator[Signal]:
     """Failures, loops and exhaustion.
 
-    `corrected`: only answers that are errors count (a file that speaks of timeouts is none), a failure after which the same tool answered
-    well is `recovered` and told with half its confidence, calls that only turn pages or are all answered differently and without an error
+    `corrected`: only answers that are errors count (a file that speaks of timeouts is none), a
+    failure after which the same tool answered
+    well is `recovered` and told with half its confidence, calls that only turn pages or are all
+    answered differently and without an error
     are no drift, and a cycle must repeat its arguments as well.
     """
     yield from _answers(rows, corrected)
@@ -52,10 +54,18 @@ def _answers(rows: Sequence[Row], corrected: bool) -> Iterator[Signal]:
             if kind is None:
                 continue
             confidence = kinds[kind].confidence
-            if kind == "bad_query" and not any(word in row.text.lower() for word in ("error", "invalid", "failed")):
+            if kind == "bad_query" and not any(
+                word in row.text.lower() for word in ("error", "invalid", "failed")
+            ):
                 confidence = BAD_QUERY_WEAK
             mended = corrected and category == "failure" and _recovered(rows, place)
-            yield Signal(f"{category}.{kind}", row.at, row.turn, confidence / (2 if mended else 1), "recovered" if mended else "")
+            yield Signal(
+                f"{category}.{kind}",
+                row.at,
+                row.turn,
+                confidence / (2 if mended else 1),
+                "recovered" if mended else "",
+            )
 
 
 def _recovered(rows: Sequence[Row], place: int) -> bool:
@@ -90,30 +100,51 @@ def _loops(calls: Sequence[Row], answers: Mapping[int, Row], corrected: bool) ->
         run = list(group)
         if len(run) >= RUN:
             retries.append((run[0].at, run[-1].at))
-            yield Signal("loops.retry", run[0].at, run[0].turn, 0.95, f"{run[0].name} {len(run)} times")
+            yield Signal(
+                "loops.retry", run[0].at, run[0].turn, 0.95, f"{run[0].name} {len(run)} times"
+            )
     for _, group in groupby(calls, key=lambda call: call.name):
         run = list(group)
         distinct = {call.text for call in run}
-        if len(run) < RUN or len(distinct) < 2 or any(run[0].at <= end and start <= run[-1].at for start, end in retries):
+        if (
+            len(run) < RUN
+            or len(distinct) < 2
+            or any(run[0].at <= end and start <= run[-1].at for start, end in retries)
+        ):
             continue
         if not (corrected and _gets_on(run, answers)):
-            yield Signal("loops.parameter_drift", run[0].at, run[0].turn, 0.85, f"{run[0].name} {len(run)} times")
+            yield Signal(
+                "loops.parameter_drift",
+                run[0].at,
+                run[0].turn,
+                0.85,
+                f"{run[0].name} {len(run)} times",
+            )
     yield from _oscillation(calls, corrected)
 
 
 def _gets_on(run: Sequence[Row], answers: Mapping[int, Row]) -> bool:
     """Whether every call of a run brought an answer of its own, and none an error."""
     told = [answers.get(call.at) for call in run]
-    return all(answer is not None and not answer.failed for answer in told) and len({a.text for a in told if a is not None}) == len(run)
+    return all(answer is not None and not answer.failed for answer in told) and len(
+        {a.text for a in told if a is not None}
+    ) == len(run)
 
 
 def _oscillation(calls: Sequence[Row], corrected: bool) -> Iterator[Signal]:
-    """Patterns of two to five calls with two and more names, three times in a row; the next is looked for behind the last."""
+    """Patterns of two to five calls with two and more names, three times in a row; the next is
+    looked for behind the last.
+    """
     steps = [(call.name, call.text if corrected else "") for call in calls]
     at, last = 0, -1
     while at + 2 * CYCLES <= len(steps):
         found = next(
-            ((length, cycles) for length in range(2, LONGEST_PATTERN + 1) if (cycles := _cycles(steps, at, length)) >= CYCLES), None
+            (
+                (length, cycles)
+                for length in range(2, LONGEST_PATTERN + 1)
+                if (cycles := _cycles(steps, at, length)) >= CYCLES
+            ),
+            None,
         )
         if found is None:
             at += 1
@@ -122,7 +153,13 @@ def _oscillation(calls: Sequence[Row], corrected: bool) -> Iterator[Signal]:
         end = at + length * cycles - 1
         if calls[at].at > last:
             last = calls[end].at
-            yield Signal("loops.oscillation", calls[at].at, calls[at].turn, 0.9, f"{length} calls {cycles} times")
+            yield Signal(
+                "loops.oscillation",
+                calls[at].at,
+                calls[at].turn,
+                0.9,
+                f"{length} calls {cycles} times",
+            )
         at = end + 1 - length
 
 

@@ -61,7 +61,9 @@ def forget() -> None:
 
 def interaction(rows: Sequence[Row]) -> Iterator[Signal]:
     """Misalignment, stagnation, disengagement and satisfaction."""
-    spoken = [(row, message(row.text)) for row in rows if row.role in ("human", "agent") and row.text]
+    spoken = [
+        (row, message(row.text)) for row in rows if row.role in ("human", "agent") and row.text
+    ]
     humans = [(row, said) for row, said in spoken if row.role == "human"]
     yield from _misalignment(humans)
     yield from _dragging(rows)
@@ -69,7 +71,9 @@ def interaction(rows: Sequence[Row]) -> Iterator[Signal]:
     for row, said in humans:
         yield from _disengagement(row, said)
         found = _LISTS.first(said.tokens)
-        name = next((name for name in ("gratitude", "confirmation", "success") if name in found), None)
+        name = next(
+            (name for name in ("gratitude", "confirmation", "success") if name in found), None
+        )
         if name is not None:
             yield Signal(f"satisfaction.{name}", row.at, row.turn, what=found[name])
 
@@ -78,16 +82,26 @@ def _misalignment(humans: Sequence[tuple[Row, Message]]) -> Iterator[Signal]:
     before: tuple[Row, Message] | None = None
     for row, said in humans:
         found = _LISTS.first(said.tokens)
-        name = next((name for name in ("correction", "rephrase", "clarification") if name in found), None)
+        name = next(
+            (name for name in ("correction", "rephrase", "clarification") if name in found), None
+        )
         if name is not None:
             yield Signal(f"misalignment.{name}", row.at, row.turn, what=found[name])
-        elif before is not None and row.at - before[0].at <= REPHRASE_WITHIN and _said_again(said, before[1]):
-            yield Signal("misalignment.rephrase", row.at, row.turn, 0.8, "says again what was said before")
+        elif (
+            before is not None
+            and row.at - before[0].at <= REPHRASE_WITHIN
+            and _said_again(said, before[1])
+        ):
+            yield Signal(
+                "misalignment.rephrase", row.at, row.turn, 0.8, "says again what was said before"
+            )
         before = (row, said)
 
 
 def _said_again(said: Message, before: Message) -> bool:
-    """At least four content words each, at most half of them new, three quarters of the smaller set shared; no confirmation."""
+    """At least four content words each, at most half of them new, three quarters of the smaller set
+    shared; no confirmation.
+    """
     if min(len(said.tokens), len(before.tokens)) < 3 or opens_with(said.text, CONFIRMING_OPENINGS):
         return False
     mine, theirs = set(said.tokens) - STOP_WORDS, set(before.tokens) - STOP_WORDS
@@ -98,9 +112,13 @@ def _said_again(said: Message, before: Message) -> bool:
 
 def _dragging(rows: Sequence[Row]) -> Iterator[Signal]:
     turns = sum(row.role == "human" for row in rows)
-    efficiency = 1.0 if turns <= BASELINE_TURNS else 1 / (1 + DRAG_PER_TURN * (turns - BASELINE_TURNS))
+    efficiency = (
+        1.0 if turns <= BASELINE_TURNS else 1 / (1 + DRAG_PER_TURN * (turns - BASELINE_TURNS))
+    )
     if efficiency < LEAST_EFFICIENCY:
-        yield Signal("stagnation.dragging", rows[-1].at, rows[-1].turn, 1 - efficiency, f"{turns} user turns")
+        yield Signal(
+            "stagnation.dragging", rows[-1].at, rows[-1].turn, 1 - efficiency, f"{turns} user turns"
+        )
 
 
 def _repetition(spoken: Sequence[tuple[Row, Message]]) -> Iterator[Signal]:
@@ -110,8 +128,17 @@ def _repetition(spoken: Sequence[tuple[Row, Message]]) -> Iterator[Signal]:
         skipped = row.role == "human" and opens_with(said.text, POSITIVE_OPENINGS)
         if not skipped and len(said.tokens) >= LEAST_REPEATED_TOKENS:
             for before in earlier[row.role][-LOOK_BACK:]:
-                if len(before.tokens) >= LEAST_REPEATED_TOKENS and (similar := _similarity(said.tokens, before.tokens)) >= NEAR:
-                    yield Signal("stagnation.repetition", row.at, row.turn, similar, "exact" if similar >= EXACT else "near")
+                if (
+                    len(before.tokens) >= LEAST_REPEATED_TOKENS
+                    and (similar := _similarity(said.tokens, before.tokens)) >= NEAR
+                ):
+                    yield Signal(
+                        "stagnation.repetition",
+                        row.at,
+                        row.turn,
+                        similar,
+                        "exact" if similar >= EXACT else "near",
+                    )
                     break
         earlier[row.role].append(said)
 

@@ -1,7 +1,10 @@
-"""Phrases in a message: word for word, or by the characters or words that both have; each message is looked at once.
+"""Phrases in a message: word for word, or by the characters or words that both have; each message
+is looked at once.
 
-A phrase matches where it stands in the message token by token, or the Jaccard similarity of the character trigrams is at least 0.65, or
-the cosine of the token counts at least 0.60. Both similarities are only worked out where their upper bounds allow a match.
+A phrase matches where it stands in the message token by token, or the Jaccard similarity of the
+character trigrams is at least 0.65, or
+the cosine of the token counts at least 0.60. Both similarities are only worked out where their
+upper bounds allow a match.
 """
 
 import string
@@ -17,7 +20,9 @@ COSINE = 0.60
 LONGEST = 2000
 """Characters of a message; of longer ones the first fifth and the end."""
 _PUNCTUATION = string.punctuation
-_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-"})
+_PLAIN = str.maketrans(
+    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-"}
+)
 _SLACK = 1e-9
 
 
@@ -56,7 +61,11 @@ def trigrams(text: str) -> frozenset[str]:
 
 def without_punctuation(phrase: str) -> str:
     """A phrase as its trigrams and token counts are taken."""
-    kept = "".join(char for char in phrase.translate(_PLAIN).lower() if char.isalnum() or char == "_" or char.isspace())
+    kept = "".join(
+        char
+        for char in phrase.translate(_PLAIN).lower()
+        if char.isalnum() or char == "_" or char.isspace()
+    )
     return " ".join(kept.split())
 
 
@@ -117,7 +126,9 @@ class Phrases:
     def _by_words(self, tokens: tuple[str, ...]) -> set[int]:
         counts = Counter(tokens)
         norm = sum(count * count for count in counts.values())
-        shared = [(count * count, token) for token, count in counts.items() if token in self._counts]
+        shared = [
+            (count * count, token) for token, count in counts.items() if token in self._counts
+        ]
         shared.sort(reverse=True)
         if sum(square for square, _ in shared[: self._widest]) < COSINE * COSINE * norm - _SLACK:
             return set()

@@ -1,4 +1,6 @@
-"""What tools answer when a call was wrong, or when the world gives out: RE2 expressions by kind, in the order in which they are tried."""
+"""What tools answer when a call was wrong, or when the world gives out: RE2 expressions by kind, in
+the order in which they are tried.
+"""
 
 from collections.abc import Mapping
 

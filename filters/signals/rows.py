@@ -1,4 +1,6 @@
-"""A trajectory as the rows that signals are looked for in: what a person said, what the agent said, calls, answers."""
+"""A trajectory as the rows that signals are looked for in: what a person said, what the agent said,
+calls, answers.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,12 +16,18 @@ Role = Literal["human", "agent", "call", "answer"]
 LAST = 100
 """Rows that are looked at: the last ones."""
 _CONTROL = re.compile(r"\s*#{2,}\s*[A-Z_ -]+\s*#{2,}\s*")
-_FAILING = re.compile(r"\s*(?:error|traceback|exception|failed|invalid|unknown|http\s*[45]\d\d|[45]\d\d\b)", re.IGNORECASE)
-_FAILING_KEY = re.compile(r'\s*\{\s*"(?:error|exception|errors)"\s*:\s*(?!null|""|\[\]|\{\}|false)', re.IGNORECASE)
+_FAILING = re.compile(
+    r"\s*(?:error|traceback|exception|failed|invalid|unknown|http\s*[45]\d\d|[45]\d\d\b)",
+    re.IGNORECASE,
+)
+_FAILING_KEY = re.compile(
+    r'\s*\{\s*"(?:error|exception|errors)"\s*:\s*(?!null|""|\[\]|\{\}|false)', re.IGNORECASE
+)
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row; `at` counts all rows of the trajectory, `turn` is None before the first. Calls have a name and canonical arguments.
+    """One row; `at` counts all rows of the trajectory, `turn` is None before the first. Calls have
+    a name and canonical arguments.
 
     `failed` of an answer: the tool marked it as an error, or it opens like one.
     """
@@ -33,8 +41,10 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def rows(trajectory: Trajectory, *, corrected: bool) -> list[Row]:
-    """The last `LAST` rows. `corrected`: control signals of simulators (`###STOP###`) are nobody's words, and what a world says in the
-    role of a user is an answer."""
+    """The last `LAST` rows. `corrected`: control signals of simulators (`###STOP###`) are nobody's
+    words, and what a world says in the
+    role of a user is an answer.
+    """
     found: list[Row] = []
     for observation in trajectory.opening:
         found += _heard(observation, len(found), None, corrected)
@@ -52,8 +62,17 @@ def _heard(observation: Observation, at: int, turn: int | None, corrected: bool)
     text = observation.content
     if observation.source is Source.ENVIRONMENT and observation.name == SYSTEM_NAME:
         return
-    if observation.source is Source.TOOL or (corrected and observation.source is Source.ENVIRONMENT):
-        yield Row(at, turn, "answer", text, observation.name or "", observation.error or opens_like_an_error(text))
+    if observation.source is Source.TOOL or (
+        corrected and observation.source is Source.ENVIRONMENT
+    ):
+        yield Row(
+            at,
+            turn,
+            "answer",
+            text,
+            observation.name or "",
+            observation.error or opens_like_an_error(text),
+        )
     elif not (corrected and _CONTROL.fullmatch(text)):
         yield Row(at, turn, "human", text)
 
@@ -65,4 +84,6 @@ def opens_like_an_error(text: str) -> bool:
 
 def _arguments(call: ToolCall) -> str:
     """Arguments in one order of keys; text where they are no JSON object."""
-    return call.arguments if call.parse_error is not None else canonical_json(call.parsed()).decode()
+    return (
+        call.arguments if call.parse_error is not None else canonical_json(call.parsed()).decode()
+    )

@@ -7,7 +7,9 @@ SEVERITIES = (0, 1, 1, 2, 2, 3)
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """`kind` is category and type (`disengagement.quit`); `at` the row, `turn` the trajectory's; `what` is our words, never the text."""
+    """`kind` is category and type (`disengagement.quit`); `at` the row, `turn` the trajectory's;
+    `what` is our words, never the text.
+    """
 
     kind: str
     at: int

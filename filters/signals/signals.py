@@ -28,7 +28,8 @@ KINDS = (
 
 
 class SignalsConfig(BaseModel):
-    """`drop`: categories or kinds whose first sight drops a trajectory; `min_score`: lower ones are dropped. Neither: all stay.
+    """`drop`: categories or kinds whose first sight drops a trajectory; `min_score`: lower ones are
+    dropped. Neither: all stay.
 
     `corrected`: rules as published (false), or without their known false alarms.
     """
@@ -60,12 +61,19 @@ async def measure(case: Case, config: SignalsConfig, means: Means) -> Sequence[M
     if not case.trajectory.turns and not case.trajectory.opening:
         return [Measure("signals_quality", None, detail={"label": "empty"})]
     signals, found = found_in(case.trajectory, corrected=config.corrected)
-    detail = {"label": found.label, "counts": found.counts, "severities": found.severities, "signals": msgspec.to_builtins(signals)}
+    detail = {
+        "label": found.label,
+        "counts": found.counts,
+        "severities": found.severities,
+        "signals": msgspec.to_builtins(signals),
+    }
     return [Measure("signals_quality", found.score, detail=detail)]
 
 
 async def signals(case: Case, config: SignalsConfig) -> Verdict:
-    """Keep with the score's label, unless `drop` or `min_score` say otherwise; undefined without rows."""
+    """Keep with the score's label, unless `drop` or `min_score` say otherwise; undefined without
+    rows.
+    """
     (measured,) = case.measures
     detail = measured.detail or {}
     if detail["label"] == "empty":
@@ -74,7 +82,11 @@ async def signals(case: Case, config: SignalsConfig) -> Verdict:
     for kind in (signal["kind"] for signal in detail["signals"]):
         if kind in config.drop or kind.partition(".")[0] in config.drop:
             return Verdict(False, kind, measured.value, told)
-    if config.min_score is not None and measured.value is not None and measured.value < config.min_score:
+    if (
+        config.min_score is not None
+        and measured.value is not None
+        and measured.value < config.min_score
+    ):
         return Verdict(False, "below_min_score", measured.value, told)
     return Verdict(True, detail["label"], measured.value, told)
 

@@ -1,4 +1,6 @@
-"""The stage `export`: datasets under RUN/datasets, written from what the flow has collected and decided."""
+"""The stage `export`: datasets under RUN/datasets, written from what the flow has collected and
+decided.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +21,11 @@ from synth.schemas.stage import Plan, Shard
 
 
 class ExportSettings(RowSettings):
-    """Which kinds, in which trainer's form (left out: each kind's own); the other keys are those of `RowSettings`.
+    """Which kinds, in which trainer's form (left out: each kind's own); the other keys are those of
+    `RowSettings`.
 
-    Datasets lie in RUN/datasets/<kind>, or RUN/datasets/<name>-<kind> where the stage has a `name`. `overwrite`: cards that were edited
+    Datasets lie in RUN/datasets/<kind>, or RUN/datasets/<name>-<kind> where the stage has a `name`.
+    `overwrite`: cards that were edited
     by hand are written anew, and datasets of another flow replaced.
     """
 
@@ -39,7 +43,10 @@ class ExportSettings(RowSettings):
 
     def folders(self) -> dict[str, str]:
         """Kind by folder, below the run."""
-        return {f"datasets/{kind if self.name is None else f'{self.name}-{kind}'}": kind for kind in self.kinds}
+        return {
+            f"datasets/{kind if self.name is None else f'{self.name}-{kind}'}": kind
+            for kind in self.kinds
+        }
 
     def rows(self) -> RowSettings:
         """What the exporters are told."""
@@ -59,7 +66,9 @@ class ExportStage:
         return self.config.model_dump(mode="json", exclude={"overwrite"})
 
     def inputs(self, run: Run) -> str:
-        """The collected trajectories, the stages that made or judged them, and which of these are not through."""
+        """The collected trajectories, the stages that made or judged them, and which of these are
+        not through.
+        """
         whole, _ = run.ledger.state.visible()
         made_of = [run.ledger.state.current_valid(), sorted({shard.stage_key for shard in whole})]
         unfinished = self._unfinished(run)
@@ -72,15 +81,23 @@ class ExportStage:
         """One shard per dataset, unless all of them stand as this stage wrote them."""
         folders = self.config.folders()
         done = run.ledger.state.done.get((self.name, stage_key))
-        missing = self._to_write(run, stage_key, done["datasets"]) if done is not None else list(folders)
+        missing = (
+            self._to_write(run, stage_key, done["datasets"]) if done is not None else list(folders)
+        )
         if done is not None:
             for reason in missing:
                 run.progress.say(f"{self.name}: {reason}; written again")
-        shards = [Shard(folder.rpartition("/")[2], (folder,)) for folder in folders] if missing else []
+        shards = (
+            [Shard(folder.rpartition("/")[2], (folder,)) for folder in folders] if missing else []
+        )
         return Plan(shards, (), len(shards), "datasets")
 
-    def _to_write(self, run: Run, stage_key: str, datasets: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """A line for each dataset that does not stand as it was written; one without rows stands nowhere."""
+    def _to_write(
+        self, run: Run, stage_key: str, datasets: Mapping[str, Mapping[str, Any]]
+    ) -> list[str]:
+        """A line for each dataset that does not stand as it was written; one without rows stands
+        nowhere.
+        """
         with_rows = [dataset["path"] for dataset in datasets.values() if dataset["rows"]]
         found = [self._why(run, stage_key, folder) for folder in with_rows]
         return [reason for reason in found if reason is not None]
@@ -96,25 +113,44 @@ class ExportStage:
         if not self.config.overwrite:
             refuse_others(run.ledger, folder, run.flow.name, self.name)
         replace: Replace = "edited" if self.config.overwrite else "written"
-        target = dataset_in(run.ledger, folder, replace=replace, flow=run.flow.name, ref=StageRef(self.name, stage_key))
+        target = dataset_in(
+            run.ledger,
+            folder,
+            replace=replace,
+            flow=run.flow.name,
+            ref=StageRef(self.name, stage_key),
+        )
         kind = self.config.folders()[folder]
 
         def announce(report: ExportReport) -> None:
             for line in report.losses:
                 run.progress.say(f"{self.name} {kind}: {line}")
 
-        report = export(kind, run.ledger, target, self.config.rows(), announce=announce, unfinished=self._unfinished(run))
+        report = export(
+            kind,
+            run.ledger,
+            target,
+            self.config.rows(),
+            announce=announce,
+            unfinished=self._unfinished(run),
+        )
         run.exports[folder] = summary(report, kind, folder)
         run.progress.step(1)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Rows and what was left out, by dataset; none where a ceiling stopped the run before."""
-        datasets = {folder.rpartition("/")[2]: run.exports[folder] for folder in self.config.folders() if folder in run.exports}
+        datasets = {
+            folder.rpartition("/")[2]: run.exports[folder]
+            for folder in self.config.folders()
+            if folder in run.exports
+        }
         return {"kind": "export", "datasets": datasets}
 
 
 def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
-    """An export's report as it is kept and shown; the path of a flow's dataset is relative to the run, which may be moved."""
+    """An export's report as it is kept and shown; the path of a flow's dataset is relative to the
+    run, which may be moved.
+    """
     return {
         "kind": kind,
         "path": path,

@@ -1,4 +1,6 @@
-"""The stage `filter`: each named filter judges the valid trajectories; verdicts are decisions in the ledger, nothing is removed."""
+"""The stage `filter`: each named filter judges the valid trajectories; verdicts are decisions in
+the ledger, nothing is removed.
+"""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,12 +40,18 @@ class FilterStage:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Each filter's own, and the models that it asks."""
-        return {named.name: {**named.config.model_dump(mode="json"), **self._models(named)} for named in self.filters}
+        return {
+            named.name: {**named.config.model_dump(mode="json"), **self._models(named)}
+            for named in self.filters
+        }
 
     def _models(self, named: NamedFilter) -> Mapping[str, Any]:
         names = [*named.filter.roles(named.config), *named.filter.optional_roles(named.config)]
         asked = {name: self.roles[name].policy for name in names if name in self.roles}
-        return {f"model of {name}": [policy.model, dict(policy.sampling)] for name, policy in asked.items()}
+        return {
+            f"model of {name}": [policy.model, dict(policy.sampling)]
+            for name, policy in asked.items()
+        }
 
     def inputs(self, run: Run) -> str:
         """The trajectories that the flow has collected so far, and which round over them it is."""
@@ -51,7 +59,9 @@ class FilterStage:
 
     def _round(self, run: Run) -> tuple[str, int]:
         valid, closed = run.ledger.state.current_valid(), self._not_bound(run)
-        return open_round(run.ledger, self.name, self.settings, content_hash([valid, closed] if closed else valid))
+        return open_round(
+            run.ledger, self.name, self.settings, content_hash([valid, closed] if closed else valid)
+        )
 
     def _not_bound(self, run: Run) -> list[str]:
         """The environments that a filter would open and that nobody has bound."""
@@ -60,33 +70,70 @@ class FilterStage:
         return sorted(name for name in set(run.ledger.task_ids().values()) if not _bound(run, name))
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """What has no decisions under this key: trajectories, cut as the ledger's shards are; tasks; the corpus as a whole."""
+        """What has no decisions under this key: trajectories, cut as the ledger's shards are;
+        tasks; the corpus as a whole.
+        """
         for named in self.filters:
             if named.filter.measure is not None:
                 begin_measures(run.ledger, named, self._models(named))
         scopes = [named.filter.scope for named in self.filters]
         parts = run.ledger.state.valid_by_shard()
-        shards = [Shard(content_hash(part), part) for part in parts] if "trajectory" in scopes else []
+        shards = (
+            [Shard(content_hash(part), part) for part in parts] if "trajectory" in scopes else []
+        )
         trials = self._trials(run) if "task" in scopes else {}
-        shards += [Shard(f"{TASK}{content_hash(part)}", part) for part in _parts({task: len(of_it) for task, of_it in trials.items()})]
+        shards += [
+            Shard(f"{TASK}{content_hash(part)}", part)
+            for part in _parts({task: len(of_it) for task, of_it in trials.items()})
+        ]
         whole = run.ledger.state.current_valid()
-        shards += [Shard(f"{CORPUS}{at}", whole) for at, named in enumerate(self.filters) if named.filter.scope == "corpus" and whole]
+        shards += [
+            Shard(f"{CORPUS}{at}", whole)
+            for at, named in enumerate(self.filters)
+            if named.filter.scope == "corpus" and whole
+        ]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
         if left and (faults := self._round(run)[1]):
-            run.progress.say(f"{self.name}: faults left {faults:,} undefined; their measures are taken again, and all is decided anew")
+            run.progress.say(
+                f"{self.name}: faults left {faults:,} undefined; their measures are taken again, "
+                "and all is decided anew"
+            )
         units = sum(
-            self._counted(shard.name, [one for task in shard.items for one in trials[task]] if shard.name.startswith(TASK) else shard.items)
+            self._counted(
+                shard.name,
+                [one for task in shard.items for one in trials[task]]
+                if shard.name.startswith(TASK)
+                else shard.items,
+            )
             for shard in left
         )
         return Plan(left, (), units, "trajectories")
 
     def _counted(self, shard: str, identities: Iterable[str]) -> int:
-        """Units of progress: every filter of a corpus, those of a task and those of one trajectory look at all; each counts a part."""
-        corpora = [f"{CORPUS}{at}" for at, named in enumerate(self.filters) if named.filter.scope == "corpus"]
-        alone = [scope for scope in ("trajectory", "task") if any(named.filter.scope == scope for named in self.filters)]
+        """Units of progress: every filter of a corpus, those of a task and those of one trajectory
+        look at all; each counts a part.
+        """
+        corpora = [
+            f"{CORPUS}{at}"
+            for at, named in enumerate(self.filters)
+            if named.filter.scope == "corpus"
+        ]
+        alone = [
+            scope
+            for scope in ("trajectory", "task")
+            if any(named.filter.scope == scope for named in self.filters)
+        ]
         looks = [*alone, *corpora]
-        this = shard if shard.startswith(CORPUS) else "task" if shard.startswith(TASK) else "trajectory"
-        return sum(crc32(identity.encode()) % len(looks) == looks.index(this) for identity in identities)
+        this = (
+            shard
+            if shard.startswith(CORPUS)
+            else "task"
+            if shard.startswith(TASK)
+            else "trajectory"
+        )
+        return sum(
+            crc32(identity.encode()) % len(looks) == looks.index(this) for identity in identities
+        )
 
     def _trials(self, run: Run) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -96,18 +143,24 @@ class FilterStage:
         return found
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Judges a shard's trajectories and commits the decisions; none where a ceiling of the run kept one from being measured."""
+        """Judges a shard's trajectories and commits the decisions; none where a ceiling of the run
+        kept one from being measured.
+        """
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         means = Means(run, shard.name, self.roles)
         if shard.name.startswith(TASK):
             decisions, scores = await self._of_tasks(run, means, shard)
         elif shard.name.startswith(CORPUS):
-            decisions, scores = await self._of_corpus(run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard)
+            decisions, scores = await self._of_corpus(
+                run, means, self.filters[int(shard.name.removeprefix(CORPUS))], shard
+            )
         else:
             decisions, scores = await self._of_each(run, means, shard), []
         if run.stopped is None:
-            run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name)
+            run.ledger.commit(
+                StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name
+            )
 
     async def _of_each(self, run: Run, means: Means, shard: Shard) -> list[Decision]:
         decisions: list[Decision] = []
@@ -117,14 +170,28 @@ class FilterStage:
                 for case in await measured(named, chunk, means, self._models(named)):
                     if run.stopped is not None:
                         return []
-                    await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
-                    decisions.append(_decision(case.trajectory.trajectory_id, named.name, await named.filter.judge(case, named.config)))
-            run.progress.step(self._counted(shard.name, [case.trajectory.trajectory_id for case in chunk]))
+                    await asyncio.sleep(
+                        0
+                    )  # worlds that never suspend would keep an interrupt waiting
+                    decisions.append(
+                        _decision(
+                            case.trajectory.trajectory_id,
+                            named.name,
+                            await named.filter.judge(case, named.config),
+                        )
+                    )
+            run.progress.step(
+                self._counted(shard.name, [case.trajectory.trajectory_id for case in chunk])
+            )
         return decisions
 
     async def _of_tasks(self, run: Run, means: Means, shard: Shard) -> Rows:
         wanted = set(shard.items)
-        of_them = {r["trajectory_id"] for r in run.ledger.records() if r["task_id"] in wanted and r["fault"] is None}
+        of_them = {
+            r["trajectory_id"]
+            for r in run.ledger.records()
+            if r["task_id"] in wanted and r["fault"] is None
+        }
         cases = list(_cases(run, of_them))
         decisions: list[Decision] = []
         scores: list[Score] = []
@@ -137,9 +204,13 @@ class FilterStage:
                     return [], []
                 await asyncio.sleep(0)
                 found = await _found(named, trials[task])
-                decisions += _decisions(named, [c.trajectory.trajectory_id for c in trials[task]], found.verdicts)
+                decisions += _decisions(
+                    named, [c.trajectory.trajectory_id for c in trials[task]], found.verdicts
+                )
                 scores += _scores(named, found)
-        run.progress.step(self._counted(shard.name, [case.trajectory.trajectory_id for case in cases]))
+        run.progress.step(
+            self._counted(shard.name, [case.trajectory.trajectory_id for case in cases])
+        )
         return decisions, scores
 
     async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> Rows:
@@ -149,16 +220,26 @@ class FilterStage:
         if named.filter.measure is not None:
             for chunk in _chunks(_cases(run, wanted)):
                 taken = await measured(named, chunk, means, models)
-                not_kept |= {case.trajectory.trajectory_id: case.measures for case in taken if faulty(case.measures)}
+                not_kept |= {
+                    case.trajectory.trajectory_id: case.measures
+                    for case in taken
+                    if faulty(case.measures)
+                }
         if run.stopped is not None:
             return [], []
 
         def begin() -> Iterator[Case]:
             for chunk in _chunks(_cases(run, wanted)):
                 ids = [case.trajectory.trajectory_id for case in chunk]
-                taken = stored(run.ledger, named.measures_ref(models).stage_key, ids) if named.filter.measure is not None else {}
+                taken = (
+                    stored(run.ledger, named.measures_ref(models).stage_key, ids)
+                    if named.filter.measure is not None
+                    else {}
+                )
                 for identity, case in zip(ids, chunk, strict=True):
-                    yield msgspec.structs.replace(case, measures=tuple(taken.get(identity) or not_kept.get(identity, ())))
+                    yield msgspec.structs.replace(
+                        case, measures=tuple(taken.get(identity) or not_kept.get(identity, ()))
+                    )
 
         found = await _found(named, Cases(begin, len(wanted)))
         run.progress.step(self._counted(shard.name, wanted))
@@ -167,7 +248,9 @@ class FilterStage:
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
         measured_by = [named.name for named in self.filters if named.filter.measure is not None]
-        return filter_report(run.ledger, stage_key, [named.name for named in self.filters], measured_by)
+        return filter_report(
+            run.ledger, stage_key, [named.name for named in self.filters], measured_by
+        )
 
 
 def _bound(run: Run, name: str) -> bool:
@@ -184,8 +267,13 @@ async def _found(named: NamedFilter, cases: Sequence[Case] | Cases) -> Findings:
 
 
 def _scores(named: NamedFilter, found: Findings) -> list[Score]:
-    """What a filter found beside its verdicts; its lines are scores of the filter itself (`note`)."""
-    notes = [Score(f"filter:{named.name}", NOTE, None, at, {"text": line}) for at, line in enumerate(found.notes)]
+    """What a filter found beside its verdicts; its lines are scores of the filter itself
+    (`note`).
+    """
+    notes = [
+        Score(f"filter:{named.name}", NOTE, None, at, {"text": line})
+        for at, line in enumerate(found.notes)
+    ]
     numbers = [
         Score(subject, one.metric, one.value, one.turn, one.detail)
         for subject, measures in sorted(found.measures.items())
@@ -224,9 +312,16 @@ def _parts(trials: Mapping[str, int]) -> Iterator[list[str]]:
         yield part
 
 
-def _decisions(named: NamedFilter, identities: Sequence[str], verdicts: Mapping[str, Verdict]) -> list[Decision]:
-    return [_decision(identity, named.name, verdicts.get(identity, Verdict(None, "not_judged"))) for identity in identities]
+def _decisions(
+    named: NamedFilter, identities: Sequence[str], verdicts: Mapping[str, Verdict]
+) -> list[Decision]:
+    return [
+        _decision(identity, named.name, verdicts.get(identity, Verdict(None, "not_judged")))
+        for identity in identities
+    ]
 
 
 def _decision(identity: str, name: str, verdict: Verdict) -> Decision:
-    return Decision(identity, name, verdict.keep, verdict.reason, verdict.score, verdict.detail or None)
+    return Decision(
+        identity, name, verdict.keep, verdict.reason, verdict.score, verdict.detail or None
+    )

@@ -1,4 +1,6 @@
-"""Some trials are done again in their worlds, and their answers compared with the recorded ones: what differs is volatile, or a fault."""
+"""Some trials are done again in their worlds, and their answers compared with the recorded ones:
+what differs is volatile, or a fault.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,12 +20,17 @@ ASKING = 500
 """Tasks beside those of the chosen trials that are asked what they ask for."""
 
 
-async def learned_fields(run: Run, trials: Iterable[str], count: int, *, every: bool) -> dict[str, list[Field]]:
-    """World -> what differed, from `count` of its trials, drawn by their ids; worlds that are not here teach nothing.
+async def learned_fields(
+    run: Run, trials: Iterable[str], count: int, *, every: bool
+) -> dict[str, list[Field]]:
+    """World -> what differed, from `count` of its trials, drawn by their ids; worlds that are not
+    here teach nothing.
 
-    Unless `every` world is meant, only those that call themselves deterministic are stepped: in others, such as a server of somebody's
+    Unless `every` world is meant, only those that call themselves deterministic are stepped: in
+    others, such as a server of somebody's
     own, what is done again may have effects.
-    A trial is followed up to where its world goes another way: another state, another error, another number of answers.
+    A trial is followed up to where its world goes another way: another state, another error,
+    another number of answers.
     """
     tasks_of = run.ledger.task_ids()
     chosen: dict[str, list[str]] = {}
@@ -54,7 +61,10 @@ def _may_be_stepped(run: Run, world: str, *, every: bool) -> bool:
 
 def _tasks_of(run: Run, world: str, tasks_of: Mapping[str, str]) -> Sequence[Task]:
     """Some tasks of a world, drawn by their ids: what they ask for, its other tasks ask for too."""
-    drawn = sorted((task for task, env in tasks_of.items() if env == world), key=lambda task: content_hash(["asked", task]))
+    drawn = sorted(
+        (task for task, env in tasks_of.items() if env == world),
+        key=lambda task: content_hash(["asked", task]),
+    )
     return list(run.ledger.tasks(drawn[:ASKING]).values())
 
 
@@ -63,9 +73,13 @@ async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compar
     env = run.world(task.env, task.env_config)
     pairs: list[Compared] = []
     try:
-        await crossing(Fault.ENVIRONMENT, "replay", lambda: _replay(env, trajectory, task, pairs), TIMEOUT_S)
+        await crossing(
+            Fault.ENVIRONMENT, "replay", lambda: _replay(env, trajectory, task, pairs), TIMEOUT_S
+        )
     except FaultError as error:
-        run.progress.say(f"topology: {trajectory.trajectory_id} was not replayed to its end: {error}")
+        run.progress.say(
+            f"topology: {trajectory.trajectory_id} was not replayed to its end: {error}"
+        )
     finally:
         await crossing(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
     return pairs
@@ -86,5 +100,6 @@ async def _replay(env: Env, trajectory: Trajectory, task: Task, pairs: list[Comp
             return
         called = {call.call_id: call.name for call in turn.tool_calls}
         pairs += [
-            Compared(tool_of(before, called), before.content, valid_text(after.content)) for before, after in zip(given, came, strict=True)
+            Compared(tool_of(before, called), before.content, valid_text(after.content))
+            for before, after in zip(given, came, strict=True)
         ]

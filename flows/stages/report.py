@@ -1,4 +1,6 @@
-"""The stage `report`: what the run holds by then as one page, RUN/report.html; `synth report RUN` gives it again."""
+"""The stage `report`: what the run holds by then as one page, RUN/report.html; `synth report RUN`
+gives it again.
+"""
 
 import asyncio
 import shlex
@@ -26,7 +28,9 @@ class ReportSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReportStage:
-    """Reads the ledger and writes the page; no row. What stands after it in the flow is not on it."""
+    """Reads the ledger and writes the page; no row. What stands after it in the flow is not on
+    it.
+    """
 
     name: str
     config: ReportSettings
@@ -41,7 +45,14 @@ class ReportStage:
         state = run.ledger.state
         names = list(state.stages)
         before = names[: names.index(self.name)] if self.name in names else names
-        stages = [(name, state.stages[name].stage_key, state.done.get((name, state.stages[name].stage_key))) for name in before]
+        stages = [
+            (
+                name,
+                state.stages[name].stage_key,
+                state.done.get((name, state.stages[name].stage_key)),
+            )
+            for name in before
+        ]
         return content_hash([state.current_valid(), stages])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
@@ -53,7 +64,10 @@ class ReportStage:
 
     def _stands(self, run: Run) -> bool:
         named = run.ledger.state.written.get(PAGE)
-        return named is not None and fault(run.ledger.storage, PAGE, named.files[PAGE], thorough=False) is None
+        return (
+            named is not None
+            and fault(run.ledger.storage, PAGE, named.files[PAGE], thorough=False) is None
+        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Writes the page."""

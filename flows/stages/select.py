@@ -1,4 +1,6 @@
-"""The stage `select`: of what the filters let pass, which trajectories are taken for SFT, and which tasks for RL; each with its reason."""
+"""The stage `select`: of what the filters let pass, which trajectories are taken for SFT, and which
+tasks for RL; each with its reason.
+"""
 
 import asyncio
 from collections import Counter
@@ -27,7 +29,14 @@ from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
 from synth.selection.allocation import Standing
-from synth.selection.candidates import SECOND_EVIDENCE, candidate, is_candidate, loss_by_tool, loss_characters, traits
+from synth.selection.candidates import (
+    SECOND_EVIDENCE,
+    candidate,
+    is_candidate,
+    loss_by_tool,
+    loss_characters,
+    traits,
+)
 from synth.selection.choosing import Candidate, Quotas, chosen
 from synth.selection.composition import composition, share
 from synth.selection.recoveries import ENVIRONMENT, Recoveries, recoveries
@@ -41,9 +50,11 @@ SUCCESSES = "count(*) FILTER (outcome = 'success')"
 
 
 class SftSelection(BaseModel):
-    """Rows per task on average and at most, and shares of all loss: of tasks that nearly always pass, of recoveries.
+    """Rows per task on average and at most, and shares of all loss: of tasks that nearly always
+    pass, of recoveries.
 
-    `by_reward`: of a task they are drawn by chance, in proportion to the scores of the stage trajectory_reward, instead of the better
+    `by_reward`: of a task they are drawn by chance, in proportion to the scores of the stage
+    trajectory_reward, instead of the better
     ones first.
     """
 
@@ -57,9 +68,11 @@ class SftSelection(BaseModel):
 
 
 class RlSelection(BaseModel):
-    """Tasks whose next `group` trials have both outcomes with a chance of at least `least`, at most `tasks` of them, the likeliest first.
+    """Tasks whose next `group` trials have both outcomes with a chance of at least `least`, at most
+    `tasks` of them, the likeliest first.
 
-    `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a success of a retry), `all`, `none`.
+    `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a
+    success of a retry), `all`, `none`.
     `by_branching`: ties by error branch ratio x strategic heterogeneity, before the task id.
     """
 
@@ -73,7 +86,9 @@ class RlSelection(BaseModel):
 
 
 class SelectSettings(BaseModel):
-    """What is selected for: `sft` trajectories, `rl` tasks, or both; `sft` where nothing is named."""
+    """What is selected for: `sft` trajectories, `rl` tasks, or both; `sft` where nothing is
+    named.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -87,10 +102,13 @@ class SelectSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SelectStage:
-    """Over what the filters before it let pass; the stage `topology`, where it ran, says which trajectories are better.
+    """Over what the filters before it let pass; the stage `topology`, where it ran, says which
+    trajectories are better.
 
-    Decisions on trajectories carry the stage's name; those on tasks `<name>.rl`, with the task's id in place of a trajectory's, and each
-    task that competes has a score `rl_rank`. `sft_takes`, `rl_takes`: what the flow's exports take in.
+    Decisions on trajectories carry the stage's name; those on tasks `<name>.rl`, with the task's id
+    in place of a trajectory's, and each
+    task that competes has a score `rl_rank`. `sft_takes`, `rl_takes`: what the flow's exports take
+    in.
     """
 
     name: str
@@ -101,23 +119,38 @@ class SelectStage:
     @property
     def settings(self) -> Mapping[str, Any]:
         """All of them, and what the exports take in."""
-        chosen_for = {name: found for name, found in self.config.model_dump().items() if found is not None}
+        chosen_for = {
+            name: found for name, found in self.config.model_dump().items() if found is not None
+        }
         takes = {"sft": self.sft_takes, "rl": self.rl_takes}
-        return {**chosen_for, "exports take in": {name: to_builtins(takes[name]) for name in chosen_for}}
+        return {
+            **chosen_for,
+            "exports take in": {name: to_builtins(takes[name]) for name in chosen_for},
+        }
 
     def inputs(self, run: Run) -> str:
-        """The trajectories so far, and the keys of the stages before it that judged or measured them."""
+        """The trajectories so far, and the keys of the stages before it that judged or measured
+        them.
+        """
         state = run.ledger.state
         names = list(state.stages)
         before = names[: names.index(self.name)] if self.name in names else names
         drawn = [run.flow.seed] if self.config.sft is not None and self.config.sft.by_reward else []
-        return content_hash([state.current_valid(), [(name, state.stages[name].stage_key) for name in before], *drawn])
+        return content_hash(
+            [
+                state.current_valid(),
+                [(name, state.stages[name].stage_key) for name in before],
+                *drawn,
+            ]
+        )
 
     def plan(self, run: Run, stage_key: str) -> Plan:
         """One shard: rows are dealt over all tasks at once."""
         trajectories = len(run.ledger.state.current_valid())
         done = (stage_key, "all") in run.ledger.state.named
-        return Plan(() if done else (Shard("all", (trajectories,)),), (), trajectories, "trajectories")
+        return Plan(
+            () if done else (Shard("all", (trajectories,)),), (), trajectories, "trajectories"
+        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Decides, and commits the decisions."""
@@ -127,10 +160,22 @@ class SelectStage:
         scores: list[Score] = []
         if self.config.rl is not None:
             tasks = [task for task, _ in rl_tasks(run.ledger, self.rl_takes)]
-            for identity, found in sorted(ranked(tasks, RlRule(**self.config.rl.model_dump())).items()):
-                decisions.append(Decision(identity, self._rl_name, found.keep, found.reason, found.mixed))
-                scores += [] if found.rank is None else [Score(identity, "rl_rank", found.rank, detail={"mixed_group": found.mixed})]
-        run.ledger.commit(StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name)
+            for identity, found in sorted(
+                ranked(tasks, RlRule(**self.config.rl.model_dump())).items()
+            ):
+                decisions.append(
+                    Decision(identity, self._rl_name, found.keep, found.reason, found.mixed)
+                )
+                scores += (
+                    []
+                    if found.rank is None
+                    else [
+                        Score(identity, "rl_rank", found.rank, detail={"mixed_group": found.mixed})
+                    ]
+                )
+        run.ledger.commit(
+            StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name
+        )
 
     @property
     def _rl_name(self) -> str:
@@ -138,7 +183,11 @@ class SelectStage:
 
     async def _sft(self, run: Run) -> list[Decision]:
         assert self.config.sft is not None
-        measures, standings, came_back = _measures(run.ledger), _standings(run.ledger), recoveries(run.ledger)
+        measures, standings, came_back = (
+            _measures(run.ledger),
+            _standings(run.ledger),
+            recoveries(run.ledger),
+        )
         candidates: list[Candidate] = []
         refused: dict[str, tuple[bool, str]] = {}
         aside = SetAside()
@@ -146,7 +195,12 @@ class SelectStage:
             await asyncio.sleep(0)
             run.progress.step(1)
             identity = trajectory.trajectory_id
-            found = aside.tried(identity, partial(self._competes, run, trajectory, verdicts, measures.get(identity, {}), came_back))
+            found = aside.tried(
+                identity,
+                partial(
+                    self._competes, run, trajectory, verdicts, measures.get(identity, {}), came_back
+                ),
+            )
             if isinstance(found, str):
                 refused[identity] = (False, found)
             elif found is not None:
@@ -154,51 +208,108 @@ class SelectStage:
         refused |= {identity: (False, PREFIX + aside.reason(identity)) for identity in aside.errors}
         for line in aside.lines():
             run.progress.say(f"{self.name}: {line}")
-        if self.config.sft.by_reward and candidates and not any(REWARD in found for found in measures.values()):
-            raise SynthError(f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and none came before it")
-        settled = refused | chosen(candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"})))
+        if (
+            self.config.sft.by_reward
+            and candidates
+            and not any(REWARD in found for found in measures.values())
+        ):
+            raise SynthError(
+                f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and "
+                "none came before it"
+            )
+        settled = refused | chosen(
+            candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"}))
+        )
         return [
-            Decision(identity, self.name, keep, reason, detail=_loss_masks(came_back.masks_of(identity)) if keep else None)
+            Decision(
+                identity,
+                self.name,
+                keep,
+                reason,
+                detail=_loss_masks(came_back.masks_of(identity)) if keep else None,
+            )
             for identity, (keep, reason) in sorted(settled.items())
         ]
 
     def _competes(
-        self, run: Run, trajectory: Trajectory, verdicts: Mapping[str, Verdict], measures: Mapping[str, float], came_back: Recoveries
+        self,
+        run: Run,
+        trajectory: Trajectory,
+        verdicts: Mapping[str, Verdict],
+        measures: Mapping[str, float],
+        came_back: Recoveries,
     ) -> Candidate | str | None:
-        """A candidate; or why no export takes it in; or None for what is no success that filters let pass."""
+        """A candidate; or why no export takes it in; or None for what is no success that filters
+        let pass.
+        """
         assert self.config.sft is not None
         others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
         identity, side = trajectory.trajectory_id, came_back.sides.get(trajectory.trajectory_id)
-        if not is_candidate(trajectory, others, tested=self.sft_takes.evidence and side is not None):
+        if not is_candidate(
+            trajectory, others, tested=self.sft_takes.evidence and side is not None
+        ):
             return None
         masks = came_back.masks_of(identity)
-        masked = bool(masks) or any(mask_reason(turn, index, trajectory.pivot_turn) for index, turn in enumerate(trajectory.turns))
-        reason = self.sft_takes.refusal(trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked)
+        masked = bool(masks) or any(
+            mask_reason(turn, index, trajectory.pivot_turn)
+            for index, turn in enumerate(trajectory.turns)
+        )
+        reason = self.sft_takes.refusal(
+            trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked
+        )
         if reason is not None:
             return reason
         one = candidate(trajectory, measures, effectful_by_name, masks)
         if side is not None:
             one = replace(one, recovered=True, world_fault=side == ENVIRONMENT)
         if self.config.sft.by_reward:
-            one = replace(one, rank=(draw_rank(run.flow.seed, identity, measures.get(REWARD)), *one.rank))
+            one = replace(
+                one, rank=(draw_rank(run.flow.seed, identity, measures.get(REWARD)), *one.rank)
+            )
         return one
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Chosen and not chosen by reason; what the composition was before and after."""
         with connect(run.ledger) as connection:
-            sql = f"SELECT trajectory_id, filter, keep, reason FROM decisions_all WHERE stage_key = '{stage_key}'"
+            sql = (
+                "SELECT trajectory_id, filter, keep, reason FROM decisions_all WHERE "
+                f"stage_key = '{stage_key}'"
+            )
             rows = connection.execute(sql).fetchall()
-        of_tasks = {identity: (keep, reason) for identity, name, keep, reason in rows if name == self._rl_name}
-        of_rows = {identity: (keep, reason) for identity, name, keep, reason in rows if name != self._rl_name}
+        of_tasks = {
+            identity: (keep, reason)
+            for identity, name, keep, reason in rows
+            if name == self._rl_name
+        }
+        of_rows = {
+            identity: (keep, reason)
+            for identity, name, keep, reason in rows
+            if name != self._rl_name
+        }
         parts = [self._sft_report(run, of_rows)] if self.config.sft is not None else []
         parts += [self._rl_report(run, of_tasks)] if self.config.rl is not None else []
         return {"kind": "selection", "parts": parts}
 
     def _sft_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
-        before, after = _compositions(run.ledger, {name: keep for name, (keep, _) in verdicts.items()})
-        told = {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"} if verdicts else {}
-        also = [f"{words} {share(before, trait)} of the loss before, {share(after, trait)} after" for trait, words in told.items()]
-        return {"for": "sft", "unit": "successes", **_counts(verdicts), "also": also, "composition": {"before": before, "after": after}}
+        before, after = _compositions(
+            run.ledger, {name: keep for name, (keep, _) in verdicts.items()}
+        )
+        told = (
+            {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"}
+            if verdicts
+            else {}
+        )
+        also = [
+            f"{words} {share(before, trait)} of the loss before, {share(after, trait)} after"
+            for trait, words in told.items()
+        ]
+        return {
+            "for": "sft",
+            "unit": "successes",
+            **_counts(verdicts),
+            "also": also,
+            "composition": {"before": before, "after": after},
+        }
 
     def _rl_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
         parts = [
@@ -208,16 +319,33 @@ class SelectStage:
         ]
         before = composition((traits, 1) for _, traits in parts)
         after = composition((traits, 1) for identity, traits in parts if verdicts[identity][0])
-        bands = [f"{count} of {before['pass rate'][name]} {name}" for name, count in after.get("pass rate", {}).items()]
-        beside = Counter(reason for keep, reason in verdicts.values() if keep and reason != "chosen")
+        bands = [
+            f"{count} of {before['pass rate'][name]} {name}"
+            for name, count in after.get("pass rate", {}).items()
+        ]
+        beside = Counter(
+            reason for keep, reason in verdicts.values() if keep and reason != "chosen"
+        )
         also = [f"taken by pass rate: {', '.join(bands)}"] if bands else []
-        also += [f"beside the ranked ones {count} {reason}" for reason, count in sorted(beside.items())]
-        return {"for": "rl", "unit": "tasks", **_counts(verdicts), "also": also, "composition": {"before": before, "after": after}}
+        also += [
+            f"beside the ranked ones {count} {reason}" for reason, count in sorted(beside.items())
+        ]
+        return {
+            "for": "rl",
+            "unit": "tasks",
+            **_counts(verdicts),
+            "also": also,
+            "composition": {"before": before, "after": after},
+        }
 
 
 def _counts(verdicts: Mapping[str, tuple[bool, str]]) -> dict[str, Any]:
     rejected = Counter(reason for keep, reason in verdicts.values() if not keep)
-    return {"attempted": len(verdicts), "verified": len(verdicts) - rejected.total(), "rejected": dict(rejected)}
+    return {
+        "attempted": len(verdicts),
+        "verified": len(verdicts) - rejected.total(),
+        "rejected": dict(rejected),
+    }
 
 
 def _loss_masks(masks: Mapping[int, str]) -> Mapping[str, Any] | None:
@@ -229,7 +357,10 @@ def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     names = ", ".join(f"'{name}'" for name in MEASURES)
     with connect(ledger) as connection:
-        sql = f"SELECT subject_id, metric, value FROM scores WHERE metric IN ({names}) AND turn IS NULL AND value IS NOT NULL"
+        sql = (
+            f"SELECT subject_id, metric, value FROM scores WHERE metric IN ({names}) AND turn "
+            "IS NULL AND value IS NOT NULL"
+        )
         for identity, metric, value in connection.execute(sql).fetchall():
             found.setdefault(identity, {})[metric] = value
     return found
@@ -238,20 +369,42 @@ def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
 def _standings(ledger: Ledger) -> dict[str, tuple[int, int]]:
     """Base trials with a verdict and successes, by task."""
     base = ", ".join(f"'{name}'" for name in sorted(BASE))
-    where = f"synthesizer IN ({base}) AND parent_id IS NULL AND outcome IN ('success', 'failure', 'truncated')"
+    where = (
+        f"synthesizer IN ({base}) AND parent_id IS NULL AND outcome IN ('success', 'failure', "
+        "'truncated')"
+    )
     with connect(ledger) as connection:
-        rows = connection.execute(f"SELECT task_id, count(*), {SUCCESSES} FROM trajectories WHERE {where} GROUP BY 1").fetchall()
+        rows = connection.execute(
+            f"SELECT task_id, count(*), {SUCCESSES} FROM trajectories WHERE {where} GROUP BY 1"
+        ).fetchall()
     return {task: (trials, successes) for task, trials, successes in rows}
 
 
-def _compositions(ledger: Ledger, taken: Mapping[str, bool]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """How the loss (characters) lies by trait and by tool, over all that was decided on, and over what was `taken`."""
+def _compositions(
+    ledger: Ledger, taken: Mapping[str, bool]
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """How the loss (characters) lies by trait and by tool, over all that was decided on, and over
+    what was `taken`.
+    """
     standings, came_back = _standings(ledger), recoveries(ledger)
     parts: list[tuple[bool, Mapping[str, Hashable], int]] = []
-    for trajectory, task in with_tasks(ledger, without_findings(ledger, ledger.trajectories(set(taken)), SetAside())):
+    for trajectory, task in with_tasks(
+        ledger, without_findings(ledger, ledger.trajectories(set(taken)), SetAside())
+    ):
         easy = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
         identity, masks = trajectory.trajectory_id, came_back.masks_of(trajectory.trajectory_id)
-        recovered, keep = identity in came_back.masks or identity in came_back.sides, taken[identity]
-        parts.append((keep, traits(trajectory, task, easy=easy, recovered=recovered), loss_characters(trajectory, masks)))
+        recovered, keep = (
+            identity in came_back.masks or identity in came_back.sides,
+            taken[identity],
+        )
+        parts.append(
+            (
+                keep,
+                traits(trajectory, task, easy=easy, recovered=recovered),
+                loss_characters(trajectory, masks),
+            )
+        )
         parts += [(keep, {"tool": tool}, size) for tool, size in loss_by_tool(trajectory, masks)]
-    return composition((found, size) for _, found, size in parts), composition((found, size) for keep, found, size in parts if keep)
+    return composition((found, size) for _, found, size in parts), composition(
+        (found, size) for keep, found, size in parts if keep
+    )

@@ -1,4 +1,6 @@
-"""The stage `topology`: the trials of each task as one graph, with what it says about steps, trials and the task, as rows."""
+"""The stage `topology`: the trials of each task as one graph, with what it says about steps, trials
+and the task, as rows.
+"""
 
 import re
 from asyncio import to_thread
@@ -31,7 +33,9 @@ from synth.topology.volatile_fields import as_masks
 
 TRIALS_PER_SHARD = 1000
 VOLATILE = "volatile_field"
-"""Score of a world: 1 for a field that its answers are masked by, 0 for one that differed and is not masked, with the reason."""
+"""Score of a world: 1 for a field that its answers are masked by, 0 for one that differed and is
+not masked, with the reason.
+"""
 LEARNED = 4
 LEARNING = "volatile fields"
 """The piece of the stage's work that comes before all shards."""
@@ -41,8 +45,10 @@ class TopologySettings(BaseModel):
     """`level`: how turns are merged; `group`: trials per task in the RL that tasks are ranked for.
 
     `similarity` is what texts must reach to be one at level semantic.
-    `learn` trials of each world are done again, to learn what it answers differently each time; left out, four of each deterministic one.
-    `masked` and `generated` add to what observations differ in without meaning it: name -> regular expression (docs/topology.md).
+    `learn` trials of each world are done again, to learn what it answers differently each time;
+    left out, four of each deterministic one.
+    `masked` and `generated` add to what observations differ in without meaning it: name -> regular
+    expression (docs/topology.md).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,10 +75,13 @@ class TopologySettings(BaseModel):
             try:
                 found = re.compile(pattern).match("")
             except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from error
+                raise ValueError(
+                    f"{name}: {pattern!r} is no regular expression: {error}"
+                ) from error
             if found is not None:
                 raise ValueError(
-                    f"{name}: {pattern!r} matches the empty text, and so stands between any two characters; ask for one at least"
+                    f"{name}: {pattern!r} matches the empty text, and so stands between any two "
+                    "characters; ask for one at least"
                 )
         return patterns
 
@@ -87,32 +96,51 @@ class TopologyStage:
     @property
     def settings(self) -> Mapping[str, Any]:
         """All of them that count at this level."""
-        return self.config.model_dump(exclude=None if self.config.level == "semantic" else {"similarity"})
+        return self.config.model_dump(
+            exclude=None if self.config.level == "semantic" else {"similarity"}
+        )
 
     def inputs(self, run: Run) -> str:
         """The trajectories that the flow has collected so far."""
         return content_hash(run.ledger.state.current_valid())
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """Tasks in the order of their first trial, so many together as have a thousand trials: neighbours lie in the same files."""
+        """Tasks in the order of their first trial, so many together as have a thousand trials:
+        neighbours lie in the same files.
+        """
         by_task: dict[str, list[str]] = {}
         for record in run.ledger.records():
             if record["synthesizer"] in BASE and record["fault"] is None:
                 by_task.setdefault(record["task_id"], []).append(record["trajectory_id"])
         shards = [Shard(content_hash([task for task, _ in part]), part) for part in _parts(by_task)]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
-        return Plan(left, (), sum(len(trials) for shard in left for _, trials in shard.items), "trials", at_once=1)
+        return Plan(
+            left,
+            (),
+            sum(len(trials) for shard in left for _, trials in shard.items),
+            "trials",
+            at_once=1,
+        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """The rows of a shard's tasks."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         trials: dict[str, list[Trajectory]] = {task: [] for task, _ in shard.items}
-        for trajectory in run.ledger.trajectories({identity for _, identities in shard.items for identity in identities}):
+        for trajectory in run.ledger.trajectories(
+            {identity for _, identities in shard.items for identity in identities}
+        ):
             trials[trajectory.task_id].append(trajectory)
         volatile = await self._volatile(run, stage_key)
-        level, usual = self.config.level, Volatile({**DEFAULTS, **self.config.masked}, self.config.generated)
-        merging = partial(merges, embed=_embed(), threshold=self.config.similarity) if level == "semantic" else None
+        level, usual = (
+            self.config.level,
+            Volatile({**DEFAULTS, **self.config.masked}, self.config.generated),
+        )
+        merging = (
+            partial(merges, embed=_embed(), threshold=self.config.similarity)
+            if level == "semantic"
+            else None
+        )
         nodes: list[Node] = []
         edges: list[Edge] = []
         scores: list[Score] = []
@@ -131,13 +159,21 @@ class TopologyStage:
             edges += rows.edges
             scores += rows.scores
             run.progress.step(len(found))
-        run.ledger.commit(StageRef(self.name, stage_key), nodes=nodes, edges=edges, scores=scores, name=shard.name)
+        run.ledger.commit(
+            StageRef(self.name, stage_key), nodes=nodes, edges=edges, scores=scores, name=shard.name
+        )
 
     async def _volatile(self, run: Run, stage_key: str) -> dict[str, Volatile]:
-        """World -> what its answers are masked by, learned once and kept in the ledger; worlds that taught nothing are not in it."""
+        """World -> what its answers are masked by, learned once and kept in the ledger; worlds that
+        taught nothing are not in it.
+        """
         count = LEARNED if self.config.learn is None else self.config.learn
         if count and (stage_key, LEARNING) not in run.ledger.refresh().named:
-            trials = [record["trajectory_id"] for record in run.ledger.records() if record["synthesizer"] in BASE and not record["fault"]]
+            trials = [
+                record["trajectory_id"]
+                for record in run.ledger.records()
+                if record["synthesizer"] in BASE and not record["fault"]
+            ]
             learned = await learned_fields(run, trials, count, every=self.config.learn is not None)
             rows = [_field_row(world, one) for world, fields in learned.items() for one in fields]
             run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
@@ -148,22 +184,43 @@ class TopologyStage:
         key = f"stage_key = '{stage_key}'"
         with connect(run.ledger) as connection:
             (tasks, mixed, singletons) = connection.execute(
-                f"SELECT count(*) FILTER (metric = 'pass_rate'), count(*) FILTER (metric = 'pass_rate' AND value > 0 AND value < 1), "
+                "SELECT count(*) FILTER (metric = 'pass_rate'), count(*) FILTER (metric = "
+                "'pass_rate' AND value > 0 AND value < 1), "
                 f"avg(value) FILTER (metric = 'singletons') FROM scores_all WHERE {key}"
             ).fetchall()[0]
             (known, trials, alone) = connection.execute(
-                f"SELECT count(value), count(*), count(*) FILTER (json_extract(detail, '$.donors') = 0) FROM scores_all "
+                "SELECT count(value), count(*), count(*) FILTER (json_extract(detail, "
+                "'$.donors') = 0) FROM scores_all "
                 f"WHERE metric = 'potential' AND {key}"
             ).fetchall()[0]
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]
-        also += [f"{singletons:.0%} of the nodes were visited by one trial alone"] if singletons is not None else []
+        also += (
+            [f"{singletons:.0%} of the nodes were visited by one trial alone"]
+            if singletons is not None
+            else []
+        )
         for _, one in _fields(run.ledger, stage_key):
             place = f"{one['tool'] or 'an answer'} {one['place']}"
-            told = f"{place} differs each time it is answered, and is masked" if one["refused"] is None else None
-            also += [told or f"{place} differed in {one['differing']} of {one['compared']} replays, and is not masked: {one['refused']}"]
+            told = (
+                f"{place} differs each time it is answered, and is masked"
+                if one["refused"] is None
+                else None
+            )
+            also += [
+                told
+                or f"{place} differed in {one['differing']} of {one['compared']} replays, and is "
+                f"not masked: {one['refused']}"
+            ]
         unknown = {"alone in its task": alone, "too few turns in common": trials - known - alone}
         rejected = {reason: count for reason, count in unknown.items() if count}
-        return {"kind": "method", "unit": "trials", "attempted": trials, "verified": known, "rejected": rejected, "also": also}
+        return {
+            "kind": "method",
+            "unit": "trials",
+            "attempted": trials,
+            "verified": known,
+            "rejected": rejected,
+            "also": also,
+        }
 
 
 @lru_cache(maxsize=1)
@@ -173,12 +230,18 @@ def _embed() -> Embed:
 
 
 def masking_of(ledger: Ledger, task_id: str) -> Volatile:
-    """What the current flow's stage masks in the answers of a task's world; the defaults where no such stage ran."""
+    """What the current flow's stage masks in the answers of a task's world; the defaults where no
+    such stage ran.
+    """
     for line in ledger.state.stages.values():
-        if line.settings.keys() == TopologySettings.model_fields.keys() - ({"similarity"} - line.settings.keys()):
+        if line.settings.keys() == TopologySettings.model_fields.keys() - (
+            {"similarity"} - line.settings.keys()
+        ):
             config = TopologySettings.model_validate({**line.settings, "level": "exact"})
             usual = Volatile({**DEFAULTS, **config.masked}, config.generated)
-            return _masks(ledger, line.stage_key, config).get(ledger.task_ids().get(task_id, ""), usual)
+            return _masks(ledger, line.stage_key, config).get(
+                ledger.task_ids().get(task_id, ""), usual
+            )
     return Volatile()
 
 
@@ -187,23 +250,35 @@ def _masks(ledger: Ledger, stage_key: str, config: TopologySettings) -> dict[str
     return _as_volatile(_fields(ledger, stage_key), config)
 
 
-def _as_volatile(fields: Iterable[tuple[str, Mapping[str, Any]]], config: TopologySettings) -> dict[str, Volatile]:
+def _as_volatile(
+    fields: Iterable[tuple[str, Mapping[str, Any]]], config: TopologySettings
+) -> dict[str, Volatile]:
     found: dict[str, list[VolatileField]] = {}
     for world, detail in fields:
         found.setdefault(world, []).append(msgspec.convert(detail, VolatileField))
     masked = {**DEFAULTS, **config.masked}
-    return {world: Volatile(masked, config.generated, *as_masks(kept)) for world, kept in found.items()}
+    return {
+        world: Volatile(masked, config.generated, *as_masks(kept)) for world, kept in found.items()
+    }
 
 
 def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]]]:
-    sql = "SELECT DISTINCT subject_id, detail FROM scores_all WHERE metric = ? AND stage_key = ? ORDER BY ALL"
+    sql = (
+        "SELECT DISTINCT subject_id, detail FROM scores_all WHERE metric = ? AND stage_key = "
+        "? ORDER BY ALL"
+    )
     with connect(ledger) as connection:
-        return [(world, msgspec.json.decode(detail)) for world, detail in connection.execute(sql, [VOLATILE, stage_key]).fetchall()]
+        return [
+            (world, msgspec.json.decode(detail))
+            for world, detail in connection.execute(sql, [VOLATILE, stage_key]).fetchall()
+        ]
 
 
 @lru_cache(maxsize=1)
 def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The fields, once they are learned, for all shards: asked of the ledger once, since every shard makes its tables longer."""
+    """The fields, once they are learned, for all shards: asked of the ledger once, since every
+    shard makes its tables longer.
+    """
     return _fields(ledger, stage_key)
 
 

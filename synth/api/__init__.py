@@ -1,1 +1,3 @@
-"""What stands behind `from synth import ...`: thin functions over the rooms below, for notebooks, scripts and the command line."""
+"""What stands behind `from synth import ...`: thin functions over the rooms below, for notebooks,
+scripts and the command line.
+"""

@@ -1,4 +1,6 @@
-"""Whether an environment is sound: determinism, bots that must fail, mutants, flaky checks, and more."""
+"""Whether an environment is sound: determinism, bots that must fail, mutants, flaky checks, and
+more.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -36,10 +38,13 @@ def audit(
     quiet: bool = False,
     told: Callable[[Answer], str | None] = lambda answer: None,
 ) -> Report:
-    """Asks an environment, by name or as it is, every question, or `only` some, about tasks of its own.
+    """Asks an environment, by name or as it is, every question, or `only` some, about tasks of its
+    own.
 
-    `ledger`: about the tasks of a run instead, with their settings. `told` is called with each answer as it comes, and
-    gives a line to show. What failed stands in `failed` of the report. Raises `ConfigError` for no such environment,
+    `ledger`: about the tasks of a run instead, with their settings. `told` is called with each
+    answer as it comes, and
+    gives a line to show. What failed stands in `failed` of the report. Raises `ConfigError` for no
+    such environment,
     setting or question.
     """
     questions = _questions(only)
@@ -61,7 +66,18 @@ def audit(
         progress.step(1)
 
     try:
-        return waited(asked(found, config, seed=seed, tasks=tasks, limits=limits, questions=questions, say=say, given=given))
+        return waited(
+            asked(
+                found,
+                config,
+                seed=seed,
+                tasks=tasks,
+                limits=limits,
+                questions=questions,
+                say=say,
+                given=given,
+            )
+        )
     finally:
         progress.stop()
 

@@ -10,7 +10,8 @@ from synth.ledger.ledger import Ledger
 
 
 def bindings_for(ledger: Ledger, environments: Mapping[str, Path | str]) -> Bindings:
-    """What the user's files say, then how a run was made that was made here; nothing that lies in the run.
+    """What the user's files say, then how a run was made that was made here; nothing that lies in
+    the run.
 
     Raises `ConfigError` for a file that says nothing of an environment.
     """

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
 
 
 def diff(ledger: Ledger | Path | str, a: str, b: str) -> Divergence | None:
-    """The first difference of two trajectories, by the beginnings of their ids; None where they did and saw the same."""
+    """The first difference of two trajectories, by the beginnings of their ids; None where they did
+    and saw the same.
+    """
     run = stored(ledger)
     return first_divergence(run.trajectory(a), run.trajectory(b))
 
 
-def graph(ledger: Ledger | Path | str, task_id: str, *, population: str | None = None) -> "networkx.DiGraph[Any]":
-    """A task's trials as one graph, as the stage `topology` found it: of the population with the most trials, or of one.
+def graph(
+    ledger: Ledger | Path | str, task_id: str, *, population: str | None = None
+) -> "networkx.DiGraph[Any]":
+    """A task's trials as one graph, as the stage `topology` found it: of the population with the
+    most trials, or of one.
 
-    Nodes and edges carry `n` and `n_success`, counts of trials. Raises `ConfigError` where there is none.
+    Nodes and edges carry `n` and `n_success`, counts of trials. Raises `ConfigError` where there is
+    none.
     """
     from synth.topology.graph_file import networkx_of
     from synth.topology.stored_graph import graph_rows

@@ -1,4 +1,6 @@
-"""Datasets for trainers, from any ledger, and the proof that a trainer reads them as they are meant."""
+"""Datasets for trainers, from any ledger, and the proof that a trainer reads them as they are
+meant.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,10 +30,13 @@ def export(
     settings: RowSettings = PLAIN,
     overwrite: bool = False,
 ) -> ExportReport:
-    """Writes a dataset (sft, dpo, kto, prm, rl, attribution, memory) to a folder that `datasets.load_dataset` reads.
+    """Writes a dataset (sft, dpo, kto, prm, rl, attribution, memory) to a folder that
+    `datasets.load_dataset` reads.
 
-    `as_`: whose form the rows have (trl, llamafactory, axolotl, verl, ...), the kind's own without it. `settings`: what
-    else is taken in. The decisions of filters are honoured, and what is left out is counted. Raises `ConfigError`, and
+    `as_`: whose form the rows have (trl, llamafactory, axolotl, verl, ...), the kind's own without
+    it. `settings`: what
+    else is taken in. The decisions of filters are honoured, and what is left out is counted. Raises
+    `ConfigError`, and
     `SynthError` where there are no rows: then nothing is written.
     """
     require(kind, as_, "kind", "as_")
@@ -50,7 +55,8 @@ def check_export(
     student: str | None = None,
     settings: RowSettings = PLAIN,
 ) -> Proof:
-    """Proves the rows on their consumer's own loader, and with the chat template of a `student`; nothing is written.
+    """Proves the rows on their consumer's own loader, and with the chat template of a `student`;
+    nothing is written.
 
     What is wrong stands in `failed` of what it gives. Raises `SynthError` where there are no rows.
     """
@@ -74,7 +80,9 @@ def write_dataset(
     say: Spelling = as_key,
     announce: Callable[[ExportReport], None] = lambda report: None,
 ) -> ExportReport:
-    """The same in the words of whoever asks (`say`), who is told by `announce` what it comes to before any of it stands."""
+    """The same in the words of whoever asks (`say`), who is told by `announce` what it comes to
+    before any of it stands.
+    """
     inside = folder_in(run, to)
     if inside is None:
         folder = DatasetFolder(to, replace="edited" if overwrite else "nothing", say=say)
@@ -83,7 +91,9 @@ def write_dataset(
     return exported(kind, run, folder, settings, say, announce, unfinished_line(run, "exported"))
 
 
-def prove_dataset(run: StoredLedger, kind: str, settings: RowSettings, *, say: Spelling = as_key) -> Proof:
+def prove_dataset(
+    run: StoredLedger, kind: str, settings: RowSettings, *, say: Spelling = as_key
+) -> Proof:
     """The proof of a dataset in the words of whoever asks, also of one without rows."""
     return prove(kind, run, settings, say, unfinished_line(run, "exported"))
 

@@ -23,9 +23,11 @@ def import_trajectories(
     dry_run: bool = False,
     quiet: bool = False,
 ) -> ImportTally:
-    """Reads files and folders into a run, which is made where there is none; what cannot be used is counted by reason.
+    """Reads files and folders into a run, which is made where there is none; what cannot be used is
+    counted by reason.
 
-    `format`: a name, `auto` to look at the content, or the name of an installed package's importer. A reward of at
+    `format`: a name, `auto` to look at the content, or the name of an installed package's importer.
+    A reward of at
     least `reward_threshold` is a success where only one is given. Nothing found at all leaves
     the run as it was; the tally says what was looked at. Raises `ConfigError`.
     """
@@ -34,9 +36,13 @@ def import_trajectories(
     if not 1 <= max_record_mb <= 1 << 20:
         raise ConfigError(f"max_record_mb {max_record_mb}: must be from 1 to {1 << 20:,}")
     refuse_foreign(str(into), option="--into")
-    settings = ImportSettings(reward_threshold=reward_threshold, max_record_bytes=max_record_mb << 20)
+    settings = ImportSettings(
+        reward_threshold=reward_threshold, max_record_bytes=max_record_mb << 20
+    )
     paths = [Path(source) for source in sources]
-    return import_into(str(into), paths, _format(format), progress_for(quiet=quiet), settings, dry_run=dry_run)
+    return import_into(
+        str(into), paths, _format(format), progress_for(quiet=quiet), settings, dry_run=dry_run
+    )
 
 
 def _format(name: str) -> str | Format:
@@ -45,5 +51,7 @@ def _format(name: str) -> str | Format:
         return name
     found = part("format", name, IMPORTERS)
     if not isinstance(found, Format):
-        raise ConfigError(f"format {name!r} is a {type(found).__name__}, not a synth.importers.records.Format")
+        raise ConfigError(
+            f"format {name!r} is a {type(found).__name__}, not a synth.importers.records.Format"
+        )
     return found

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """What a run holds, as it stood when it was opened, or last given to a function that writes. Nothing here writes."""
+    """What a run holds, as it stood when it was opened, or last given to a function that writes.
+    Nothing here writes.
+    """
 
     def __init__(self, stored: StoredLedger) -> None:
         self._stored = stored
@@ -33,9 +35,11 @@ class Ledger:
         return tuple(self._stored.state.lost)
 
     def frame(self, table: str, *, every: bool = False) -> "polars.LazyFrame":
-        """A table's rows of the current flow, or of `every` flow that ran here; read when it is collected.
+        """A table's rows of the current flow, or of `every` flow that ran here; read when it is
+        collected.
 
-        Raises `ConfigError` for an unknown table, and `SynthError` where a file has other bytes than were committed.
+        Raises `ConfigError` for an unknown table, and `SynthError` where a file has other bytes
+        than were committed.
         """
         from synth.ledger.frames import frame
 
@@ -44,18 +48,26 @@ class Ledger:
     def sql(self, query: str) -> "duckdb.DuckDBPyRelation":
         """What DuckDB answers to one question: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`.
 
-        Each table is there as it is of the current flow, and as `<table>_all` with the rows of former ones. The
-        connection reads this run's files and nothing else. Raises `ConfigError` for what is no question.
+        Each table is there as it is of the current flow, and as `<table>_all` with the rows of
+        former ones. The
+        connection reads this run's files and nothing else. Raises `ConfigError` for what is no
+        question.
         """
         from synth.ledger.views import relation
 
         return relation(self._stored, query)
 
-    def trajectories(self, *, outcome: str | None = None, synthesizer: str | None = None) -> Iterator[Trajectory]:
-        """The current flow's trajectories, all attempts, one shard in memory at a time. Raises `ConfigError`."""
+    def trajectories(
+        self, *, outcome: str | None = None, synthesizer: str | None = None
+    ) -> Iterator[Trajectory]:
+        """The current flow's trajectories, all attempts, one shard in memory at a time. Raises
+        `ConfigError`.
+        """
         known = [one.value for one in Outcome]
         if outcome is not None and outcome not in known:
-            raise ConfigError(f"outcome {outcome!r}: there is none of this name; known: {', '.join(known)}")
+            raise ConfigError(
+                f"outcome {outcome!r}: there is none of this name; known: {', '.join(known)}"
+            )
         if outcome is None and synthesizer is None:
             return self._stored.trajectories()
         wanted = {
@@ -66,14 +78,21 @@ class Ledger:
         return self._stored.trajectories(wanted)
 
     def task(self, task_id: str) -> Task:
-        """One task, of any flow that ran here. Raises `ConfigError` where there is none with this id."""
+        """One task, of any flow that ran here. Raises `ConfigError` where there is none with this
+        id.
+        """
         found = self._stored.tasks([task_id], every=True)
         if task_id not in found:
-            raise ConfigError(f"{task_id!r} names no task in {self.run_dir}; ledger.frame('tasks', every=True) lists them")
+            raise ConfigError(
+                f"{task_id!r} names no task in {self.run_dir}; ledger.frame('tasks', every=True) "
+                "lists them"
+            )
         return found[task_id]
 
     def trajectory(self, id_prefix: str) -> Trajectory:
-        """One trajectory by its id or the beginning of it, of any flow that ran here. Raises `ConfigError`."""
+        """One trajectory by its id or the beginning of it, of any flow that ran here. Raises
+        `ConfigError`.
+        """
         return self._stored.trajectory(id_prefix)
 
     def __repr__(self) -> str:
@@ -84,7 +103,8 @@ class Ledger:
 def open_ledger(run_dir: Path | str) -> Ledger:
     """Opens a run for reading, and warns of each shard whose files are gone.
 
-    Raises `ConfigError` where there is no run, and `SynthError` where its manifest is damaged; never creates anything.
+    Raises `ConfigError` where there is no run, and `SynthError` where its manifest is damaged;
+    never creates anything.
     """
     ledger = Ledger(StoredLedger(str(run_dir)))
     for line in ledger.lost:

@@ -23,7 +23,8 @@ def write_report(
 ) -> str:
     """Writes the page to the file `to`, to `report.html` in the run without it; gives its place.
 
-    Long texts are shortened where the page would pass `megabytes`. `environments` are looked at, none is started.
+    Long texts are shortened where the page would pass `megabytes`. `environments` are looked at,
+    none is started.
     Raises `ConfigError` where the file cannot be written.
     """
     out = None if to is None else Path(to)

@@ -14,7 +14,8 @@ from synth.hub.sending import TOKEN, hub_of, send, write_token
 
 @dataclass(frozen=True)
 class PublicationReport:
-    """What went out, or would: rows by dataset, files with their bytes, the card, and what was left out.
+    """What went out, or would: rows by dataset, files with their bytes, the card, and what was left
+    out.
 
     `revision` is the commit at which it stands, and was read back; None where nothing was sent.
     """
@@ -46,8 +47,10 @@ def publish(
 ) -> PublicationReport:
     """Shows what would go out; with `yes` sends it, private unless `public`, and reads it back.
 
-    Without `yes` nobody is contacted. `licence` is the Hub's name of one; `kinds` are datasets, all without it. The
-    token is read from the environment variable `token_env`. Raises `ConfigError` for what must not go out unasked, and
+    Without `yes` nobody is contacted. `licence` is the Hub's name of one; `kinds` are datasets, all
+    without it. The
+    token is read from the environment variable `token_env`. Raises `ConfigError` for what must not
+    go out unasked, and
     `SynthError` where it could not be sent: the same call goes on.
     """
     require_name(repo)

@@ -18,7 +18,8 @@ def replay(
 ) -> ReplayTally:
     """Executes trajectories again, those named or all valid ones, and compares every observation.
 
-    What could not be executed is counted by reason; `unbound` says how an environment is bound that is not. Raises
+    What could not be executed is counted by reason; `unbound` says how an environment is bound that
+    is not. Raises
     `ConfigError` for an id that names none.
     """
     run = stored(ledger)
@@ -32,7 +33,9 @@ def recheck(
     environments: Mapping[str, Path | str] = {},
     quiet: bool = False,
 ) -> RecheckTally:
-    """Gives new verdicts by today's checks from stored facts; the old ones are kept, exports honour the new ones."""
+    """Gives new verdicts by today's checks from stored facts; the old ones are kept, exports honour
+    the new ones.
+    """
     run = stored(ledger)
     open_env = bindings_for(run, environments).open_env
     return waited(recheck_all(run, open_env, progress_for(quiet=quiet)))

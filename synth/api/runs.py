@@ -20,7 +20,8 @@ from synth.schemas.flow import Flow
 
 @dataclass(frozen=True)
 class RunResult:
-    """A flow that has ended. `outcomes` counts its attempts, `datasets` are folders by name, those without rows left out.
+    """A flow that has ended. `outcomes` counts its attempts, `datasets` are folders by name, those
+    without rows left out.
 
     `reports` are the stages' own, by name; `stopped` says which ceiling ended the collection.
     """
@@ -48,9 +49,12 @@ def run(
 ) -> RunResult:
     """Runs a flow, or goes on with one that was interrupted: what is committed is not done again.
 
-    `flow`: a `Flow`, a file, or the name of an installed one (`"quickstart"`). `run_dir`: a path or URL, `runs/<name>`
-    without it. `set`: settings in place of the flow's, `{"env.tasks": 5}`. `environments`: a file of your own by name of
-    an environment, as `--env`. Raises `ConfigError` for what its user must mend, and `SynthError` where nothing came of
+    `flow`: a `Flow`, a file, or the name of an installed one (`"quickstart"`). `run_dir`: a path or
+    URL, `runs/<name>`
+    without it. `set`: settings in place of the flow's, `{"env.tasks": 5}`. `environments`: a file
+    of your own by name of
+    an environment, as `--env`. Raises `ConfigError` for what its user must mend, and `SynthError`
+    where nothing came of
     it; what was committed stays.
     """
     chosen, where = given_flow(flow, set)
@@ -69,7 +73,9 @@ def curate(
     environments: Mapping[str, Path | str] = {},
     quiet: bool = False,
 ) -> RunResult:
-    """Runs the stages of a flow after collection on the trajectories that a run or an import holds; see `run`."""
+    """Runs the stages of a flow after collection on the trajectories that a run or an import holds;
+    see `run`.
+    """
     chosen, where = given_flow(flow, set)
     said = said_by_files(environments)
     with in_file(where):
@@ -87,7 +93,9 @@ def _result(done: Run, reports: Mapping[str, Mapping[str, Any]]) -> RunResult:
         for folder, dataset in report.get("datasets", {}).items()
         if dataset["rows"]
     }
-    pages = [storage.path(report["path"]) for report in reports.values() if report["kind"] == "report"]
+    pages = [
+        storage.path(report["path"]) for report in reports.values() if report["kind"] == "report"
+    ]
     return RunResult(
         run_dir=storage.url,
         outcomes=dict(Counter(row["outcome"] for row in done.ledger.records())),

@@ -1,4 +1,6 @@
-"""Waits for a coroutine from code that is none, whether or not an event loop is running there (a notebook's is)."""
+"""Waits for a coroutine from code that is none, whether or not an event loop is running there (a
+notebook's is).
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,7 +14,8 @@ T = TypeVar("T")
 def waited(work: Coroutine[Any, Any, T]) -> T:
     """What `work` gives or raises. Where a loop is running it has a thread and a loop of its own.
 
-    An interrupt of the caller cancels it, as one of a program of its own does, and is raised once it has ended.
+    An interrupt of the caller cancels it, as one of a program of its own does, and is raised once
+    it has ended.
     """
     try:
         asyncio.get_running_loop()

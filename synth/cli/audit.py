@@ -28,22 +28,51 @@ def _amount(name: str, what: str) -> Callable[[F], F]:
         return value
 
     kind = click.FloatRange(0, MOST, min_open=True)
-    return click.option(name, default=AMOUNTS[name], show_default=True, type=kind, callback=number, help=what)
+    return click.option(
+        name, default=AMOUNTS[name], show_default=True, type=kind, callback=number, help=what
+    )
 
 
 @click.command()
 @click.argument("env", metavar="ENV")
-@click.option("--tasks", default=20, show_default=True, type=click.IntRange(1, MOST_TASKS), help="How many tasks to ask about.")
-@click.option("--from", "run", metavar="RUN", help="Ask about tasks of this run, with their settings, in place of the world's own.")
+@click.option(
+    "--tasks",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, MOST_TASKS),
+    help="How many tasks to ask about.",
+)
+@click.option(
+    "--from",
+    "run",
+    metavar="RUN",
+    help="Ask about tasks of this run, with their settings, in place of the world's own.",
+)
 @env_option
 @click.option("--seed", default=7, show_default=True, help="Seed of the tasks and of every policy.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the world, e.g. --set turns=3.")
-@click.option("--only", multiple=True, metavar="QUESTION", help="Ask only this question; may be given several times.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the world, e.g. --set turns=3.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="QUESTION",
+    help="Ask only this question; may be given several times.",
+)
 @_amount("--call-ms", "Longest reset, step or check (p99).")
 @_amount("--episode-mb", "Memory of a live episode where the spec states none (MiB).")
 @_amount("--limit-s", "Longest time per part of a question.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write the report as one HTML page.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write the report as one HTML page.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No progress; the report and errors only.")
 def audit(
     env: str,
@@ -60,7 +89,8 @@ def audit(
     html: Path | None,
     quiet: bool,
 ) -> None:
-    """Say whether a world is sound: ENV is a name from `synth envs`, or your own as package.module:attribute.
+    """Say whether a world is sound: ENV is a name from `synth envs`, or your own as
+    package.module:attribute.
 
     Exit 0: nothing failed; 1: something did; 2: no such world or setting.
 
@@ -106,7 +136,12 @@ def audit(
     )
     if html is not None:
         try:
-            html.write_text(page(report, _command(env, tasks, run, environments, seed, settings, only, amounts)), encoding="utf-8")
+            html.write_text(
+                page(
+                    report, _command(env, tasks, run, environments, seed, settings, only, amounts)
+                ),
+                encoding="utf-8",
+            )
         except OSError as error:
             raise ConfigError(f"--html {html}: cannot be written: {error.strerror}") from error
     if as_json:
@@ -133,5 +168,10 @@ def _command(
     words += [word for environment in environments for word in ("--env", environment)]
     words += [word for setting in settings for word in ("--set", setting)]
     words += [word for question in only for word in ("--only", question)]
-    words += [word for name, value in amounts.items() if value != AMOUNTS[name] for word in (name, repr(value).removesuffix(".0"))]
+    words += [
+        word
+        for name, value in amounts.items()
+        if value != AMOUNTS[name]
+        for word in (name, repr(value).removesuffix(".0"))
+    ]
     return shlex.join(words)

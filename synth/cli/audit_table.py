@@ -24,14 +24,20 @@ def say_report(report: Report, html: Path | None) -> None:
     """The questions with their results, what failed in full, and the verdict last."""
     console = Console(highlight=False)
     terminal = console.is_terminal
-    heading = printable(f"{report.world} {report.version}, {report.tasks} tasks from seed {report.seed}")
+    heading = printable(
+        f"{report.world} {report.version}, {report.tasks} tasks from seed {report.seed}"
+    )
     if terminal:
         table = Table(title=Text(f"Audit of {heading}"), title_justify="left", show_lines=False)
         table.add_column("question", no_wrap=True)
         table.add_column("answer", no_wrap=True)
         table.add_column("result", overflow="fold")
         for answer in report.answers:
-            table.add_row(answer.name, Text(word(answer.passed), _STYLES[answer.passed]), Text(_short(answer.result)))
+            table.add_row(
+                answer.name,
+                Text(word(answer.passed), _STYLES[answer.passed]),
+                Text(_short(answer.result)),
+            )
         console.print(table)
     else:
         click.echo(f"audit of {heading}")
@@ -39,9 +45,20 @@ def say_report(report: Report, html: Path | None) -> None:
             click.echo(f"{answer.name:<13} {word(answer.passed):<10} {_short(answer.result)}")
     for answer in report.answers:
         for finding in answer.findings:
-            if finding.passed is None and answer.passed is not None:  # else the question's own line has said it
-                console.print(f"{answer.name}.{finding.name} not asked: {_short(finding.detail)}", markup=False, soft_wrap=True)
-    console.print(printable(report.verdict), markup=False, soft_wrap=True, style="green" if not report.failed else "bold red")
+            if (
+                finding.passed is None and answer.passed is not None
+            ):  # else the question's own line has said it
+                console.print(
+                    f"{answer.name}.{finding.name} not asked: {_short(finding.detail)}",
+                    markup=False,
+                    soft_wrap=True,
+                )
+    console.print(
+        printable(report.verdict),
+        markup=False,
+        soft_wrap=True,
+        style="green" if not report.failed else "bold red",
+    )
     if html is not None:
         console.print(printable(f"page     {html}"), markup=False, soft_wrap=True)
 

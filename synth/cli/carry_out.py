@@ -24,7 +24,9 @@ def carry_out(
     ray: bool = False,
     said: "Mapping[str, Said] | None" = None,
 ) -> None:
-    """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was committed stays."""
+    """Raises `SynthError`, also where no attempt was valid or a role answered nothing; what was
+    committed stays.
+    """
     from synth.cli.outcome import say_result
     from synth.flows.finished import refuse_failed
     from synth.flows.flow_file import in_file

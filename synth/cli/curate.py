@@ -14,19 +14,36 @@ from synth.schemas.printable import printable
 @click.argument("run_url", metavar="RUN")
 @click.argument("flow_file", metavar="FLOW.yaml", type=FlowFile())
 @env_option
-@click.option("--set", "overrides", multiple=True, metavar="A.B=VALUE", help="Override a setting, e.g. --set stages.export.as=openai.")
-@click.option("--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set).")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="A.B=VALUE",
+    help="Override a setting, e.g. --set stages.export.as=openai.",
+)
+@click.option(
+    "--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set)."
+)
 @click.option("--dry-run", is_flag=True, help="Only check the flow and say what it would do.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
 def curate(
-    run_url: str, flow_file: Path, environments: tuple[str, ...], overrides: tuple[str, ...], prefect: bool, dry_run: bool, quiet: bool
+    run_url: str,
+    flow_file: Path,
+    environments: tuple[str, ...],
+    overrides: tuple[str, ...],
+    prefect: bool,
+    dry_run: bool,
+    quiet: bool,
 ) -> None:
-    """Run the filters and exports of a flow on an import, or on a run: nothing is collected, and what is decided is not done again.
+    """Run the filters and exports of a flow on an import, or on a run: nothing is collected, and
+    what is decided is not done again.
 
-    A flow's world, models and collecting stages are not used. RUN then has these stages in place of those it had after its collection;
+    A flow's world, models and collecting stages are not used. RUN then has these stages in place of
+    those it had after its collection;
     decisions under other settings stay in decisions_all.
 
-    A filter that executes again starts an environment as --env, FLOW.yaml or the record of a run made here say, never as RUN does.
+    A filter that executes again starts an environment as --env, FLOW.yaml or the record of a run
+    made here say, never as RUN does.
 
     \b
     Example:  synth curate runs/mine configs/curate.yaml
@@ -57,4 +74,9 @@ def curate(
     for line in (*loud_settings(curated(flow, ledger)), *left_alone(flow)):
         progress.say(line)
     names = ", ".join(stage.name for stage in stages)
-    click.echo(printable(f"{flow_file}: valid; on the {len(ledger.state.current_valid()):,} valid trajectories of {run_url}: {names}"))
+    click.echo(
+        printable(
+            f"{flow_file}: valid; on the {len(ledger.state.current_valid()):,} valid trajectories "
+            f"of {run_url}: {names}"
+        )
+    )

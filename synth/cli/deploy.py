@@ -9,19 +9,34 @@ from synth.cli.flow_file import FlowFile
 
 @click.command()
 @click.argument("flow_file", metavar="FLOW.yaml", type=FlowFile())
-@click.option("--cron", metavar="LINE", help="When: a cron line, e.g. '0 2 * * *' for every night at two.")
+@click.option(
+    "--cron", metavar="LINE", help="When: a cron line, e.g. '0 2 * * *' for every night at two."
+)
 @click.option("--interval", type=float, metavar="SECONDS", help="When: every so many seconds.")
-@click.option("--timezone", default="UTC", show_default=True, help="Of --cron, and of {date} in --run-dir.")
+@click.option(
+    "--timezone", default="UTC", show_default=True, help="Of --cron, and of {date} in --run-dir."
+)
 @click.option("--name", help="Of the deployment [default: the flow's name].")
-@click.option("--work-pool", metavar="NAME", help="Whose workers run it [default: the process pool 'synth', made if it is not there].")
+@click.option(
+    "--work-pool",
+    metavar="NAME",
+    help="Whose workers run it [default: the process pool 'synth', made if it is not there].",
+)
 @click.option(
     "--run-dir",
     default="runs/{name}-{date}",
     show_default=True,
     metavar="DIR",
-    help="Where each firing's ledger lies, a path or a URL; {name}, {date} and {time} are filled in.",
+    help="Where each firing's ledger lies, a path or a URL; {name}, {date} and {time} are filled "
+    "in.",
 )
-@click.option("--set", "overrides", multiple=True, metavar="A.B=VALUE", help="Override a setting, as in `synth run`.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="A.B=VALUE",
+    help="Override a setting, as in `synth run`.",
+)
 @click.option(
     "--partitions",
     type=click.IntRange(1, 500),
@@ -35,9 +50,12 @@ from synth.cli.flow_file import FlowFile
     "variables",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of the work pool's template, such as image=synth:1, 'volumes=[\"/data:/data\"]' or env.NAME=text; YAML, may be given again.",
+    help="Of the work pool's template, such as image=synth:1, 'volumes=[\"/data:/data\"]' or "
+    "env.NAME=text; YAML, may be given again.",
 )
-@click.option("--notify", metavar="URL", help="Post to this webhook when a flow run fails or is found dead.")
+@click.option(
+    "--notify", metavar="URL", help="Post to this webhook when a flow run fails or is found dead."
+)
 @click.option("--pause", is_flag=True, help="Register it, but let nothing fire yet.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be registered; needs no server.")
 def deploy(
@@ -55,12 +73,15 @@ def deploy(
     pause: bool,
     dry_run: bool,
 ) -> None:
-    """Register a flow on the Prefect server that PREFECT_API_URL names, with a schedule; workers run it (docs/deployments.md).
+    """Register a flow on the Prefect server that PREFECT_API_URL names, with a schedule; workers
+    run it (docs/deployments.md).
 
     \b
     Example:  synth deploy configs/quickstart.yaml --cron "0 2 * * *"
-              synth deploy configs/quickstart.yaml --interval 3600 --run-dir 's3://bucket/{name}-{date}' --partitions 8
-              synth deploy configs/quickstart.yaml --work-pool dock --job-variable image=synth:1 --run-dir 's3://bucket/{name}-{date}'
+              synth deploy configs/quickstart.yaml --interval 3600 --run-dir
+              's3://bucket/{name}-{date}' --partitions 8
+              synth deploy configs/quickstart.yaml --work-pool dock --job-variable image=synth:1
+              --run-dir 's3://bucket/{name}-{date}'
               synth deploy configs/quickstart.yaml --cron "0 2 * * *" --dry-run
     """
     import asyncio
@@ -109,7 +130,10 @@ def deploy(
     parts = f", rollouts in {partitions} parts" if partitions > 1 else ""
     if dry_run:
         lies = run_dir if work_pool is not None else settled(run_dir, remote=False)
-        click.echo(f"synth/{order.name}: would run {order.when()}{paused}, by workers of {work_pool or 'the process pool synth'}{parts}")
+        click.echo(
+            f"synth/{order.name}: would run {order.when()}{paused}, by workers of "
+            f"{work_pool or 'the process pool synth'}{parts}"
+        )
         click.echo(f"into      {lies}")
         click.echo(f"stages    {', '.join(stage.name for stage in stages)}")
         if job:
@@ -118,8 +142,16 @@ def deploy(
         return
     api = users_api()
     done = asyncio.run(register(order))
-    click.echo(f"synth/{order.name}: registered at {api}: {order.when()}{paused}, by workers of {done.pool} ({done.pool_type}){parts}")
+    click.echo(
+        f"synth/{order.name}: registered at {api}: {order.when()}{paused}, by workers of "
+        f"{done.pool} ({done.pool_type}){parts}"
+    )
     click.echo(f"into      {done.run_dir}")
-    click.echo(f"worker    prefect worker start --pool {done.pool}" + (" --type process" if done.pool_type == "process" else ""))
-    click.echo(f"once now  prefect deployment run {done.full_name} --param overrides='[\"env.tasks=5\"]'")
+    click.echo(
+        f"worker    prefect worker start --pool {done.pool}"
+        + (" --type process" if done.pool_type == "process" else "")
+    )
+    click.echo(
+        f"once now  prefect deployment run {done.full_name} --param overrides='[\"env.tasks=5\"]'"
+    )
     click.echo("look      synth status")

@@ -23,16 +23,28 @@ def diff(run: str, first: str, second: str) -> None:
     left, right = ledger.trajectory(first), ledger.trajectory(second)
     if left.task_id != right.task_id:
         tasks = printable(f"{left.task_id} and {right.task_id}")
-        click.echo(f"attempts at different tasks, {tasks}: what differs says little about the agents", err=True)
+        click.echo(
+            f"attempts at different tasks, {tasks}: what differs says little about the agents",
+            err=True,
+        )
     found = compared(ledger, left.trajectory_id, right.trajectory_id)
     if found is None:
         click.echo(f"the same to the last observation ({len(left.turns)} turns)")
         return
     place = "the opening" if found.turn is None else f"turn {found.turn}"
-    click.echo(click.style(f"{place}: the {printable(found.what)} differs; what comes before is the same", bold=True))
+    click.echo(
+        click.style(
+            f"{place}: the {printable(found.what)} differs; what comes before is the same",
+            bold=True,
+        )
+    )
     for trajectory, colour in ((left, "red"), (right, "green")):
         click.echo()
-        click.echo(click.style(printable(f"{trajectory.trajectory_id}  {trajectory.outcome}"), fg=colour, bold=True))
+        click.echo(
+            click.style(
+                printable(f"{trajectory.trajectory_id}  {trajectory.outcome}"), fg=colour, bold=True
+            )
+        )
         for turn in trajectory.turns[found.turn or 0 :]:
             for line in turn_lines(turn):
                 click.echo(line)

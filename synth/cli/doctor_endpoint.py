@@ -1,4 +1,6 @@
-"""`synth doctor --endpoint`: what works on a chat server, a line each, and the settings of a flow that asks it."""
+"""`synth doctor --endpoint`: what works on a chat server, a line each, and the settings of a flow
+that asks it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,13 +20,17 @@ UNNAMED = "(not named)"
 
 
 async def examine(url: str, model: str | None, api_key_env: str | None, timeout_s: float) -> bool:
-    """Says what works; whether plain chat does. Raises `ConfigError` for an address or a key's variable that cannot be used."""
+    """Says what works; whether plain chat does. Raises `ConfigError` for an address or a key's
+    variable that cannot be used.
+    """
     endpoint = Endpoint(_settings(url, model or UNNAMED, api_key_env, timeout_s))
     try:
         cards, problem = await _listed(endpoint)
         if problem is not None and problem.status == 404 and not endpoint.url.endswith("/v1"):
             await endpoint.close()
-            endpoint = Endpoint(_settings(f"{endpoint.url}/v1", model or UNNAMED, api_key_env, timeout_s))
+            endpoint = Endpoint(
+                _settings(f"{endpoint.url}/v1", model or UNNAMED, api_key_env, timeout_s)
+            )
             cards, problem = await _listed(endpoint)
         if problem is not None and problem.status is None:
             _say("reachable", Finding("no", endpoint.said(problem)))
@@ -36,7 +42,9 @@ async def examine(url: str, model: str | None, api_key_env: str | None, timeout_
         asked = endpoint.settings.model
         why = endpoint.said(problem).partition("; look whether")[0] if problem is not None else ""
         _say("models", Finding("no", why) if why else _served(cards, asked))
-        found = Found(context=next((card.max_model_len for card in cards if card.id == asked), None))
+        found = Found(
+            context=next((card.max_model_len for card in cards if card.id == asked), None)
+        )
         if asked == UNNAMED:
             _say("plain chat", Finding("no", "which model? name one with --model"))
         else:
@@ -64,7 +72,9 @@ async def _kind(endpoint: Endpoint, cards: list[Card]) -> str:
 def _served(cards: list[Card], model: str) -> Finding:
     if not cards:
         return Finding("no", "the server lists none")
-    names = ", ".join(readable(card.id) for card in cards[:MOST_NAMED]) + (", ..." if len(cards) > MOST_NAMED else "")
+    names = ", ".join(readable(card.id) for card in cards[:MOST_NAMED]) + (
+        ", ..." if len(cards) > MOST_NAMED else ""
+    )
     card = next((card for card in cards if card.id == model), None)
     if card is None:
         return Finding("no", f"{model} is not among those served: {names}")
@@ -93,7 +103,9 @@ def _context(found: Found) -> Finding:
 
 
 def _say(name: str, finding: Finding) -> None:
-    click.echo(f"{name:<13} {click.style(f'{finding.word:<8}', fg=COLOURS[finding.word])} {finding.said}")
+    click.echo(
+        f"{name:<13} {click.style(f'{finding.word:<8}', fg=COLOURS[finding.word])} {finding.said}"
+    )
 
 
 def _verdict(endpoint: Endpoint, found: Found) -> bool:
@@ -110,7 +122,11 @@ def _verdict(endpoint: Endpoint, found: Found) -> bool:
 def flow_lines(endpoint: Endpoint, found: Found) -> Iterator[str]:
     """The part of a flow.yaml that names the server, to be pasted as it is."""
     own, settings = "token ids" in found.works, endpoint.settings
-    written: dict[str, Any] = {"engine": "vllm" if own else "openai", "model": settings.model, "base_url": endpoint.url}
+    written: dict[str, Any] = {
+        "engine": "vllm" if own else "openai",
+        "model": settings.model,
+        "base_url": endpoint.url,
+    }
     notes: Mapping[str, str] = {
         "engine": "keeps token ids" if own else "returned token ids are vLLM's",
         "max_in_flight": "calls at a time",
@@ -128,7 +144,11 @@ def flow_lines(endpoint: Endpoint, found: Found) -> Iterator[str]:
     yield "models:"
     yield "  explorer:"
     for key, value in written.items():
-        text = yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True).removesuffix("\n").removesuffix("\n...")
+        text = (
+            yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True)
+            .removesuffix("\n")
+            .removesuffix("\n...")
+        )
         yield f"    {key}: {text}" + (f"  # {notes[key]}" if key in notes else "")
 
 

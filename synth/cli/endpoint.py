@@ -1,4 +1,6 @@
-"""A chat server asked by hand, one bounded request at a time: what `synth doctor --endpoint` stands on."""
+"""A chat server asked by hand, one bounded request at a time: what `synth doctor --endpoint` stands
+on.
+"""
 
 import re
 import time
@@ -79,20 +81,31 @@ class Endpoint:
     async def version(self) -> str | None:
         """As vLLM tells it beside the base path."""
         try:
-            answer = msgspec.json.decode(self._remover.clean(await self._server.get("/version", self.timeout_s, beside=True)))
+            answer = msgspec.json.decode(
+                self._remover.clean(await self._server.get("/version", self.timeout_s, beside=True))
+            )
         except (ServerError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
         version = answer.get("version") if isinstance(answer, Mapping) else None
         return version if isinstance(version, str) else None
 
     async def chat(
-        self, messages: Sequence[Message], *, longest: int = 32, tools: Sequence[ToolSchema] = (), also: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        longest: int = 32,
+        tools: Sequence[ToolSchema] = (),
+        also: Mapping[str, Any] | None = None,
     ) -> Answer:
         """A reply of at most `longest` tokens; `also` goes into the request as it is."""
         bound = {self.bound: longest} if self.bound else {}
-        body = request_body(self.settings.model, messages, tools, Sampling(), {**bound, **(also or {})})
+        body = request_body(
+            self.settings.model, messages, tools, Sampling(), {**bound, **(also or {})}
+        )
         began = time.perf_counter()
-        received = self._remover.clean(await self._server.post("/chat/completions", body, self.timeout_s))
+        received = self._remover.clean(
+            await self._server.post("/chat/completions", body, self.timeout_s)
+        )
         took_s = time.perf_counter() - began
         try:
             raw = msgspec.json.decode(received)
@@ -103,7 +116,9 @@ class Endpoint:
         return Answer(joined_without_key(completion, self._remover), took_s, raw)
 
     def said(self, error: Exception) -> str:
-        """What went wrong in one line that a terminal can show, without the address, which stands above."""
+        """What went wrong in one line that a terminal can show, without the address, which stands
+        above.
+        """
         text = self._remover.clean(str(error).encode("utf-8", "replace")).decode()
         return readable(_PAGE.sub("an HTML page", text.removeprefix(f"{self._server.where()}: ")))
 

@@ -1,4 +1,6 @@
-"""`--env NAME=FILE`: how the user has an environment started that data names; no command believes the data."""
+"""`--env NAME=FILE`: how the user has an environment started that data names; no command believes
+the data.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +21,8 @@ def env_option(command: F) -> F:
         "environments",
         multiple=True,
         metavar="NAME=FILE",
-        help="Start the environment NAME as FILE of your own says: an `env` block, or a flow that has one. Repeatable.",
+        help="Start the environment NAME as FILE of your own says: an `env` block, or a flow that "
+        "has one. Repeatable.",
     )(command)
 
 

@@ -23,5 +23,9 @@ def envs() -> None:
             click.echo(printable(f"{name:<12} not available: {error}"))
             continue
         profiles = f"; profiles: {', '.join(spec.profiles)}" if spec.profiles else ""
-        click.echo(printable(f"{name:<12} {spec.version:<8} {', '.join(sorted(spec.capabilities))}{profiles}"))
+        click.echo(
+            printable(
+                f"{name:<12} {spec.version:<8} {', '.join(sorted(spec.capabilities))}{profiles}"
+            )
+        )
     click.echo("your own: name it in a flow as package.module:attribute (a synth.envs.world.World)")

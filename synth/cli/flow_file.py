@@ -1,4 +1,6 @@
-"""The argument FLOW of commands: a file of the user's, or the name of a flow that is installed with synth."""
+"""The argument FLOW of commands: a file of the user's, or the name of a flow that is installed with
+synth.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -24,7 +24,13 @@ def came_in(tally: ImportTally) -> Table | None:
     if not tally.formats:
         return None
     columns = ["trajectories", *_OUTCOMES, "turns", "tool_calls", "present"]
-    table = Table(title="Imported", title_style="bold", title_justify="left", header_style="bold", show_footer=len(tally.formats) > 1)
+    table = Table(
+        title="Imported",
+        title_style="bold",
+        title_justify="left",
+        header_style="bold",
+        show_footer=len(tally.formats) > 1,
+    )
     table.add_column("format", footer="all")
     for column in columns:
         name = {"present": "already here", "tool_calls": "tool calls"}.get(column, column)
@@ -45,7 +51,11 @@ def left_out(tally: ImportTally) -> Table | None:
     for reason, count in Counter(tally.reasons).most_common():
         places = [rejection for rejection in tally.rejections if rejection.reason == reason]
         more = [f"... and {count - _EXAMPLES:,} more"] if count > _EXAMPLES else []
-        table.add_row(Text(printable(reason)), f"{count:,}", Text("\n".join([*map(_place, places[:_EXAMPLES]), *more])))
+        table.add_row(
+            Text(printable(reason)),
+            f"{count:,}",
+            Text("\n".join([*map(_place, places[:_EXAMPLES]), *more])),
+        )
     return table
 
 
@@ -53,28 +63,43 @@ def notes(tally: ImportTally, *, dry_run: bool) -> list[str]:
     """What a person must know beside the tables."""
     lines = []
     if tally.marks:
-        lines.append(f"{tally.marks:,} labels and notes of the sources {'would become' if dry_run else 'are'} rows of the table scores")
+        lines.append(
+            f"{tally.marks:,} labels and notes of the sources "
+            f"{'would become' if dry_run else 'are'} rows of the table scores"
+        )
     if present := tally.total(["present"]):
-        lines.append(f"{present:,} were in the ledger already, and stay as they were imported then, outcomes included")
+        lines.append(
+            f"{present:,} were in the ledger already, and stay as they were imported then, "
+            "outcomes included"
+        )
     if tally.reasons["duplicate_file"]:
         lines.append("files with the same content are imported once")
     if tally.replaced:
         first, records = tally.replaced[0], sum(one.records for one in tally.replaced)
         lines.append(
-            f"{counted_noun(records, 'record')} had characters that no text can hold (lone surrogates): U+FFFD stands in their place, "
+            f"{counted_noun(records, 'record')} had characters that no text can hold (lone "
+            "surrogates): U+FFFD stands in their place, "
             f"first in {first.file}{_within(first.locator)}"
         )
     if tally.benchmarks:
-        lines.append("benchmark data: " + ", ".join(sorted(tally.benchmarks)) + "; exports leave it out unless --allow-benchmark is given")
+        lines.append(
+            "benchmark data: "
+            + ", ".join(sorted(tally.benchmarks))
+            + "; exports leave it out unless --allow-benchmark is given"
+        )
     return lines
 
 
 def write_listing(path: Path, rejections: Sequence[Rejection]) -> None:
     """Rejections as JSON lines. Raises `ConfigError` where the file cannot be written."""
     try:
-        path.write_bytes(b"".join(msgspec.json.encode(rejection) + b"\n" for rejection in rejections))
+        path.write_bytes(
+            b"".join(msgspec.json.encode(rejection) + b"\n" for rejection in rejections)
+        )
     except OSError as error:
-        raise ConfigError(f"--rejections {path}: cannot be written: {error.strerror or error}") from error
+        raise ConfigError(
+            f"--rejections {path}: cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def _number(count: int) -> str:
@@ -82,7 +107,9 @@ def _number(count: int) -> str:
 
 
 def _place(rejection: Rejection) -> str:
-    text = f"{rejection.file}{_within(rejection.locator)}" + (f": {rejection.detail}" if rejection.detail else "")
+    text = f"{rejection.file}{_within(rejection.locator)}" + (
+        f": {rejection.detail}" if rejection.detail else ""
+    )
     return printable(text)
 
 

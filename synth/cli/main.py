@@ -1,4 +1,6 @@
-"""`synth`: finds the command, and turns what goes wrong into one line and an exit code (0 done, 1 failed, 2 the user must mend it)."""
+"""`synth`: finds the command, and turns what goes wrong into one line and an exit code (0 done, 1
+failed, 2 the user must mend it).
+"""
 
 import atexit
 import contextlib
@@ -20,33 +22,65 @@ from synth.schemas.printable import printable
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
-    "import": ("synth.cli.import_runs:import_runs", "Read trajectories of other tools into a ledger."),
-    "curate": ("synth.cli.curate:curate", "Run the filters and exports of a flow on trajectories that are there."),
+    "import": (
+        "synth.cli.import_runs:import_runs",
+        "Read trajectories of other tools into a ledger.",
+    ),
+    "curate": (
+        "synth.cli.curate:curate",
+        "Run the filters and exports of a flow on trajectories that are there.",
+    ),
     "verify": ("synth.cli.verify:verify", "Compare every byte of a run with what was committed."),
     "sql": ("synth.cli.sql:sql", "Ask the ledger in SQL."),
     "show": ("synth.cli.show:show", "Read one trajectory."),
     "diff": ("synth.cli.diff:diff", "Compare two trajectories, the divergence marked."),
     "replay": ("synth.cli.replay:replay", "Execute trajectories again and compare."),
-    "recheck": ("synth.cli.recheck:recheck", "Give new verdicts from stored facts, without executing anything."),
-    "rank": ("synth.cli.rank:rank", "Rank teachers, methods or policies by what a student would learn from them."),
-    "graph": ("synth.cli.graph:graph", "Write a task's trials as one graph: GraphML, SVG or JSON; say why two turns are one."),
-    "report": ("synth.cli.report:report", "Write what a run holds as one page to read in a browser."),
-    "audit": ("synth.cli.audit:audit", "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more."),
+    "recheck": (
+        "synth.cli.recheck:recheck",
+        "Give new verdicts from stored facts, without executing anything.",
+    ),
+    "rank": (
+        "synth.cli.rank:rank",
+        "Rank teachers, methods or policies by what a student would learn from them.",
+    ),
+    "graph": (
+        "synth.cli.graph:graph",
+        "Write a task's trials as one graph: GraphML, SVG or JSON; say why two turns are one.",
+    ),
+    "report": (
+        "synth.cli.report:report",
+        "Write what a run holds as one page to read in a browser.",
+    ),
+    "audit": (
+        "synth.cli.audit:audit",
+        "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more.",
+    ),
     "export": ("synth.cli.export:export", "Write a dataset for a trainer."),
     "publish": ("synth.cli.publish:publish", "Push a run's datasets to the Hub, with a card."),
     "deploy": ("synth.cli.deploy:deploy", "Put a flow on a schedule, on a Prefect server."),
-    "status": ("synth.cli.status:status", "Show runs and schedules: who is at work, how far, what has died; close what was killed."),
+    "status": (
+        "synth.cli.status:status",
+        "Show runs and schedules: who is at work, how far, what has died; close what was killed.",
+    ),
     "envs": ("synth.cli.envs:envs", "List the worlds."),
-    "doctor": ("synth.cli.doctor:doctor", "Say what works on this machine, or on a model's server, and how to get the rest."),
+    "doctor": (
+        "synth.cli.doctor:doctor",
+        "Say what works on this machine, or on a model's server, and how to get the rest.",
+    ),
 }
 
-INTERRUPTED = "interrupted; what was committed and every reply that came in are kept: the same command goes on where this one stopped"
+INTERRUPTED = (
+    "interrupted; what was committed and every reply that came in are kept: the same command "
+    "goes on where this one stopped"
+)
 
 """Our packages have plain names: another distribution may have brought its own."""
 
 
 class Commands(click.Group):
-    """Imports a command's module only when that command is called: `synth --help` answers at once."""
+    """Imports a command's module only when that command is called: `synth --help` answers at
+    once.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of a user's work."""
@@ -69,14 +103,17 @@ class Commands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}
+)
 @click.version_option(package_name="synth-trajectories", prog_name="synth")
 def cli() -> None:
     """Synthesizes agent trajectories and curates them into training data.
 
     \b
     Example:  synth run configs/quickstart.yaml
-              synth import results.json --into runs/mine && synth export runs/mine --kind sft --out data/sft
+              synth import results.json --into runs/mine && synth export runs/mine --kind sft --out
+              data/sft
     """
 
 
@@ -119,7 +156,9 @@ def _command() -> NoReturn:
 
 
 def _as_interrupt(terminated: list[int], number: int, frame: FrameType | None) -> None:
-    """SIGTERM ends a command as Ctrl-C does, also where SIGINT is ignored, as in jobs that a script puts into the background."""
+    """SIGTERM ends a command as Ctrl-C does, also where SIGINT is ignored, as in jobs that a script
+    puts into the background.
+    """
     terminated.append(number)
     if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
         raise KeyboardInterrupt
@@ -140,7 +179,9 @@ def _leave_for(error: OSError) -> NoReturn:
 
 
 def _last_net(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What nobody foresaw is a fault of ours: one line, and the traceback only for those who ask."""
+    """What nobody foresaw is a fault of ours: one line, and the traceback only for those who
+    ask.
+    """
     if _debugging():
         sys.__excepthook__(kind, error, trace)
         return
@@ -155,7 +196,8 @@ def _debugging() -> bool:
 def _end(code: Sequence[int]) -> None:
     """Everything of ours has been said and done; libraries are not taken down with the interpreter.
 
-    DuckDB's binding prints notes about leaks then, and a few processes were seen to end by SIGABRT after their work was done.
+    DuckDB's binding prints notes about leaks then, and a few processes were seen to end by SIGABRT
+    after their work was done.
     """
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()

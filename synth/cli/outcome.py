@@ -26,7 +26,12 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
     if reports:
         console.print(funnel_table(reports))
     for stage, said in funnel_notes(reports):
-        console.print(printable(f"{stage}: {said}"), markup=False, style="dim", soft_wrap=not console.is_terminal)
+        console.print(
+            printable(f"{stage}: {said}"),
+            markup=False,
+            style="dim",
+            soft_wrap=not console.is_terminal,
+        )
     storage = run.ledger.storage
     folders = [folder for report in reports.values() for folder in report.get("datasets", {})]
     wide = max(8, *map(len, folders)) if folders else 8
@@ -40,7 +45,11 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
         for folder, dataset in report.get("datasets", {}).items():
             where = storage.path(dataset["path"])
             if dataset["rows"] == 0:
-                stale = "; what stands there is an earlier export's" if storage.size(f"{dataset['path']}/README.md") is not None else ""
+                stale = (
+                    "; what stands there is an earlier export's"
+                    if storage.size(f"{dataset['path']}/README.md") is not None
+                    else ""
+                )
                 where = f"no rows, so {where} was not written: {dataset['empty']}{stale}"
             tell(folder, where)
         if report["kind"] == "report":
@@ -51,14 +60,22 @@ def say_result(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> None:
         label, _, said = line.partition(" ")
         whole = label == LOOK or not console.is_terminal  # a command is copied as one line
         line = printable(f"{label:<{wide}} {said.lstrip()}")
-        console.print(line if whole else between_words(line, console.width), markup=False, soft_wrap=True)
+        console.print(
+            line if whole else between_words(line, console.width), markup=False, soft_wrap=True
+        )
 
 
 def look(ledger: Ledger, identity: str) -> str | None:
-    """A command, to be run as it stands, that shows a trajectory of a run; None where the run ends with this process."""
+    """A command, to be run as it stands, that shows a trajectory of a run; None where the run ends
+    with this process.
+    """
     if ledger.storage.url.startswith("memory:"):
         return None
     every = {record.trajectory_id for shard in ledger.state.shards for record in shard.slots}
-    short = next(identity[:n] for n in range(8, len(identity) + 1) if sum(one.startswith(identity[:n]) for one in every) == 1)
+    short = next(
+        identity[:n]
+        for n in range(8, len(identity) + 1)
+        if sum(one.startswith(identity[:n]) for one in every) == 1
+    )
     where = from_here(Path(ledger.storage.root)) if ledger.storage.local else ledger.storage.url
     return f"{own_name()} show {shlex.quote(where)} {short}"

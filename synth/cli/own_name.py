@@ -8,7 +8,9 @@ from pathlib import Path
 
 
 def own_name() -> str:
-    """`synth` where that is this program, else a command that is: .venv/bin/synth, or python -m synth.cli.main."""
+    """`synth` where that is this program, else a command that is: .venv/bin/synth, or python -m
+    synth.cli.main.
+    """
     ours = Path(sys.executable).with_name("synth")
     found = shutil.which("synth")
     if found is not None and os.path.realpath(found) == os.path.realpath(ours):

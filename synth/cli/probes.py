@@ -38,7 +38,9 @@ _WEATHER: ToolSchema = {
         },
     },
 }
-_ASKS: list[Message] = [{"role": "user", "content": "What is the weather like in Lima? Look it up."}]
+_ASKS: list[Message] = [
+    {"role": "user", "content": "What is the weather like in Lima? Look it up."}
+]
 _SCHEMA = {
     "type": "object",
     "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
@@ -77,7 +79,9 @@ async def plain_chat(endpoint: Endpoint, found: Found) -> Finding:
         endpoint.bound = BOUNDS[1]
         found.plain = await endpoint.chat(_CHAT)
     reply = found.plain.completion
-    counted = f"{reply.usage.completion_tokens} tokens" if reply.usage.completion_tokens else "a reply"
+    counted = (
+        f"{reply.usage.completion_tokens} tokens" if reply.usage.completion_tokens else "a reply"
+    )
     ended = f", ended by {readable(reply.finish_reason)}" if reply.finish_reason else ""
     return Finding("works", f"{counted} in {found.plain.took_s:.2f} s{ended}")
 
@@ -86,8 +90,15 @@ async def usage(endpoint: Endpoint, found: Found) -> Finding:
     """Whether replies say how many tokens they took."""
     told = _plain(found).completion.usage
     if told.prompt_tokens and told.completion_tokens:
-        return Finding("works", f"{told.prompt_tokens} prompt and {told.completion_tokens} completion tokens are told")
-    return Finding("no", "replies do not say how many tokens they took: neither ceilings nor cost.json can count them")
+        return Finding(
+            "works",
+            f"{told.prompt_tokens} prompt and {told.completion_tokens} completion tokens are told",
+        )
+    return Finding(
+        "no",
+        "replies do not say how many tokens they took: neither ceilings nor cost.json can count "
+        "them",
+    )
 
 
 async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
@@ -95,8 +106,16 @@ async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
     with_tool = await endpoint.chat(_ASKS, longest=256, tools=(_WEATHER,))
     without = await endpoint.chat(_ASKS, longest=1)
     longer = with_tool.completion.usage.prompt_tokens - without.completion.usage.prompt_tokens
-    if with_tool.completion.usage.prompt_tokens and longer <= 0 and not with_tool.completion.tool_calls:
-        return Finding("no", "accepted, but the prompt is no longer with it: the chat template does not show tools to the model")
+    if (
+        with_tool.completion.usage.prompt_tokens
+        and longer <= 0
+        and not with_tool.completion.tool_calls
+    ):
+        return Finding(
+            "no",
+            "accepted, but the prompt is no longer with it: the chat template does not show tools "
+            "to the model",
+        )
     shown = f"; it takes {longer} prompt tokens" if longer > 0 else ""
     reply = with_recovered_calls(with_tool.completion, _ASKS, (_WEATHER,))
     if with_tool.completion.tool_calls:
@@ -104,7 +123,8 @@ async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
     if reply.tool_calls:
         return Finding(
             "works",
-            f"the call came as text, which synth reads; vLLM reads it with --enable-auto-tool-choice --tool-call-parser NAME{shown}",
+            "the call came as text, which synth reads; vLLM reads it with "
+            f"--enable-auto-tool-choice --tool-call-parser NAME{shown}",
         )
     return Finding("works", f"accepted, though this model did not call it{shown}")
 
@@ -119,13 +139,19 @@ async def forced_tool(endpoint: Endpoint, found: Found) -> Finding:
     if call.parse_error is not None:
         return Finding("no", f"a call came back, but its {readable(call.parse_error)}")
     if call.parsed().get("city") not in ("Oslo", "Lima"):
-        return Finding("no", f"a call came back whose arguments are not of the schema: {readable(call.arguments)}")
+        return Finding(
+            "no",
+            f"a call came back whose arguments are not of the schema: {readable(call.arguments)}",
+        )
     return Finding("works", f"{readable(call.name)} {readable(call.arguments)}")
 
 
 async def structured(endpoint: Endpoint, found: Found) -> Finding:
     """A reply held to a JSON schema that the prompt does not speak of."""
-    schema = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": _SCHEMA, "strict": True}}
+    schema = {
+        "type": "json_schema",
+        "json_schema": {"name": "verdict", "schema": _SCHEMA, "strict": True},
+    }
     asks: list[Message] = [{"role": "user", "content": "Is the sea salty?"}]
     reply = (await endpoint.chat(asks, longest=256, also={"response_format": schema})).completion
     try:
@@ -143,7 +169,9 @@ async def reasoning(endpoint: Endpoint, found: Found) -> Finding:
     if reply.thought:
         return Finding("works", "thinking comes apart from the content")
     if "<think>" in (reply.content or ""):
-        return Finding("no", "thinking stands in the content; start vLLM with --reasoning-parser NAME")
+        return Finding(
+            "no", "thinking stands in the content; start vLLM with --reasoning-parser NAME"
+        )
     return Finding("unknown", "this reply held no thinking")
 
 
@@ -160,7 +188,9 @@ async def token_ids(endpoint: Endpoint, found: Found) -> Finding:
     reply = (await endpoint.chat(_CHAT, longest=8, also={"return_token_ids": True})).completion
     prompt, completion = reply.prompt_token_ids, reply.completion_token_ids
     if not prompt or not completion:
-        return Finding("no", "none come back: what a trainer renders may differ from what the model saw")
+        return Finding(
+            "no", "none come back: what a trainer renders may differ from what the model saw"
+        )
     return Finding("works", f"{len(prompt)} of the prompt and {len(completion)} of the reply")
 
 
@@ -175,22 +205,36 @@ async def ranks(endpoint: Endpoint, found: Found) -> Finding:
         await scoring.close()
     if scored.not_scored is not None:
         return Finding("no", f"this chat cannot be scored: {scored.not_scored}")
-    return Finding("works", f"{len(scored.tokens)} tokens scored, the first of rank {scored.tokens[0].rank}")
+    return Finding(
+        "works", f"{len(scored.tokens)} tokens scored, the first of rank {scored.tokens[0].rank}"
+    )
 
 
 async def prefix_cache(endpoint: Endpoint, found: Found) -> Finding:
     """How much of a prompt comes out of the server's cache the second time."""
-    words = PREFIX_WORDS if found.context is None or found.context >= LEAST_CONTEXT else min(PREFIX_WORDS, found.context // 16)
+    words = (
+        PREFIX_WORDS
+        if found.context is None or found.context >= LEAST_CONTEXT
+        else min(PREFIX_WORDS, found.context // 16)
+    )
     prompt: list[Message] = [{"role": "user", "content": f"{uuid4().hex} " + "order " * words}]
     first = await endpoint.chat(prompt, longest=1)
     second = await endpoint.chat(prompt, longest=1)
     prompt_tokens, cached = second.completion.usage.prompt_tokens, second.cached_tokens
     took = f"{first.took_s:.2f} s, then {second.took_s:.2f} s"
     if cached is None:
-        return Finding("unknown", f"replies do not tell ({took}); vLLM does with --enable-prompt-tokens-details")
+        return Finding(
+            "unknown",
+            f"replies do not tell ({took}); vLLM does with --enable-prompt-tokens-details",
+        )
     if not cached:
-        return Finding("no", f"nothing of {prompt_tokens:,} prompt tokens was there the second time ({took})")
-    return Finding("works", f"{cached:,} of {prompt_tokens:,} prompt tokens were there the second time ({took})")
+        return Finding(
+            "no", f"nothing of {prompt_tokens:,} prompt tokens was there the second time ({took})"
+        )
+    return Finding(
+        "works",
+        f"{cached:,} of {prompt_tokens:,} prompt tokens were there the second time ({took})",
+    )
 
 
 async def several(endpoint: Endpoint, found: Found) -> Finding:
@@ -207,7 +251,11 @@ async def several(endpoint: Endpoint, found: Found) -> Finding:
 async def latency(endpoint: Endpoint, found: Found) -> Finding:
     """What a call takes that does as good as nothing."""
     took = [(await endpoint.chat(_CHAT, longest=1)).took_s for _ in range(LATENCY_CALLS)]
-    return Finding("works", f"{1000 * statistics.median(took):.0f} ms for a call of one token, the median of {LATENCY_CALLS}")
+    return Finding(
+        "works",
+        f"{1000 * statistics.median(took):.0f} ms for a call of one token, the median of "
+        f"{LATENCY_CALLS}",
+    )
 
 
 PROBES: dict[str, Probe] = {

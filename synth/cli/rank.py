@@ -11,12 +11,15 @@ BY = ("model", "synthesizer", "policy", "role", "source")
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--by", default="model", show_default=True, type=click.Choice(BY), help="What is ranked.")
+@click.option(
+    "--by", default="model", show_default=True, type=click.Choice(BY), help="What is ranked."
+)
 @click.option("--student", metavar="MODEL", help="Where several students were measured: which one.")
 @click.option("--seed", default=0, show_default=True, help="Of the intervals.")
 @click.option("--json", "as_json", is_flag=True, help="The ranking as JSON.")
 def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> None:
-    """Rank sources by the rank-surprisal ratio that the filter rank_surprisal has measured: lower suits the student better.
+    """Rank sources by the rank-surprisal ratio that the filter rank_surprisal has measured: lower
+    suits the student better.
 
     \b
     Example:  synth rank runs/mine --by synthesizer
@@ -34,7 +37,19 @@ def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> No
     who, rows = scored_rows(ledger, by, student)
     found = ranking(rows, seed)
     if as_json:
-        click.echo(ascii_json(json.dumps({"student": who, "by": by, **msgspec.to_builtins(found), "proxies": found.proxies}, indent=2)))
+        click.echo(
+            ascii_json(
+                json.dumps(
+                    {
+                        "student": who,
+                        "by": by,
+                        **msgspec.to_builtins(found),
+                        "proxies": found.proxies,
+                    },
+                    indent=2,
+                )
+            )
+        )
         return
     for line in lines(who, by, found):
         click.echo(printable(line))

@@ -11,7 +11,8 @@ from synth.schemas.printable import printable
 @env_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
-    """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports honour the new ones.
+    """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports
+    honour the new ones.
 
     \b
     Example:  synth recheck runs/quickstart

@@ -11,10 +11,14 @@ from synth.schemas.printable import printable
 @click.argument("identities", metavar="[ID]...", nargs=-1)
 @env_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-def replay(run: str, identities: tuple[str, ...], environments: tuple[str, ...], quiet: bool) -> None:
-    """Execute trajectories again (all valid ones, or those named) and compare; exit 1 where one differs.
+def replay(
+    run: str, identities: tuple[str, ...], environments: tuple[str, ...], quiet: bool
+) -> None:
+    """Execute trajectories again (all valid ones, or those named) and compare; exit 1 where one
+    differs.
 
-    What starts an environment is never read from RUN: a run that was made here is bound by its record, every other by --env, or by the
+    What starts an environment is never read from RUN: a run that was made here is bound by its
+    record, every other by --env, or by the
     environments.yaml in your configuration folder. Exit 2 where an environment is not bound.
 
     \b

@@ -11,14 +11,28 @@ from synth.schemas.printable import printable
 @click.command()
 @click.argument("run", metavar="RUN")
 @env_option
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file to write; RUN/report.html without it.")
-@click.option("--megabytes", type=click.FloatRange(min=2), default=30, show_default=True, help="Size that the page keeps to.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write; RUN/report.html without it.",
+)
+@click.option(
+    "--megabytes",
+    type=click.FloatRange(min=2),
+    default=30,
+    show_default=True,
+    help="Size that the page keeps to.",
+)
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def report(run: str, environments: tuple[str, ...], out: Path | None, megabytes: float, quiet: bool) -> None:
+def report(
+    run: str, environments: tuple[str, ...], out: Path | None, megabytes: float, quiet: bool
+) -> None:
     """Write what a run holds as one HTML page that needs nothing else.
 
-    Funnel, success, faults, cost, scores, graphs, and every trajectory, to be searched, read and set side by side. Long texts are
-    shortened where the page would pass its size, and the page says so (docs/report.md). Nothing is executed: --env is taken so that one
+    Funnel, success, faults, cost, scores, graphs, and every trajectory, to be searched, read and
+    set side by side. Long texts are
+    shortened where the page would pass its size, and the page says so (docs/report.md). Nothing is
+    executed: --env is taken so that one
     set of options fits all commands, and only looked at.
 
     \b
@@ -29,4 +43,14 @@ def report(run: str, environments: tuple[str, ...], out: Path | None, megabytes:
     from synth import write_report
     from synth.flows.environments import files_by_name
 
-    click.echo(printable(write_report(run, to=out, megabytes=megabytes, environments=files_by_name(environments), quiet=quiet)))
+    click.echo(
+        printable(
+            write_report(
+                run,
+                to=out,
+                megabytes=megabytes,
+                environments=files_by_name(environments),
+                quiet=quiet,
+            )
+        )
+    )

@@ -21,10 +21,20 @@ from synth.cli.flow_file import FlowFile
 )
 @env_option
 @click.option(
-    "--run-dir", metavar="DIR", help="Where the ledger lies: a path or a URL such as s3://bucket/run [default: runs/<flow name>]."
+    "--run-dir",
+    metavar="DIR",
+    help="Where the ledger lies: a path or a URL such as s3://bucket/run [default: runs/<flow "
+    "name>].",
 )
-@click.option("--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set).")
-@click.option("--runner", type=click.Choice(["here", "ray"]), default="here", help="With --prefect: who does the episodes; docs/scale.md.")
+@click.option(
+    "--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set)."
+)
+@click.option(
+    "--runner",
+    type=click.Choice(["here", "ray"]),
+    default="here",
+    help="With --prefect: who does the episodes; docs/scale.md.",
+)
 @click.option("--dry-run", is_flag=True, help="Only check the flow and say what it would do.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
 def run(
@@ -56,7 +66,10 @@ def run(
     from synth.schemas.errors import ConfigError
 
     if runner == "ray" and not prefect and not os.environ.get("PREFECT_API_URL"):
-        raise ConfigError("--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set PREFECT_API_URL")
+        raise ConfigError(
+            "--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set "
+            "PREFECT_API_URL"
+        )
     flow = own_flow(flow_file, overrides)
     said = said_by_options(environments)
     url = f"runs/{flow.name}" if run_dir is None else run_dir
@@ -68,9 +81,24 @@ def run(
         refuse_their_datasets_at(url, flow.name, stages)
         for line in (*loud_settings(flow), *idle_stages(flow)):
             progress.say(line)
-        click.echo(f"{flow_file}: valid; into {url}: " + (", ".join(stage.name for stage in stages) or "no stages, nothing to do"))
+        click.echo(
+            f"{flow_file}: valid; into {url}: "
+            + (", ".join(stage.name for stage in stages) or "no stages, nothing to do")
+        )
         if flow.env is not None and flow.env.difficulty is not None:
             wanted = flow.env.difficulty
-            click.echo(f"calibrate: plays at most {wanted.episodes} episodes of {wanted.against} before the tasks are made")
+            click.echo(
+                f"calibrate: plays at most {wanted.episodes} episodes of {wanted.against} before "
+                "the tasks are made"
+            )
         return
-    carry_out(partial(synthesize, said=said), flow, flow_file, url, progress, prefect=prefect, ray=runner == "ray", said=said)
+    carry_out(
+        partial(synthesize, said=said),
+        flow,
+        flow_file,
+        url,
+        progress,
+        prefect=prefect,
+        ray=runner == "ray",
+        said=said,
+    )

@@ -12,7 +12,11 @@ from synth.schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, 
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.argument("identity", metavar="ID")
-@click.option("--prompt", is_flag=True, help="Only the system prompt and the tools, as the model was shown them.")
+@click.option(
+    "--prompt",
+    is_flag=True,
+    help="Only the system prompt and the tools, as the model was shown them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The whole record as one JSON object.")
 def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     """Read one trajectory; ID may be the beginning of an id.
@@ -27,7 +31,9 @@ def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     trajectory = open_run(run).trajectory(identity)
     if prompt:
         shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
-        for line in [ascii_json(msgspec.json.encode(shown))] if as_json else prompt_lines(trajectory):
+        for line in (
+            [ascii_json(msgspec.json.encode(shown))] if as_json else prompt_lines(trajectory)
+        ):
             click.echo(line if as_json else printable(line, SPACING))
         return
     if as_json:
@@ -44,7 +50,9 @@ def prompt_lines(trajectory: Trajectory) -> Iterator[str]:
     for tool in trajectory.tools:
         yield ascii_json(json.dumps(tool, indent=2))
     if not trajectory.tools:
-        yield "(no tools)" if trajectory.synthesizer != "import" else "(the source recorded no tools)"
+        yield (
+            "(no tools)" if trajectory.synthesizer != "import" else "(the source recorded no tools)"
+        )
 
 
 def readable(trajectory: Trajectory) -> Iterator[str]:
@@ -54,16 +62,27 @@ def readable(trajectory: Trajectory) -> Iterator[str]:
     by = f"{t.synthesizer} by {t.policy}" + (f" ({t.model})" if t.model else "")
     yield printable(f"task {t.task_id}  env {t.env}  trial {t.trial}  attempt {t.attempt}  {by}")
     if t.parent_id is not None:
-        yield printable(f"continues {t.parent_id} from turn {t.pivot_turn}" + (", by somebody who saw gold" if t.gold_informed else ""))
+        yield printable(
+            f"continues {t.parent_id} from turn {t.pivot_turn}"
+            + (", by somebody who saw gold" if t.gold_informed else "")
+        )
     for observation in t.opening:
         yield from _observation(observation)
     for turn in t.turns:
         if t.guidance is not None and turn.index == (t.pivot_turn or 0):
-            yield click.style("\n" + _indented("guided", f"{t.guidance}\n(whispered from here on; in no transcript)"), dim=True)
+            yield click.style(
+                "\n"
+                + _indented("guided", f"{t.guidance}\n(whispered from here on; in no transcript)"),
+                dim=True,
+            )
         yield from turn_lines(turn)
     yield ""
-    verdict = f"{t.outcome}, ended by {t.termination}" + (f", reward {t.reward:g}" if t.reward is not None else "")
-    yield click.style(verdict, bold=True, fg={"success": "green", "failure": "red"}.get(t.outcome, "yellow"))
+    verdict = f"{t.outcome}, ended by {t.termination}" + (
+        f", reward {t.reward:g}" if t.reward is not None else ""
+    )
+    yield click.style(
+        verdict, bold=True, fg={"success": "green", "failure": "red"}.get(t.outcome, "yellow")
+    )
     if t.fault is not None:
         yield printable(f"fault at the {t.fault} boundary: {t.fault_detail}")
     for part in t.check_result.parts if t.check_result is not None else ():
@@ -76,33 +95,52 @@ def turn_lines(turn: Turn) -> Iterator[str]:
     """One turn: the agent's part, then what the world answered."""
     who = turn.sampled_by if turn.sampled_by != "policy" else None
     what = f"put here: {turn.injected}" if turn.injected is not None else None
-    notes = [note for note in (turn.agent, who, what, f"masked: {turn.mask}" if turn.mask else None) if note]
+    notes = [
+        note
+        for note in (turn.agent, who, what, f"masked: {turn.mask}" if turn.mask else None)
+        if note
+    ]
     yield ""
-    yield click.style(f"[{turn.index}]", bold=True) + (f" ({printable(', '.join(notes))})" if notes else "")
+    yield click.style(f"[{turn.index}]", bold=True) + (
+        f" ({printable(', '.join(notes))})" if notes else ""
+    )
     if turn.thought:
         yield click.style(_indented("thinks", turn.thought), dim=True)
     if turn.content:
         yield _indented("agent", turn.content)
     for call in turn.tool_calls:
-        yield _indented("calls", f"{call.name} {call.arguments}") + (f"   <- {printable(call.parse_error)}" if call.parse_error else "")
+        yield _indented("calls", f"{call.name} {call.arguments}") + (
+            f"   <- {printable(call.parse_error)}" if call.parse_error else ""
+        )
     for observation in turn.observations:
         yield from _observation(observation)
 
 
 def _observation(observation: Observation) -> Iterator[str]:
     label = {"tool": "tool", "user": "user", "environment": "world"}[observation.source]
-    yield click.style(_indented(label, observation.content), fg="red" if observation.error else "cyan" if label == "user" else None)
+    yield click.style(
+        _indented(label, observation.content),
+        fg="red" if observation.error else "cyan" if label == "user" else None,
+    )
     if observation.planted is not None:
-        yield click.style(_indented("", f"(planted; the world had answered: {observation.planted.content})"), dim=True)
+        yield click.style(
+            _indented("", f"(planted; the world had answered: {observation.planted.content})"),
+            dim=True,
+        )
     if observation.wording is not None:
         yield click.style(_indented("", _worded(observation.wording)), dim=True)
 
 
 def _worded(wording: Wording) -> str:
     """Who worded a user's line, what the script has, and what was turned down before."""
-    lines = [f"({wording.model} was turned down: {_kinds(turned_down)}: {turned_down.text})" for turned_down in wording.turned_down]
+    lines = [
+        f"({wording.model} was turned down: {_kinds(turned_down)}: {turned_down.text})"
+        for turned_down in wording.turned_down
+    ]
     last = (
-        "the scripted words, for no wording would do" if wording.fell_back else f"worded by {wording.model}; the script: {wording.scripted}"
+        "the scripted words, for no wording would do"
+        if wording.fell_back
+        else f"worded by {wording.model}; the script: {wording.scripted}"
     )
     return "\n".join([*lines, f"({last})"])
 

@@ -17,12 +17,15 @@ from synth.schemas.printable import SPACING, ascii_json, printable
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.argument("query", metavar="'SELECT ...'")
-@click.option("--json", "as_json", is_flag=True, help="An array of objects; NaN as null, times in ISO form.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="An array of objects; NaN as null, times in ISO form."
+)
 def sql(run: str, query: str, as_json: bool) -> None:
     """Ask the ledger in SQL; each table also as <table>_all, with the rows of former flows.
 
     \b
-    Example:  synth sql runs/quickstart "SELECT outcome, count(*) AS n FROM trajectories GROUP BY outcome"
+    Example:  synth sql runs/quickstart "SELECT outcome, count(*) AS n FROM trajectories GROUP BY
+    outcome"
     """
     from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
@@ -60,7 +63,9 @@ def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
 
     console = Console(highlight=False)
     if console.is_terminal:
-        table = Table(*(Column(Text(printable(name))) for name in names), header_style="bold", pad_edge=False)
+        table = Table(
+            *(Column(Text(printable(name))) for name in names), header_style="bold", pad_edge=False
+        )
         for row in rows:
             table.add_row(*(Text(_shown(value)) for value in row))
         console.print(table)

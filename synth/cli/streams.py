@@ -39,14 +39,18 @@ class _Lossy(_Noting):
 
 
 class _Shown(io.TextIOWrapper):
-    """The last net under `synth.schemas.printable`: what a terminal would act on is written as its escape, but for styles of our own."""
+    """The last net under `synth.schemas.printable`: what a terminal would act on is written as its
+    escape, but for styles of our own.
+    """
 
     def write(self, text: str) -> int:
         """As the parent."""
         styled = self.isatty() or bool(os.environ.get("FORCE_COLOR"))
         keep = SPACING + "\r" if styled else SPACING
         parts = _STYLE.split(text) if styled else [text]
-        super().write("".join(part if at % 2 else printable(part, keep) for at, part in enumerate(parts)))
+        super().write(
+            "".join(part if at % 2 else printable(part, keep) for at, part in enumerate(parts))
+        )
         return len(text)
 
 
@@ -55,14 +59,20 @@ _STYLE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z])")
 
 
 def mend() -> None:
-    """Opens standard streams that were closed, so that no file of a run gets their number; characters that cannot be said are escaped."""
+    """Opens standard streams that were closed, so that no file of a run gets their number;
+    characters that cannot be said are escaped.
+    """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-    sys.stdout = _text(_Noting(1, "w", closefd=False), getattr(sys.stdout, "encoding", "utf-8"), lines=os.isatty(1))
-    sys.stderr = _text(_Lossy(2, "w", closefd=False), getattr(sys.stderr, "encoding", "utf-8"), lines=True)
+    sys.stdout = _text(
+        _Noting(1, "w", closefd=False), getattr(sys.stdout, "encoding", "utf-8"), lines=os.isatty(1)
+    )
+    sys.stderr = _text(
+        _Lossy(2, "w", closefd=False), getattr(sys.stderr, "encoding", "utf-8"), lines=True
+    )
 
 
 def stdout_problem() -> OSError | None:
@@ -80,7 +90,9 @@ _ESCAPED = "synth.escaped"
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    r"""What an encoding cannot say as \uXXXX, in UTF-16 units: JSON stays JSON, with the same meaning."""
+    r"""What an encoding cannot say as \uXXXX, in UTF-16 units: JSON stays JSON, with the same
+    meaning.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")

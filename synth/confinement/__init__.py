@@ -1,6 +1,26 @@
-"""Processes of worlds, confined: no network, no home, a read-only system, a user id of their own, and limits."""
+"""Processes of worlds, confined: no network, no home, a read-only system, a user id of their own,
+and limits.
+"""
 
-from synth.confinement.command import INSIDE, Limits, confined_command, environment_file, hand_over, missing
+from synth.confinement.command import (
+    INSIDE,
+    Limits,
+    confined_command,
+    environment_file,
+    hand_over,
+    missing,
+)
 from synth.confinement.processes import LOOK_S, Held, held, tree
 
-__all__ = ["INSIDE", "LOOK_S", "Held", "Limits", "confined_command", "environment_file", "hand_over", "held", "missing", "tree"]
+__all__ = [
+    "INSIDE",
+    "LOOK_S",
+    "Held",
+    "Limits",
+    "confined_command",
+    "environment_file",
+    "hand_over",
+    "held",
+    "missing",
+    "tree",
+]

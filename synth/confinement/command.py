@@ -1,4 +1,6 @@
-"""The command line that runs another one confined, by bubblewrap: namespaces of its own, nothing to see but what is named here."""
+"""The command line that runs another one confined, by bubblewrap: namespaces of its own, nothing to
+see but what is named here.
+"""
 
 import fcntl
 import os
@@ -24,9 +26,13 @@ _FILTER_FD, _FIRST_FREE_FD = 9, 10
 
 
 class Limits(BaseModel):
-    """Of one confined process tree. `memory_mb` is each process's own writable memory, and what all of them hold together
-    (`synth/confinement/processes.py` looks at it twice a second), `file_mb` one file's size, `disk_mb` that of the whole folder with
-    files that are deleted and still open (looked at likewise), `cpu_s` each process's computing time."""
+    """Of one confined process tree. `memory_mb` is each process's own writable memory, and what all
+    of them hold together
+    (`synth/confinement/processes.py` looks at it twice a second), `file_mb` one file's size,
+    `disk_mb` that of the whole folder with
+    files that are deleted and still open (looked at likewise), `cpu_s` each process's computing
+    time.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,7 +50,10 @@ def missing() -> str | None:
         return f"confinement needs Linux; this is {sys.platform}"
     absent = [name for name in _NEEDED if shutil.which(name) is None]
     if absent:
-        return f"{' and '.join(absent)} is missing: install it (Debian, Ubuntu: apt install bubblewrap util-linux)"
+        return (
+            f"{' and '.join(absent)} is missing: install it (Debian, Ubuntu: apt install "
+            "bubblewrap util-linux)"
+        )
     return None
 
 
@@ -56,41 +65,97 @@ def confined_command(
     read_only: Sequence[Path] = (),
     environment: int | None = None,
 ) -> list[str]:
-    """`command` as it is to be started: `folder` is writable at /world, its current directory; `read_only` paths stand where they do here.
+    """`command` as it is to be started: `folder` is writable at /world, its current directory;
+    `read_only` paths stand where they do here.
 
-    The environment is what the descriptor `environment` holds (`environment_file`), and nothing else: nothing of ours reaches the process,
-    nor bubblewrap's own, which it could read. No variable stands in the command, which every user of the machine can read.
-    The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own per folder.
+    The environment is what the descriptor `environment` holds (`environment_file`), and nothing
+    else: nothing of ours reaches the process,
+    nor bubblewrap's own, which it could read. No variable stands in the command, which every user
+    of the machine can read.
+    The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own
+    per folder.
     Raises `ConfigError` where confinement is missing, and for a path that must not be shown.
     """
     problem = missing()
     if problem is not None:
         raise ConfigError(f"{problem}; or allow worlds to run unconfined with `unconfined: true`")
-    seen = [argument for path in read_only for argument in ("--ro-bind", str(_shown(path)), str(path.absolute()))]
+    seen = [
+        argument
+        for path in read_only
+        for argument in ("--ro-bind", str(_shown(path)), str(path.absolute()))
+    ]
     if os.geteuid() == 0:
         hidden = next((path for path in read_only if not _reachable(path.resolve())), None)
         if hidden is not None:
-            raise ConfigError(f"{hidden}: lies in a folder that only its owner may enter, and worlds run as another user; put it elsewhere")
+            raise ConfigError(
+                f"{hidden}: lies in a folder that only its owner may enter, and worlds run as "
+                "another user; put it elsewhere"
+            )
     system = [argument for path in _SYSTEM for argument in _as_it_stands(Path(path))]
-    configuration = [argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)]
+    configuration = [
+        argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)
+    ]
     variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8"}
     return [
-        "/usr/bin/env", "-i", *_with_filter(), *_other_user(folder),
-        _place("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns", *_filter(),
-        "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-        "--uid", str(_UID), "--gid", str(_UID), "--hostname", "world", "--clearenv",
+        "/usr/bin/env",
+        "-i",
+        *_with_filter(),
+        *_other_user(folder),
+        _place("bwrap"),
+        "--unshare-all",
+        "--unshare-user",
+        "--disable-userns",
+        *_filter(),
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--uid",
+        str(_UID),
+        "--gid",
+        str(_UID),
+        "--hostname",
+        "world",
+        "--clearenv",
         *[argument for name, value in variables.items() for argument in ("--setenv", name, value)],
         *([] if environment is None else ["--args", str(environment)]),
-        *system, *configuration, "--proc", "/proc", "--dev", "/dev", "--size", str(limits.file_mb << 20), "--tmpfs", "/tmp",
-        *seen, "--bind", str(folder.absolute()), INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/", "--",
-        "prlimit", f"--data={limits.memory_mb << 20}", f"--nproc={limits.processes}", f"--fsize={limits.file_mb << 20}",
-        f"--nofile={limits.open_files}", f"--cpu={limits.cpu_s}", "--core=0", "--", *command,
-    ]  # fmt: skip
+        *system,
+        *configuration,
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--size",
+        str(limits.file_mb << 20),
+        "--tmpfs",
+        "/tmp",
+        *seen,
+        "--bind",
+        str(folder.absolute()),
+        INSIDE,
+        "--chdir",
+        INSIDE,
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--",
+        "prlimit",
+        f"--data={limits.memory_mb << 20}",
+        f"--nproc={limits.processes}",
+        f"--fsize={limits.file_mb << 20}",
+        f"--nofile={limits.open_files}",
+        f"--cpu={limits.cpu_s}",
+        "--core=0",
+        "--",
+        *command,
+    ]
 
 
 @contextmanager
 def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
-    """A descriptor for `confined_command` to be inherited by the process, of a file in memory; None where there is nothing to say.
+    """A descriptor for `confined_command` to be inherited by the process, of a file in memory; None
+    where there is nothing to say.
 
     Raises `ConfigError` for a name that no environment can hold.
     """
@@ -100,7 +165,9 @@ def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
     if not environment:
         yield None
         return
-    said = b"".join(os.fsencode(f"--setenv\0{name}\0{value}\0") for name, value in environment.items())
+    said = b"".join(
+        os.fsencode(f"--setenv\0{name}\0{value}\0") for name, value in environment.items()
+    )
     held = os.memfd_create("synth-environment")
     try:
         inherited = fcntl.fcntl(held, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
@@ -115,7 +182,9 @@ def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
 
 
 def _with_filter() -> list[str]:
-    """Opens the filter of system calls for bubblewrap, on a number that survives the start of a program."""
+    """Opens the filter of system calls for bubblewrap, on a number that survives the start of a
+    program.
+    """
     place = program_file()
     return [] if place is None else ["/bin/sh", "-c", f'exec "$@" {_FILTER_FD}<"$0"', place]
 
@@ -125,20 +194,32 @@ def _filter() -> list[str]:
 
 
 def _other_user(folder: Path) -> list[str]:
-    """Where we are root, becomes a user that nobody else is: its processes are counted apart, and files of others are not its own."""
+    """Where we are root, becomes a user that nobody else is: its processes are counted apart, and
+    files of others are not its own.
+    """
     if os.geteuid() != 0:
         return []
     user = hand_over(folder)
-    return [_place("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+    return [
+        _place("setpriv"),
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--clear-groups",
+        "--inh-caps=-all",
+    ]
 
 
 def hand_over(folder: Path, of: Path | None = None) -> int:
-    """Makes a folder and all in it the property of the user that works in it (in `of`), where we are root; which user that is."""
+    """Makes a folder and all in it the property of the user that works in it (in `of`), where we
+    are root; which user that is.
+    """
     if os.geteuid() != 0:
         return os.geteuid()
     user = _FIRST_UID + (of or folder).stat().st_ino % _UIDS
     os.chown(folder, user, user, follow_symlinks=False)
-    for _, folders, files, place in os.fwalk(folder):  # by descriptor: no link that appears meanwhile is followed
+    for _, folders, files, place in os.fwalk(
+        folder
+    ):  # by descriptor: no link that appears meanwhile is followed
         for name in [*folders, *files]:
             os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
     return user
@@ -153,7 +234,9 @@ def _place(program: str) -> str:
     """Where a program is. Raises `ConfigError`."""
     found = shutil.which(program)
     if found is None:
-        raise ConfigError(f"{program} is missing: install it (Debian, Ubuntu: apt install bubblewrap util-linux)")
+        raise ConfigError(
+            f"{program} is missing: install it (Debian, Ubuntu: apt install bubblewrap util-linux)"
+        )
     return found
 
 
@@ -165,11 +248,16 @@ def _as_it_stands(path: Path) -> list[str]:
 
 
 def _shown(path: Path) -> Path:
-    """A path that a world may read. Raises `ConfigError` for a home folder, for what holds one, and for what is not there."""
+    """A path that a world may read. Raises `ConfigError` for a home folder, for what holds one, and
+    for what is not there.
+    """
     found = path.resolve()
     if not found.exists():
         raise ConfigError(f"{path}: is not there, and cannot be shown to a world")
     home = Path.home().resolve()
     if home == found or home.is_relative_to(found):
-        raise ConfigError(f"{path}: holds the home folder, which no world may read; name the folder in it that is needed")
+        raise ConfigError(
+            f"{path}: holds the home folder, which no world may read; name the folder in it that "
+            "is needed"
+        )
     return found

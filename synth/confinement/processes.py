@@ -1,4 +1,6 @@
-"""What the processes of a confined world hold together: memory, and files that no folder shows any more."""
+"""What the processes of a confined world hold together: memory, and files that no folder shows any
+more.
+"""
 
 import os
 import stat
@@ -13,14 +15,18 @@ _SEEN: list[tuple[float, dict[int, list[int]]]] = []
 
 @dataclass(frozen=True)
 class Held:
-    """Bytes of writable memory, shared memory counted where it is mapped; bytes of files that are deleted and still open."""
+    """Bytes of writable memory, shared memory counted where it is mapped; bytes of files that are
+    deleted and still open.
+    """
 
     memory: int
     deleted: int
 
 
 def tree(process: int) -> list[int]:
-    """A process and all its descendants, as they are now; alone where the system does not tell (only Linux does)."""
+    """A process and all its descendants, as they are now; alone where the system does not tell
+    (only Linux does).
+    """
     _SEEN.clear()
     return _tree(process)
 
@@ -45,7 +51,9 @@ def _tree(process: int) -> list[int]:
 
 
 def _children() -> dict[int, list[int]]:
-    """The processes of this machine by their parents, looked at once for all worlds that ask at about the same time."""
+    """The processes of this machine by their parents, looked at once for all worlds that ask at
+    about the same time.
+    """
     now = time.monotonic()
     if not Path("/proc/self/stat").exists():
         return {}

@@ -1,6 +1,8 @@
-"""System calls that no confined process may make: what namespaces and limits do not cover, as a seccomp filter (classic BPF).
+"""System calls that no confined process may make: what namespaces and limits do not cover, as a
+seccomp filter (classic BPF).
 
-Key rings and VSOCK sockets belong to no namespace that bubblewrap makes; memory of `memfd_create` and of System V counts to no process;
+Key rings and VSOCK sockets belong to no namespace that bubblewrap makes; memory of `memfd_create`
+and of System V counts to no process;
 the others are large parts of the kernel that no tool needs.
 """
 
@@ -10,9 +12,19 @@ import platform
 import struct
 
 NAMES = (
-    "add_key", "bpf", "io_uring_setup", "keyctl", "memfd_create", "memfd_secret", "msgget", "perf_event_open", "ptrace",
-    "request_key", "shmget", "userfaultfd",
-)  # fmt: skip
+    "add_key",
+    "bpf",
+    "io_uring_setup",
+    "keyctl",
+    "memfd_create",
+    "memfd_secret",
+    "msgget",
+    "perf_event_open",
+    "ptrace",
+    "request_key",
+    "shmget",
+    "userfaultfd",
+)
 _NUMBERS = {
     "x86_64": (0xC000003E, (248, 321, 425, 250, 319, 447, 68, 298, 101, 249, 29, 323), 41),
     "aarch64": (0xC00000B7, (217, 280, 425, 219, 279, 447, 186, 241, 117, 218, 194, 282), 198),
@@ -28,12 +40,19 @@ _NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 
 
 def program(machine: str | None = None) -> bytes | None:
-    """The filter's instructions for a machine (this one's by default); None for one whose numbers are not known here."""
+    """The filter's instructions for a machine (this one's by default); None for one whose numbers
+    are not known here.
+    """
     known = _NUMBERS.get(machine or platform.machine())
     if known is None:
         return None
     name, refused, socket = known
-    lines = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, name), (_RETURN, 0, 0, _REFUSE | errno.EPERM), (_LOAD, 0, 0, _NUMBER_AT)]
+    lines = [
+        (_LOAD, 0, 0, _MACHINE_AT),
+        (_EQUAL, 1, 0, name),
+        (_RETURN, 0, 0, _REFUSE | errno.EPERM),
+        (_LOAD, 0, 0, _NUMBER_AT),
+    ]
     lines += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)]
     for number in refused:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE | errno.EPERM)]
@@ -48,7 +67,9 @@ _HELD: dict[int, str] = {}
 
 
 def program_file() -> str | None:
-    """Where a process that we start can read the filter, as long as we live: a file in memory. None where there is no filter."""
+    """Where a process that we start can read the filter, as long as we live: a file in memory. None
+    where there is no filter.
+    """
     wanted = program()
     if wanted is None:
         return None

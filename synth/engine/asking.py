@@ -1,4 +1,6 @@
-"""A role that plays no episode is asked: its reply is on disk before it is used, asked for again where it cannot be read, accounted."""
+"""A role that plays no episode is asked: its reply is on disk before it is used, asked for again
+where it cannot be read, accounted.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,7 +25,9 @@ TRIES = 3
 """Replies to one question that may be unreadable before it counts as unanswered."""
 
 TOO_LONG = "too_long"
-"""Why a role has no answer where a question does not fit its model's context: a property of what it was asked about, and no fault."""
+"""Why a role has no answer where a question does not fit its model's context: a property of what it
+was asked about, and no fault.
+"""
 
 
 class UnreadableError(ValueError):
@@ -31,7 +35,8 @@ class UnreadableError(ValueError):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a role is asked, about which trajectory or task, for which stage; `draw` tells equal questions apart.
+    """What a role is asked, about which trajectory or task, for which stage; `draw` tells equal
+    questions apart.
 
     `sampling` overrides what the role's settings say, key by key.
     """
@@ -46,7 +51,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, Generic[T], frozen=True):
-    """`value` is None where no reply could be read, the server failed (`fault`), or a ceiling kept it from being asked (neither).
+    """`value` is None where no reply could be read, the server failed (`fault`), or a ceiling kept
+    it from being asked (neither).
 
     `replies` are all that were received, for the ledger.
     """
@@ -58,14 +64,18 @@ class Answer(msgspec.Struct, Generic[T], frozen=True):
 
 
 def told(fault: FaultError) -> dict[str, str]:
-    """A fault as the detail of a measure: a measure with one is not kept, and a rerun of the flow takes it again."""
+    """A fault as the detail of a measure: a measure with one is not kept, and a rerun of the flow
+    takes it again.
+    """
     return {"fault": fault.fault.value, "message": fault.detail[:300]}
 
 
 class Asking:
-    """The questions of one shard to one role; what an interrupted try at the shard has been told is not asked again.
+    """The questions of one shard to one role; what an interrupted try at the shard has been told is
+    not asked again.
 
-    Raises nothing for what a server does: a fault of the role's model is the answer's `fault` (boundary `judge`).
+    Raises nothing for what a server does: a fault of the role's model is the answer's `fault`
+    (boundary `judge`).
     """
 
     def __init__(self, run: Run, shard: str, name: str, role: Role) -> None:
@@ -76,10 +86,14 @@ class Asking:
         self._role = role
         self._model = role.model
         self._journal = run.journals[shard]
-        self._events: Mapping[tuple[str, int], Sequence[Event]] = recorded_in([self._journal.path])[0]
+        self._events: Mapping[tuple[str, int], Sequence[Event]] = recorded_in([self._journal.path])[
+            0
+        ]
 
     async def ask(self, question: Question, read: Callable[[Completion], T]) -> Answer[T]:
-        """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong. `read` raises `UnreadableError`."""
+        """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.
+        `read` raises `UnreadableError`.
+        """
         drawn = msgspec.convert({**self._role.policy.sampling, **question.sampling}, Sampling)
         identity = content_hash([question.purpose, self._name, self._model.name, question, drawn])
         resumption = Resumption(identity, 0, self._events.get((identity, 0), ()), self._journal)
@@ -97,7 +111,8 @@ class Asking:
                 return Answer(None, tuple(replies))
             except FaultError as error:
                 self._run.faulted(error, self._name)
-                self._run.may_start()  # refusals in a row end the run, though no further question may come
+                # refusals in a row end the run, though no further question may come
+                self._run.may_start()
                 return Answer(None, tuple(replies), error)
             self._run.asked(completion.usage, self._name)
             value, problem = _read(completion, read)
@@ -106,11 +121,17 @@ class Asking:
                 return Answer(value, tuple(replies))
             messages += [
                 {"role": "assistant", "content": completion.content or "(nothing)"},
-                {"role": "user", "content": f"That cannot be used: {problem}. Answer again, in the form asked for and with nothing else."},
+                {
+                    "role": "user",
+                    "content": f"That cannot be used: {problem}. Answer again, in the form asked for and "
+                    "with nothing else.",
+                },
             ]
         return Answer(None, tuple(replies), unreadable=problem)
 
-    def _reply(self, identity: str, ordinal: int, question: Question, completion: Completion, problem: str) -> RoleReply:
+    def _reply(
+        self, identity: str, ordinal: int, question: Question, completion: Completion, problem: str
+    ) -> RoleReply:
         usage = completion.usage
         return RoleReply(
             question_id=identity,
@@ -136,7 +157,12 @@ def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | 
     """What a reply says, or why it cannot be used."""
     ended = mask_of(completion.finish_reason)
     if ended is not None:
-        return None, "it was cut off at the token limit" if ended == CUT_OFF else "it was cut off by a content filter"
+        return (
+            None,
+            "it was cut off at the token limit"
+            if ended == CUT_OFF
+            else "it was cut off by a content filter",
+        )
     try:
         return read(completion), ""
     except UnreadableError as error:

@@ -10,7 +10,8 @@ IN_A_ROW = 10
 class Breaker:
     """Counts attempts that ended at the model, one after the other.
 
-    Answers that asking again will not change (401, 403, 404, ...) count always; others (a lost connection, a late answer) only until
+    Answers that asking again will not change (401, 403, 404, ...) count always; others (a lost
+    connection, a late answer) only until
     the model has answered for the first time: later they pass, and a rerun tries their slots again.
     """
 
@@ -31,16 +32,25 @@ class Breaker:
             return
         self._unanswered += 1
         self._detail = error.detail
-        if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.JUDGE, Fault.TIMEOUT) and (error.final or not self._answered):
+        if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.JUDGE, Fault.TIMEOUT) and (
+            error.final or not self._answered
+        ):
             self._failed += 1
             self._last = error.detail.removeprefix("policy: ")
 
     def tripped(self) -> str | None:
-        """What the server says and what to do, in one line, once it has refused too often; else None."""
+        """What the server says and what to do, in one line, once it has refused too often; else
+        None.
+        """
         if self._failed < IN_A_ROW:
             return None
-        return f"{self._last}; stopped after {self._failed} attempts in a row that ended so: mend it and run again, what was done is kept"
+        return (
+            f"{self._last}; stopped after {self._failed} attempts in a row that ended so: "
+            "mend it and run again, what was done is kept"
+        )
 
     def unheard(self) -> tuple[int, str] | None:
-        """How many failed where nothing at all was answered, and what the last one said; else None."""
+        """How many failed where nothing at all was answered, and what the last one said; else
+        None.
+        """
         return (self._unanswered, self._detail) if self._unanswered and not self._answered else None

@@ -25,7 +25,9 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class Budget:
-    """Tokens and money spent on a ledger, by earlier runs too, and this command's own time, against the flow's ceilings."""
+    """Tokens and money spent on a ledger, by earlier runs too, and this command's own time, against
+    the flow's ceilings.
+    """
 
     def __init__(
         self,
@@ -62,11 +64,25 @@ class Budget:
         """What each ceiling leaves."""
         left = []
         if self.max_tokens is not None:
-            left.append(Room(f"max_tokens {self.max_tokens:,}", "tokens", self.max_tokens - self.tokens))
+            left.append(
+                Room(f"max_tokens {self.max_tokens:,}", "tokens", self.max_tokens - self.tokens)
+            )
         if self.max_cost_usd is not None:
-            left.append(Room(f"max_cost_usd {self.max_cost_usd:g}", "usd", self.max_cost_usd - (self.spent.cost_usd or 0.0)))
+            left.append(
+                Room(
+                    f"max_cost_usd {self.max_cost_usd:g}",
+                    "usd",
+                    self.max_cost_usd - (self.spent.cost_usd or 0.0),
+                )
+            )
         if self.max_hours is not None:
-            left.append(Room(f"max_hours {self.max_hours:g}", "seconds", self.max_hours * HOUR_S - (self._clock() - self._began)))
+            left.append(
+                Room(
+                    f"max_hours {self.max_hours:g}",
+                    "seconds",
+                    self.max_hours * HOUR_S - (self._clock() - self._began),
+                )
+            )
         return left
 
     def exhausted(self) -> str | None:
@@ -74,18 +90,33 @@ class Budget:
         for room in self.room():
             if room.left <= 0:
                 return f"{room.ceiling} is reached"
-        counted = "max_tokens" if self.max_tokens is not None else "max_cost_usd" if self.max_cost_usd is not None else None
+        counted = (
+            "max_tokens"
+            if self.max_tokens is not None
+            else "max_cost_usd"
+            if self.max_cost_usd is not None
+            else None
+        )
         if counted is not None and self._silent >= SILENT_REPLIES and not self._counted:
-            return f"{counted} cannot be held, because the server does not say how many tokens its replies took"
+            return (
+                f"{counted} cannot be held, because the server does not say how many tokens "
+                "its replies took"
+            )
         return None
 
     def overrun(self) -> str | None:
         """How far over its ceilings a run ended, or None."""
         if self.max_tokens is not None and self.tokens > self.max_tokens:
-            return f"{self.tokens:,} tokens used, {self.tokens - self.max_tokens:,} over max_tokens: episodes under way were finished"
+            return (
+                f"{self.tokens:,} tokens used, {self.tokens - self.max_tokens:,} over "
+                "max_tokens: episodes under way were finished"
+            )
         cost = self.spent.cost_usd or 0.0
         if self.max_cost_usd is not None and cost > self.max_cost_usd:
-            return f"${cost:,.4g} spent, ${cost - self.max_cost_usd:,.4g} over max_cost_usd: episodes under way were finished"
+            return (
+                f"${cost:,.4g} spent, ${cost - self.max_cost_usd:,.4g} over max_cost_usd: "
+                "episodes under way were finished"
+            )
         return None
 
 
@@ -96,6 +127,7 @@ def require_prices(flow: Flow) -> None:
     for role, settings in flow.models.items():
         if "model" in settings and settings.get("price") is None:
             raise ConfigError(
-                f"max_cost_usd needs the price of model {settings['model']}: add `price: {{input: ..., output: ...}}` "
+                f"max_cost_usd needs the price of model {settings['model']}: add `price: {{input: "
+                "..., output: ...}` "
                 f"(USD per million tokens, 0 where it is free) to models.{role}, or use max_tokens"
             )

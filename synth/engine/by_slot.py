@@ -1,4 +1,6 @@
-"""Shards whose slots are taken one by one: by this process in their order, and by whoever is through with what nobody else had begun."""
+"""Shards whose slots are taken one by one: by this process in their order, and by whoever is
+through with what nobody else had begun.
+"""
 
 import asyncio
 import random
@@ -32,9 +34,11 @@ async def do_by_slot(
     *,
     waits: bool = True,
 ) -> None:
-    """Does what no other worker has in hand, until all slots of the plan are tried; without `waits`, until others have all that is left.
+    """Does what no other worker has in hand, until all slots of the plan are tried; without
+    `waits`, until others have all that is left.
 
-    Shards are done in their order, those that others are at last. After one of these it goes on with any of the rest, so that workers that
+    Shards are done in their order, those that others are at last. After one of these it goes on
+    with any of the rest, so that workers that
     began together part.
     """
     others, rng = Others(leases, term_s=run.flow.lease_s), random.Random(leases.holder())
@@ -62,17 +66,24 @@ async def do_by_slot(
                 shard = fresh.popleft() if fresh else shared.pop(rng.randrange(len(shared)))
                 if not _open(run, shard):
                     continue
-                hand = Hand(leases, others, shard.items, rng, lambda line: say(f"{stage.name}: {line}"))
+                hand = Hand(
+                    leases, others, shard.items, rng, lambda line: say(f"{stage.name}: {line}")
+                )
                 if await hand.begin(shared=not first):
                     visits.add(group.create_task(visit(shard, hand)))
-                    await hand.tried.wait()  # what is under way there keeps nobody from what is free elsewhere
+                    await (
+                        hand.tried.wait()
+                    )  # what is under way there keeps nobody from what is free elsewhere
                     wait_s = WAIT_S
                 elif first:
                     shared.append(shard)
                     fresh.rotate(rng.randrange(1 + len(fresh)))
                 elif waits:
                     shared.append(shard)
-                    say(f"{stage.name}: others work on this run; waiting for their episodes, or for a silence of {run.flow.lease_s:g} s")
+                    say(
+                        f"{stage.name}: others work on this run; waiting for their episodes, or "
+                        f"for a silence of {run.flow.lease_s:g} s"
+                    )
                     await asyncio.sleep(wait_s)
                     wait_s = longer(wait_s, run.ledger)
 

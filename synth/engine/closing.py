@@ -1,4 +1,6 @@
-"""The last lines of a run: what its faults were, what to look at, why it stopped, and what to do next."""
+"""The last lines of a run: what its faults were, what to look at, why it stopped, and what to do
+next.
+"""
 
 import re
 from collections import Counter
@@ -29,7 +31,9 @@ def commonest(details: Counter[str]) -> dict[str, int]:
 
 
 def failure(reports: Reports) -> str | None:
-    """One line where attempts were made and every one of them ended in a fault: nothing can be learnt from such a run."""
+    """One line where attempts were made and every one of them ended in a fault: nothing can be
+    learnt from such a run.
+    """
     made: Counter[str] = Counter()
     details: Counter[str] = Counter()
     for report in _episodes(reports):
@@ -42,15 +46,19 @@ def failure(reports: Reports) -> str | None:
 
 
 def closing_lines(run: Run, reports: Reports, show: Callable[[str], str | None]) -> Iterator[str]:
-    """What stands below the funnel and the paths; `show` gives the command that shows a trajectory, if there is one."""
+    """What stands below the funnel and the paths; `show` gives the command that shows a trajectory,
+    if there is one.
+    """
     for report in _episodes(reports):
         for detail, count in report.get("details", {}).items():
             yield f"fault    {count:,} x {detail}"
     broken = sum(report["faults"].get(Fault.ENVIRONMENT, 0) for report in _episodes(reports))
     if broken and run.flow.env is not None:
         yield (
-            f"world    {counted_noun(broken, 'attempt')} ended in faults of the world, which would only repeat themselves: a rerun leaves "
-            f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run its episodes again"
+            f"world    {counted_noun(broken, 'attempt')} ended in faults of the world, which "
+            "would only repeat themselves: a rerun leaves "
+            f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run "
+            "its episodes again"
         )
     for line in silent_roles(run):
         yield f"role     {line}"
@@ -75,7 +83,11 @@ def _advice(stopped: str) -> str:
     """How to go on after a ceiling."""
     if stopped.startswith("max_hours"):
         return "run again to go on, its clock begins anew"
-    return "raise it and run again to go on" if stopped.endswith("is reached") else "take it out and run again to go on without"
+    return (
+        "raise it and run again to go on"
+        if stopped.endswith("is reached")
+        else "take it out and run again to go on without"
+    )
 
 
 def _episodes(reports: Reports) -> list[Mapping[str, Any]]:

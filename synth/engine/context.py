@@ -1,4 +1,6 @@
-"""What a stage works with: the ledger, the worlds and models that the flow names, ceilings, progress."""
+"""What a stage works with: the ledger, the worlds and models that the flow names, ceilings,
+progress.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -29,9 +31,11 @@ from synth.schemas.user import User
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the user for it, if any.
+    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the
+    user for it, if any.
 
-    `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError` where its engine gives none.
+    `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError`
+    where its engine gives none.
     """
 
     policy: PolicySpec
@@ -42,9 +46,11 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Synthesizer:
-    """What the registry of collection stages names: the settings that a flow may give, and the stage bound to them.
+    """What the registry of collection stages names: the settings that a flow may give, and the
+    stage bound to them.
 
-    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's `synth.envs.world.World` as well.
+    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's
+    `synth.envs.world.World` as well.
     """
 
     config: type[BaseModel]
@@ -54,7 +60,9 @@ class Synthesizer:
 
 @dataclass(slots=True)
 class Run:
-    """One run of a flow on one ledger. `stopped` says why no further episode starts, `refused` what the run ends with as an error."""
+    """One run of a flow on one ledger. `stopped` says why no further episode starts, `refused` what
+    the run ends with as an error.
+    """
 
     ledger: Ledger
     flow: Flow
@@ -78,13 +86,17 @@ class Run:
     _scoring: dict[str, ScoringModel] = field(default_factory=dict)
 
     def scoring(self, role: str, opening: Callable[[], ScoringModel]) -> ScoringModel:
-        """A role's model as one that gives probabilities: opened once for all that is scored, since a model in the process is large."""
+        """A role's model as one that gives probabilities: opened once for all that is scored, since
+        a model in the process is large.
+        """
         if role not in self._scoring:
             self._scoring[role] = opening()
         return self._scoring[role]
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
-        """A fresh world; one that blocks steps on threads. Under the flow's ceilings for worlds it is opened once there is room for it."""
+        """A fresh world; one that blocks steps on threads. Under the flow's ceilings for worlds it
+        is opened once there is room for it.
+        """
         spec = self.spec_of(name, config)
         most = most_live(self.flow, spec)
         if most is None:
@@ -100,9 +112,13 @@ class Run:
         return ThreadedEnv(env, self._threads)
 
     def may_start(self) -> bool:
-        """Whether a new episode may begin: no ceiling is reached, and the model's server does not only refuse."""
+        """Whether a new episode may begin: no ceiling is reached, and the model's server does not
+        only refuse.
+        """
         breakers = (self.breaker, self.user_breaker, *self.role_breakers.values())
-        self.refused = self.refused or next(filter(None, (breaker.tripped() for breaker in breakers)), None)
+        self.refused = self.refused or next(
+            filter(None, (breaker.tripped() for breaker in breakers)), None
+        )
         self.stopped = self.stopped or self.refused or self.budget.exhausted()
         return self.stopped is None
 
@@ -132,7 +148,8 @@ class Run:
             self.progress.say(line)
 
     def faulted(self, error: FaultError, role: str | None = None) -> None:
-        """Counts an attempt that a fault ended, for the model at whose boundary it did, or a question that a `role` did not answer.
+        """Counts an attempt that a fault ended, for the model at whose boundary it did, or a
+        question that a `role` did not answer.
 
         The first of each kind, and of each role, is told at once.
         """

@@ -1,7 +1,10 @@
-"""cost.json: what has been spent in a run directory, by whom, on which tasks, and for each row of its datasets.
+"""cost.json: what has been spent in a run directory, by whom, on which tasks, and for each row of
+its datasets.
 
-All attempts count, whatever flow made them: those that ended in faults, calibration's, and those that a later flow hides. What a
-journal holds of episodes that are not finished is told apart: it is paid for, and counted where it belongs once they are.
+All attempts count, whatever flow made them: those that ended in faults, calibration's, and those
+that a later flow hides. What a
+journal holds of episodes that are not finished is told apart: it is paid for, and counted where it
+belongs once they are.
 """
 
 import json
@@ -24,19 +27,29 @@ _SUMS = """greatest(count(*) FILTER (policy IS NOT NULL), count(*) FILTER (polic
   CASE WHEN coalesce(sum(unpriced_calls), 0) = 0 THEN round(sum(cost_usd), 9) END AS cost_usd,
   round(sum(cost_usd), 9) AS known_cost_usd,
   coalesce(sum(unpriced_calls), 0) AS unpriced_calls"""
-"""Of any rows of `spending`: those of the user (they have no policy) stand beside the agent's of the same attempts."""
+"""Of any rows of `spending`: those of the user (they have no policy) stand beside the agent's of
+the same attempts.
+"""
 _TOKENS = "sum(prompt_tokens + completion_tokens)"
 
 
 def cost(ledger: Ledger) -> Mapping[str, Any]:
-    """Sums over the view `spending`. `cost_usd` is null where the price of any call is not known; `known_cost_usd` holds the others."""
+    """Sums over the view `spending`. `cost_usd` is null where the price of any call is not known;
+    `known_cost_usd` holds the others.
+    """
     with connect(ledger) as connection:
         (total,) = _rows(connection, f"SELECT {_SUMS} FROM spending")
         by = "stage, role, synthesizer, policy, model"
         return {
             "total": total,
-            "by": _rows(connection, f"SELECT {by}, {_SUMS} FROM spending GROUP BY ALL ORDER BY {by}"),
-            "by_outcome": _rows(connection, f"SELECT outcome, fault, {_SUMS} FROM spending GROUP BY ALL ORDER BY outcome, fault"),
+            "by": _rows(
+                connection, f"SELECT {by}, {_SUMS} FROM spending GROUP BY ALL ORDER BY {by}"
+            ),
+            "by_outcome": _rows(
+                connection,
+                f"SELECT outcome, fault, {_SUMS} FROM spending GROUP BY ALL ORDER BY outcome, "
+                "fault",
+            ),
             "tasks": _by_task(connection),
             "datasets": [_per_row(name, dataset, total) for name, dataset in _datasets(ledger)],
             "unfinished": _unfinished(ledger),
@@ -49,16 +62,28 @@ def cost_file(found: Mapping[str, Any]) -> bytes:
 
 
 def cost_in_words(found: Mapping[str, Any]) -> str:
-    """For instance: 9.2M tokens in 1,203 calls, $4.10; 46.2k tokens, $0.0205 per row of sft. Empty where no model was asked."""
+    """For instance: 9.2M tokens in 1,203 calls, $4.10; 46.2k tokens, $0.0205 per row of sft. Empty
+    where no model was asked.
+    """
     total = found["total"]
     if not total["model_calls"]:
         return ""
     tokens = total["prompt_tokens"] + total["completion_tokens"]
-    parts = [f"{short_count(tokens)} tokens in {counted_noun(total['model_calls'], 'call')}{_money(total)}"]
+    parts = [
+        f"{short_count(tokens)} tokens in "
+        f"{counted_noun(total['model_calls'], 'call')}{_money(total)}"
+    ]
     for dataset in found["datasets"]:
         if dataset["rows"]:
-            dollars = "" if dataset["cost_usd_per_row"] is None else f", ${dataset['cost_usd_per_row']:.3g}"
-            parts.append(f"{short_count(round(tokens / dataset['rows']))} tokens{dollars} per row of {dataset['name']}")
+            dollars = (
+                ""
+                if dataset["cost_usd_per_row"] is None
+                else f", ${dataset['cost_usd_per_row']:.3g}"
+            )
+            parts.append(
+                f"{short_count(round(tokens / dataset['rows']))} tokens{dollars} per row of "
+                f"{dataset['name']}"
+            )
     return "; ".join(parts)
 
 
@@ -67,32 +92,50 @@ def _money(total: Mapping[str, Any]) -> str:
     known, unpriced = total["known_cost_usd"], total["unpriced_calls"]
     if known is None:
         return ""
-    return f", ${known:,.4g}" + (f" without the {counted_noun(unpriced, 'call')} whose price is not known" if unpriced else "")
+    return f", ${known:,.4g}" + (
+        f" without the {counted_noun(unpriced, 'call')} whose price is not known"
+        if unpriced
+        else ""
+    )
 
 
 def spent(ledger: Ledger) -> Usage:
     """What all attempts in the ledger have used."""
     with connect(ledger) as connection:
         (total,) = _rows(connection, f"SELECT {_SUMS} FROM spending")
-    return Usage(total["prompt_tokens"], total["completion_tokens"], total["cached_tokens"], total["model_calls"], total["known_cost_usd"])
+    return Usage(
+        total["prompt_tokens"],
+        total["completion_tokens"],
+        total["cached_tokens"],
+        total["model_calls"],
+        total["known_cost_usd"],
+    )
 
 
 def _by_task(connection: LedgerConnection) -> Row:
     """How spending spreads over tasks; each task by itself is a question to `spending`."""
     each = f"SELECT task_id, {_TOKENS} AS tokens, {_SUMS} FROM spending GROUP BY task_id"
     spread = (
-        f"SELECT count(*) AS tasks, min(tokens) AS least_tokens, median(tokens) AS median_tokens, avg(tokens) AS mean_tokens, "
+        "SELECT count(*) AS tasks, min(tokens) AS least_tokens, median(tokens) AS median_tokens, "
+        "avg(tokens) AS mean_tokens, "
         f"max(tokens) AS most_tokens FROM ({each})"
     )
     (found,) = _rows(connection, spread)
-    dearest = f"SELECT * EXCLUDE (tokens) FROM ({each}) WHERE tokens > 0 ORDER BY tokens DESC, task_id LIMIT {DEAREST}"
+    dearest = (
+        f"SELECT * EXCLUDE (tokens) FROM ({each}) WHERE tokens > 0 ORDER BY tokens DESC, "
+        f"task_id LIMIT {DEAREST}"
+    )
     return {**found, "dearest": _rows(connection, dearest)}
 
 
 def _datasets(ledger: Ledger) -> list[tuple[str, Mapping[str, Any]]]:
     """The datasets of the current flow, as its export stages have reported them."""
     keys = [(line.stage, line.stage_key) for line in ledger.state.stages.values()]
-    reports = [report for key in keys if (report := ledger.state.done.get(key)) is not None and report["kind"] == "export"]
+    reports = [
+        report
+        for key in keys
+        if (report := ledger.state.done.get(key)) is not None and report["kind"] == "export"
+    ]
     return [(name, dataset) for report in reports for name, dataset in report["datasets"].items()]
 
 
@@ -106,12 +149,24 @@ def _per_row(name: str, dataset: Mapping[str, Any], total: Row) -> Row:
 
 
 def _unfinished(ledger: Ledger) -> Row:
-    """Replies in the journals of this machine whose attempt is not committed: episodes that were interrupted."""
+    """Replies in the journals of this machine whose attempt is not committed: episodes that were
+    interrupted.
+    """
     events, _ = recorded(ledger.journal_folder)
-    committed = {(record.slot_id, record.attempt) for shard in ledger.state.shards for record in shard.slots} if events else set()
+    committed = (
+        {
+            (record.slot_id, record.attempt)
+            for shard in ledger.state.shards
+            for record in shard.slots
+        }
+        if events
+        else set()
+    )
     usage, unpriced = Usage(), 0
     open_attempts = {key: found for key, found in events.items() if key not in committed}
-    for event in (event for found in open_attempts.values() for event in found if isinstance(event, Reply)):
+    for event in (
+        event for found in open_attempts.values() for event in found if isinstance(event, Reply)
+    ):
         usage = usage + event.completion.usage
         unpriced += event.completion.usage.unpriced
     known = None if usage.cost_usd is None else round(usage.cost_usd, 9)

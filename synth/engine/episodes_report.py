@@ -18,4 +18,9 @@ def episodes_report(ledger: Ledger, stage: str) -> Mapping[str, Any]:
         if trajectory["fault"] is not None:
             faults[trajectory["fault"]] += 1
             details[trajectory["fault_detail"] or "unknown"] += 1
-    return {"kind": "episodes", "outcomes": dict(outcomes), "faults": dict(faults), "details": commonest(details)}
+    return {
+        "kind": "episodes",
+        "outcomes": dict(outcomes),
+        "faults": dict(faults),
+        "details": commonest(details),
+    }

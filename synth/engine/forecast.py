@@ -1,9 +1,14 @@
-"""What a stage is going to take, told from its first episodes, and which ceiling it is going to meet.
+"""What a stage is going to take, told from its first episodes, and which ceiling it is going to
+meet.
 
-The episodes that end first are the short ones. With S spent by all that have begun, and n of them finished, the mean of the finished is
-too low, while S / n, which lays what runs to the account of what has ended, is exact where an episode is as likely to end at any time
-(the maximum likelihood of an exponential under censoring) and too high where all are alike. The range runs from the one to the other,
-two standard errors wider on either side. It cannot know that tasks still to come are harder than those before.
+The episodes that end first are the short ones. With S spent by all that have begun, and n of them
+finished, the mean of the finished is
+too low, while S / n, which lays what runs to the account of what has ended, is exact where an
+episode is as likely to end at any time
+(the maximum likelihood of an exponential under censoring) and too high where all are alike. The
+range runs from the one to the other,
+two standard errors wider on either side. It cannot know that tasks still to come are harder than
+those before.
 """
 
 import math
@@ -18,7 +23,9 @@ from synth.engine.tally import Spread, Tally, tokens_of
 LEAST_SHARE, LEAST_DONE = 0.01, 20
 """Of the episodes, from which on a forecast is told."""
 LEAST_FINISHED = 0.5
-"""Of the tokens spent, by episodes that are finished: before, those under way are most of what is known."""
+"""Of the tokens spent, by episodes that are finished: before, those under way are most of what is
+known.
+"""
 LEAST_TOOK_S, LEAST_LEFT_S = 5.0, 60.0
 """Seconds: a stage that is over in a minute needs no forecast, unless a ceiling ends it before."""
 
@@ -26,7 +33,9 @@ Range = tuple[float, float]
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """A ceiling, and after how many episodes it is reached; `sure` where even the low estimate reaches it."""
+    """A ceiling, and after how many episodes it is reached; `sure` where even the low estimate
+    reaches it.
+    """
 
     ceiling: str
     episodes: Range
@@ -34,7 +43,9 @@ class Meeting(msgspec.Struct, frozen=True):
 
 
 class Forecast(msgspec.Struct, frozen=True):
-    """Tokens, money (None where a price is not known) and seconds of the whole stage, each from a low to a high estimate."""
+    """Tokens, money (None where a price is not known) and seconds of the whole stage, each from a
+    low to a high estimate.
+    """
 
     done: int
     total: int
@@ -51,15 +62,21 @@ class Forecast(msgspec.Struct, frozen=True):
         return ", ".join([*parts, _range(self.took_s, short_duration)])
 
     def warning(self) -> str | None:
-        """For instance: at this rate max_cost_usd 5 is reached after about 490 to 620 of 2,000 episodes."""
+        """For instance: at this rate max_cost_usd 5 is reached after about 490 to 620 of 2,000
+        episodes.
+        """
         if self.meeting is None:
             return None
         of = f"of {self.total:,} episodes"
         if not self.meeting.sure:
             return (
-                f"at this rate {self.meeting.ceiling} may be reached, after about {_roughly(self.meeting.episodes[0])} {of} at the earliest"
+                f"at this rate {self.meeting.ceiling} may be reached, after about "
+                f"{_roughly(self.meeting.episodes[0])} {of} at the earliest"
             )
-        return f"at this rate {self.meeting.ceiling} is reached after about {_range(self.meeting.episodes, _roughly)} {of}"
+        return (
+            f"at this rate {self.meeting.ceiling} is reached after about "
+            f"{_range(self.meeting.episodes, _roughly)} {of}"
+        )
 
     def line(self) -> str:
         """Both, for a log."""
@@ -69,9 +86,15 @@ class Forecast(msgspec.Struct, frozen=True):
 
 
 def forecast(tally: Tally, total: int, took_s: float, room: Sequence[Room]) -> Forecast | None:
-    """None as long as too little is known, and where there is nothing to tell: no tokens, or a stage that is over soon."""
+    """None as long as too little is known, and where there is nothing to tell: no tokens, or a
+    stage that is over soon.
+    """
     done, spent = tally.tokens.count, tokens_of(tally.usage)
-    if not max(LEAST_DONE, LEAST_SHARE * total) <= done < total or took_s < LEAST_TOOK_S or not spent:
+    if (
+        not max(LEAST_DONE, LEAST_SHARE * total) <= done < total
+        or took_s < LEAST_TOOK_S
+        or not spent
+    ):
         return None
     if tally.tokens.mean * done < LEAST_FINISHED * spent:
         return None
@@ -83,10 +106,20 @@ def forecast(tally: Tally, total: int, took_s: float, room: Sequence[Room]) -> F
         return None
     low_s, high_s = (took_s * (amount - spent) / fresh for amount in tokens)
     took = (took_s + low_s, took_s + high_s)
-    spent_so_far: dict[Quantity, float] = {"tokens": spent, "usd": tally.usage.cost_usd or 0.0, "seconds": took_s}
+    spent_so_far: dict[Quantity, float] = {
+        "tokens": spent,
+        "usd": tally.usage.cost_usd or 0.0,
+        "seconds": took_s,
+    }
     expected: dict[Quantity, Range | None] = {"tokens": tokens, "usd": usd, "seconds": took}
-    meetings = [_meeting(one, expected[one.counts], spent_so_far[one.counts], total) for one in room]
-    first = min((meeting for meeting in meetings if meeting is not None), key=lambda meeting: meeting.episodes, default=None)
+    meetings = [
+        _meeting(one, expected[one.counts], spent_so_far[one.counts], total) for one in room
+    ]
+    first = min(
+        (meeting for meeting in meetings if meeting is not None),
+        key=lambda meeting: meeting.episodes,
+        default=None,
+    )
     if first is None and took[1] - took_s < LEAST_LEFT_S:
         return None
     return Forecast(done, total, tokens, usd, took, first)

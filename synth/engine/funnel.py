@@ -14,7 +14,9 @@ Reports = Mapping[str, Mapping[str, Any]]
 
 
 class FunnelRow(msgspec.Struct, frozen=True):
-    """One line: a stage, how many units came in and went on, the reasons for the difference, and what else is worth knowing."""
+    """One line: a stage, how many units came in and went on, the reasons for the difference, and
+    what else is worth knowing.
+    """
 
     stage: str
     unit: str
@@ -44,17 +46,30 @@ def _episodes(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
 
 
 def _filter(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
-    """A line per filter with what it alone would drop, and one for all of them; notes stand at the last."""
+    """A line per filter with what it alone would drop, and one for all of them; notes stand at the
+    last.
+    """
     notes = tuple(map(str, report.get("also", ())))
     several = len(report["filters"]) > 1
     for counts in report["filters"]:
-        kept, dropped, undefined = (sum(counts[key].values()) for key in ("kept", "dropped", "undefined"))
+        kept, dropped, undefined = (
+            sum(counts[key].values()) for key in ("kept", "dropped", "undefined")
+        )
         reasons = [f"dropped: {counted(counts['dropped'])}"] if dropped else []
         reasons += [f"undefined: {counted(counts['undefined'])}"] if undefined else []
         came_in, told = kept + dropped + undefined, () if several else notes
-        yield FunnelRow(f"{name} {counts['name']}", "trajectories", came_in, kept + undefined, "; ".join(reasons), told)
+        yield FunnelRow(
+            f"{name} {counts['name']}",
+            "trajectories",
+            came_in,
+            kept + undefined,
+            "; ".join(reasons),
+            told,
+        )
     if several:
-        yield FunnelRow(f"{name}, all together", "trajectories", report["total"], report["kept"], "", notes)
+        yield FunnelRow(
+            f"{name}, all together", "trajectories", report["total"], report["kept"], "", notes
+        )
 
 
 def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
@@ -63,26 +78,52 @@ def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
         reasons = [f"left out: {counted(left_out)}"] if left_out else []
         if dataset["trained_turns"] or not dataset["rows"]:
             why = f"no rows: {dataset['empty']}" if dataset.get("empty") else "no rows"
-            reasons += [f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else why]
-        yield FunnelRow(f"{name} {folder}", "rows", dataset["rows"] + sum(left_out.values()), dataset["rows"], "; ".join(reasons))
+            reasons += [
+                f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else why
+            ]
+        yield FunnelRow(
+            f"{name} {folder}",
+            "rows",
+            dataset["rows"] + sum(left_out.values()),
+            dataset["rows"],
+            "; ".join(reasons),
+        )
 
 
 def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
     low, high = report["interval"]
     reasons = [f"for {report['target_pass_rate']:g} of {report['against']}: "]
     if report["finished"]:
-        reasons[0] += f"level {report['level']:g}, {report['pass_rate']:.2f} expected ({low:.2f} to {high:.2f})"
+        reasons[0] += (
+            f"level {report['level']:g}, {report['pass_rate']:.2f} expected ({low:.2f} to "
+            f"{high:.2f})"
+        )
         reasons += [] if report["reached"] else ["not reached"]
     else:
         reasons[0] += "not finished"
     reasons += [f"{report['faults']:,} ended in faults"] if report["faults"] else []
-    yield FunnelRow(name, "episodes", report["episodes"] + report["faults"], report["episodes"], "; ".join(reasons))
+    yield FunnelRow(
+        name,
+        "episodes",
+        report["episodes"] + report["faults"],
+        report["episodes"],
+        "; ".join(reasons),
+    )
 
 
 def _method(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
-    """What a method attempted, what stood up to its tests, and why the rest did not; what it has to say beside that are notes."""
+    """What a method attempted, what stood up to its tests, and why the rest did not; what it has to
+    say beside that are notes.
+    """
     reasons = f"rejected: {counted(report['rejected'])}" if report["rejected"] else ""
-    yield FunnelRow(name, report["unit"], report["attempted"], report["verified"], reasons, tuple(map(str, report.get("also", ()))))
+    yield FunnelRow(
+        name,
+        report["unit"],
+        report["attempted"],
+        report["verified"],
+        reasons,
+        tuple(map(str, report.get("also", ()))),
+    )
 
 
 def _selection(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
@@ -111,17 +152,28 @@ _ROWS = {
 
 def counted(counts: Mapping[str, int]) -> str:
     """For instance: 190 failure, 3 truncated (the largest first)."""
-    return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return ", ".join(
+        f"{count:,} {name}"
+        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
 
 
 def funnel_table(reports: Reports) -> Table:
     """For the terminal."""
     table = Table(title="Funnel", title_style="bold", title_justify="left", header_style="bold")
-    for column, justify in (("stage", "left"), ("in", "right"), ("kept", "right"), ("unit", "left"), ("reasons", "left")):
+    for column, justify in (
+        ("stage", "left"),
+        ("in", "right"),
+        ("kept", "right"),
+        ("unit", "left"),
+        ("reasons", "left"),
+    ):
         table.add_column(column, justify=justify, no_wrap=column != "reasons")  # type: ignore[arg-type]
     for row in funnel(reports):
         cells = (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit)
-        table.add_row(*(Text(printable(cell)) for cell in cells), ReasonCell(printable(row.reasons)))
+        table.add_row(
+            *(Text(printable(cell)) for cell in cells), ReasonCell(printable(row.reasons))
+        )
     return table
 
 
@@ -136,6 +188,9 @@ def funnel_markdown(reports: Reports) -> str:
     """For reports and artifacts."""
     lines = ["| stage | in | kept | unit | reasons |", "|---|---:|---:|---|---|"]
     for row in funnel(reports):
-        lines.append(f"| {in_cell(row.stage)} | {row.came_in:,} | {row.went_on:,} | {in_cell(row.unit)} | {in_cell(row.reasons)} |")
+        lines.append(
+            f"| {in_cell(row.stage)} | {row.came_in:,} | {row.went_on:,} | {in_cell(row.unit)} | "
+            f"{in_cell(row.reasons)} |"
+        )
     notes = [f"- {in_markdown(f'{stage}: {said}')}" for stage, said in funnel_notes(reports)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"

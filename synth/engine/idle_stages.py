@@ -12,7 +12,9 @@ OF_IMPORTS = OF_TRIALS - {"trajectory_reward"}
 
 
 def idle_stages(flow: Flow) -> Iterator[str]:
-    """A line for each stage that works on trials and stands before all of them, or derives tasks and stands after all."""
+    """A line for each stage that works on trials and stands before all of them, or derives tasks
+    and stands after all.
+    """
     names = [choice.name for choice in flow.stages]
     for index, name in enumerate(names):
         where = f"{flow.name}: stages[{index}].{name}"
@@ -21,6 +23,12 @@ def idle_stages(flow: Flow) -> Iterator[str]:
         if name in OF_IMPORTS and not before and not after:
             yield f"{where} works on imported trials alone: no `rollout` stands before it"
         elif name in OF_TRIALS and not before:
-            yield f"{where} works on the trials of a rollout before it; none stands there: put `rollout` before it"
+            yield (
+                f"{where} works on the trials of a rollout before it; none stands there: put "
+                "`rollout` before it"
+            )
         if name == "reverse_task" and before and not after:
-            yield f"{where} stands after every rollout, so its tasks are not played: put it before `rollout`"
+            yield (
+                f"{where} stands after every rollout, so its tasks are not played: put it "
+                "before `rollout`"
+            )

@@ -10,8 +10,17 @@ def loud_settings(flow: Flow) -> Iterator[str]:
     for stage in flow.stages:
         settings = stage.settings if isinstance(stage.settings, dict) else {}
         if settings.get("include_scripted"):
-            yield f"{flow.name}: include_scripted is set: rows written by scripts, not by a model, go into the datasets"
+            yield (
+                f"{flow.name}: include_scripted is set: rows written by scripts, not by a "
+                "model, go into the datasets"
+            )
         if settings.get("allow_benchmark"):
-            yield f"{flow.name}: allow_benchmark is set: attempts at public benchmarks go into the datasets"
+            yield (
+                f"{flow.name}: allow_benchmark is set: attempts at public benchmarks go into "
+                "the datasets"
+            )
         if settings.get("allow_held_out"):
-            yield f"{flow.name}: allow_held_out is set: attempts at held-out tasks go into the datasets"
+            yield (
+                f"{flow.name}: allow_held_out is set: attempts at held-out tasks go into the "
+                "datasets"
+            )

@@ -1,4 +1,6 @@
-"""What a filter's measure may use besides the trajectory: the flow's language models, by role, and its scoring models."""
+"""What a filter's measure may use besides the trajectory: the flow's language models, by role, and
+its scoring models.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -30,11 +32,17 @@ class Means:
     def role(self, name: str) -> Role:
         """Who plays a role. Raises `ConfigError` where the flow has no model for it."""
         if not self.has(name):
-            raise ConfigError(f"no model plays {name!r}: add `{name}: {{model: ...}}` to the flow's models")
+            raise ConfigError(
+                f"no model plays {name!r}: add `{name}: {{model: ...}}` to the flow's models"
+            )
         return self._roles[name]
 
-    async def ask(self, name: str, question: Question, read: Callable[[Completion], T]) -> Answer[T]:
-        """Asks a role's model; see `Asking.ask`. An answer with neither value nor fault nor problem: a ceiling kept it from being asked."""
+    async def ask(
+        self, name: str, question: Question, read: Callable[[Completion], T]
+    ) -> Answer[T]:
+        """Asks a role's model; see `Asking.ask`. An answer with neither value nor fault nor
+        problem: a ceiling kept it from being asked.
+        """
         if name not in self._asking:
             self._asking[name] = Asking(self.run, self._shard, name, self.role(name))
         answer = await self._asking[name].ask(question, read)
@@ -42,7 +50,9 @@ class Means:
         return answer
 
     def scoring(self, name: str) -> ScoringModel:
-        """A role's model as one that gives probabilities. Raises `ConfigError` where its engine gives none."""
+        """A role's model as one that gives probabilities. Raises `ConfigError` where its engine
+        gives none.
+        """
         opening = self.role(name).open_scoring
         if opening is None:
             raise ConfigError(f"{name!r} gives no probabilities")

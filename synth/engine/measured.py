@@ -1,4 +1,6 @@
-"""What filters measure, computed once: rows under a key of their own, which a changed threshold does not change."""
+"""What filters measure, computed once: rows under a key of their own, which a changed threshold
+does not change.
+"""
 
 import asyncio
 import json
@@ -34,9 +36,15 @@ class NamedFilter:
 
     @property
     def measured_by(self) -> Mapping[str, Any]:
-        """What determines its measures: the settings that they depend on, and the version of the code."""
+        """What determines its measures: the settings that they depend on, and the version of the
+        code.
+        """
         settings = self.config.model_dump(mode="json")
-        return {"filter": self.name, "version": self.filter.version, **{name: settings[name] for name in self.filter.measured}}
+        return {
+            "filter": self.name,
+            "version": self.filter.version,
+            **{name: settings[name] for name in self.filter.measured},
+        }
 
     def measures_ref(self, models: Mapping[str, Any]) -> StageRef:
         """Under which stage and key its measures stand."""
@@ -46,7 +54,9 @@ class NamedFilter:
 def begin_measures(ledger: Ledger, named: NamedFilter, models: Mapping[str, Any]) -> None:
     """Makes a filter's measures part of what the current flow shows."""
     ref = named.measures_ref(models)
-    ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {**named.measured_by, "models": models}, "", ()))
+    ledger.begin_stage(
+        StageLine(ref.stage, ref.stage_key, {**named.measured_by, "models": models}, "", ())
+    )
 
 
 def stored(ledger: Ledger, key: str, identities: Iterable[str]) -> dict[str, list[Measure]]:
@@ -55,11 +65,18 @@ def stored(ledger: Ledger, key: str, identities: Iterable[str]) -> dict[str, lis
     found: dict[str, list[Measure]] = {}
     if not any(shard.stage_key == key and "scores" in shard.files for shard in ledger.state.shards):
         return found
-    sql = "SELECT subject_id, metric, value, turn, detail FROM scores_all WHERE stage_key = ? AND subject_id IN (SELECT unnest(?))"
+    sql = (
+        "SELECT subject_id, metric, value, turn, detail FROM scores_all WHERE stage_key = ? "
+        "AND subject_id IN (SELECT unnest(?))"
+    )
     with connect(ledger) as connection:
-        rows = connection.execute(f"{sql} ORDER BY subject_id, metric, turn NULLS FIRST", [key, wanted]).fetchall()
+        rows = connection.execute(
+            f"{sql} ORDER BY subject_id, metric, turn NULLS FIRST", [key, wanted]
+        ).fetchall()
     for identity, metric, value, turn, detail in rows:
-        found.setdefault(identity, []).append(Measure(metric, value, turn, json.loads(detail) if detail else None))
+        found.setdefault(identity, []).append(
+            Measure(metric, value, turn, json.loads(detail) if detail else None)
+        )
     return found
 
 
@@ -68,18 +85,25 @@ def faulty(measures: Iterable[Measure]) -> bool:
     return any("fault" in (one.detail or {}) for one in measures)
 
 
-async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, models: Mapping[str, Any]) -> list[Case]:
-    """The cases with what the filter measures of them; what was not measured before is, and is committed.
+async def measured(
+    named: NamedFilter, cases: Sequence[Case], means: Means, models: Mapping[str, Any]
+) -> list[Case]:
+    """The cases with what the filter measures of them; what was not measured before is, and is
+    committed.
 
-    A measure that a fault kept from being taken (`fault` in its detail) is handed on, and not kept: it is tried again next time.
-    Without measures are those that a ceiling of the run kept from being measured; `run.stopped` then says so.
+    A measure that a fault kept from being taken (`fault` in its detail) is handed on, and not kept:
+    it is tried again next time.
+    Without measures are those that a ceiling of the run kept from being measured; `run.stopped`
+    then says so.
     """
     measure = named.filter.measure
     if measure is None:
         return list(cases)
     ref = named.measures_ref(models)
     ledger = means.run.ledger
-    found: dict[str, Sequence[Measure]] = dict(stored(ledger, ref.stage_key, (case.trajectory.trajectory_id for case in cases)))
+    found: dict[str, Sequence[Measure]] = dict(
+        stored(ledger, ref.stage_key, (case.trajectory.trajectory_id for case in cases))
+    )
     waiting = iter([case for case in cases if case.trajectory.trajectory_id not in found])
     fresh: dict[str, Sequence[Measure]] = {}
 
@@ -104,10 +128,14 @@ async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, mode
             taken = await measure(case, named.config, means)
             if taken:
                 fresh[case.trajectory.trajectory_id] = taken
-                if len(fresh) >= KEPT_EVERY and not means.replies:  # replies are in the journal as long as the shard is not through
+                if (
+                    len(fresh) >= KEPT_EVERY and not means.replies
+                ):  # replies are in the journal as long as the shard is not through
                     keep()
             elif means.run.may_start():
-                raise AssertionError(f"filter {named.name}: measured nothing of {case.trajectory.trajectory_id}")
+                raise AssertionError(
+                    f"filter {named.name}: measured nothing of {case.trajectory.trajectory_id}"
+                )
 
     try:
         await side_by_side(AT_ONCE, worker)
@@ -116,4 +144,7 @@ async def measured(named: NamedFilter, cases: Sequence[Case], means: Means, mode
             keep()
         raise
     keep()
-    return [msgspec.structs.replace(case, measures=tuple(found.get(case.trajectory.trajectory_id, ()))) for case in cases]
+    return [
+        msgspec.structs.replace(case, measures=tuple(found.get(case.trajectory.trajectory_id, ())))
+        for case in cases
+    ]

@@ -5,7 +5,9 @@ def short_count(count: int) -> str:
     """For instance: 950, 9.2k, 640k, 9.2M."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if count >= size:
-            return f"{count / size:.1f}{unit}" if count < 100 * size else f"{count / size:.0f}{unit}"
+            return (
+                f"{count / size:.1f}{unit}" if count < 100 * size else f"{count / size:.0f}{unit}"
+            )
     return str(count)
 
 

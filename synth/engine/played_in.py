@@ -1,4 +1,6 @@
-"""The world that a stage's episodes were played in, with version and licence: what cards of datasets say of it."""
+"""The world that a stage's episodes were played in, with version and licence: what cards of
+datasets say of it.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +10,15 @@ from synth.ledger.ledger import StageRef
 
 
 def played_in(run: Run, ref: StageRef, before: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """`{"worlds": [{env, version, licence}, ...]}`, those of the report `before` first; nothing for a stage that committed no episodes."""
+    """`{"worlds": [{env, version, licence}, ...]}`, those of the report `before` first; nothing for
+    a stage that committed no episodes.
+    """
     env = run.flow.env
-    played = any("trajectories" in shard.files for shard in run.ledger.state.shards if shard.stage_key == ref.stage_key)
+    played = any(
+        "trajectories" in shard.files
+        for shard in run.ledger.state.shards
+        if shard.stage_key == ref.stage_key
+    )
     if env is None or not played:
         return {}
     spec = run.spec_of(env.name, env.settings())

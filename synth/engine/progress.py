@@ -1,4 +1,6 @@
-"""What a person sees while a stage runs: a live line on a terminal, plain lines elsewhere, nothing when quiet."""
+"""What a person sees while a stage runs: a live line on a terminal, plain lines elsewhere, nothing
+when quiet.
+"""
 
 import sys
 import time
@@ -22,7 +24,9 @@ PLAIN_EVERY_S = 10.0
 SHOWN_EVERY = 10
 """Turns from one update of the bar to the next: it costs as much as a step of a fast world."""
 ENOUGH_DONE, ENOUGH_S = 0.05, 5.0
-"""Share of the units, and seconds, from which on the time left is told: the first to end are the short ones."""
+"""Share of the units, and seconds, from which on the time left is told: the first to end are the
+short ones.
+"""
 
 
 class Progress(Protocol):
@@ -48,7 +52,10 @@ def time_left(done: int, total: int, took_s: float) -> str:
 
 def done_again(stage: str, committed: int, again: int, unit: str) -> str:
     """What is told where a stage was interrupted before all that had ended was committed."""
-    return f"{stage}: {committed:,} {unit} are committed; {again:,} more had ended and are done again (replies of models are kept)"
+    return (
+        f"{stage}: {committed:,} {unit} are committed; {again:,} more had ended and are done "
+        "again (replies of models are kept)"
+    )
 
 
 class _Bar(Bar):
@@ -63,13 +70,19 @@ class _Bar(Bar):
 
 
 class LiveProgress:
-    """A progress bar on a terminal; below it what has come of it so far, and what is still to be expected."""
+    """A progress bar on a terminal; below it what has come of it so far, and what is still to be
+    expected.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         columns = (
-            TextColumn("{task.description}", style="bold", markup=False), BarColumn(bar_width=30), MofNCompleteColumn(),
-            TextColumn("{task.fields[unit]}", markup=False), TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False),
-        )  # fmt: skip
+            TextColumn("{task.description}", style="bold", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[unit]}", markup=False),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}", markup=False),
+        )
         self._bar = _Bar(*columns, console=Console(file=stream), transient=True)
         self._tally = Tally()
         self._budget: Budget | None = None
@@ -80,14 +93,21 @@ class LiveProgress:
     def say(self, line: str) -> None:
         """A line above the bar, broken between words."""
         console = self._bar.console
-        console.print(between_words(printable(line), console.width), markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            between_words(printable(line), console.width),
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """A stage begins; with a `budget` its ceilings are looked at."""
         self._tally, self._budget, self._forecast = Tally(), budget, None
         self._bar.below, self._began = (), time.monotonic()
         self._bar.start()
-        self._task = self._bar.add_task(printable(stage), total=total or None, unit=printable(unit), left="")
+        self._task = self._bar.add_task(
+            printable(stage), total=total or None, unit=printable(unit), left=""
+        )
 
     def turned(self, usage: Usage | None) -> None:
         """One turn was taken."""
@@ -109,7 +129,9 @@ class LiveProgress:
         if self._task is not None:
             task = self._bar.tasks[self._bar.task_ids.index(self._task)]
             room = self._budget.room() if self._budget is not None else ()
-            self._forecast = forecast(self._tally, int(task.total or 0), time.monotonic() - self._began, room)
+            self._forecast = forecast(
+                self._tally, int(task.total or 0), time.monotonic() - self._began, room
+            )
         self.step(int(played(attempts)))
 
     def step(self, count: int) -> None:
@@ -117,7 +139,11 @@ class LiveProgress:
         if self._task is None:
             return
         task = self._bar.tasks[self._bar.task_ids.index(self._task)]
-        left = time_left(int(task.completed) + count + self._tally.unplayed, int(task.total or 0), task.elapsed or 0.0)
+        left = time_left(
+            int(task.completed) + count + self._tally.unplayed,
+            int(task.total or 0),
+            task.elapsed or 0.0,
+        )
         self._bar.update(self._task, advance=count, left=left)
         self._show_tally()
 
@@ -147,7 +173,10 @@ class LiveProgress:
             self._bar.remove_task(self._task)
             self._bar.below = ()
             self._task = None
-            self.say(f"{task.description}: {done} {task.fields['unit']} in {took:.1f} s{self._tally.ending()}")
+            self.say(
+                f"{task.description}: {done} {task.fields['unit']} in {took:.1f} "
+                f"s{self._tally.ending()}"
+            )
         self._bar.stop()
 
 
@@ -219,14 +248,22 @@ class PlainProgress:
         self._said = now
         of = f"/{self._total}" if self._total else ""
         left = time_left(self._done + self._tally.unplayed, self._total, now - self._began)
-        self.say(f"{self._stage}: {self._done}{of} {self._unit}{', ' if left else ''}{left}{self._tally.ending(live=True)}")
+        self.say(
+            f"{self._stage}: {self._done}{of} "
+            f"{self._unit}{', ' if left else ''}{left}{self._tally.ending(live=True)}"
+        )
 
     def stop(self, *, whole: bool = False) -> None:
-        """The stage is over; one that was done to its end may have had less to do than it was planned to have at most."""
+        """The stage is over; one that was done to its end may have had less to do than it was
+        planned to have at most.
+        """
         if self._done or self._tally.turns or self._tally.outcomes:
             took = time.monotonic() - self._began
             of = f"/{self._total}" if self._total and not whole else ""
-            self.say(f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} s{self._tally.ending()}")
+            self.say(
+                f"{self._stage}: {self._done}{of} {self._unit} in {took:.1f} "
+                f"s{self._tally.ending()}"
+            )
 
 
 def progress_for(stream: TextIO | None = None, *, quiet: bool = False) -> Progress:

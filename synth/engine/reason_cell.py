@@ -1,4 +1,6 @@
-"""A cell of reasons in the funnel: wrapped between words, names that are too long after a `:` or `_`, never cut."""
+"""A cell of reasons in the funnel: wrapped between words, names that are too long after a `:` or
+`_`, never cut.
+"""
 
 import re
 
@@ -17,13 +19,17 @@ class ReasonCell:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The words; a piece that is still too long is folded."""
-        yield Text(" ".join(_broken(word, options.max_width) for word in self._words), overflow="fold")
+        yield Text(
+            " ".join(_broken(word, options.max_width) for word in self._words), overflow="fold"
+        )
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """From its longest piece to the whole text in one line."""
         pieces = [piece for word in self._words for piece in _PIECE.findall(word)]
         least = max(map(len, pieces), default=0)
-        return Measurement(least, max(least, len(" ".join(self._words)))).with_maximum(options.max_width)
+        return Measurement(least, max(least, len(" ".join(self._words)))).with_maximum(
+            options.max_width
+        )
 
 
 def _broken(word: str, width: int) -> str:

@@ -27,7 +27,9 @@ TIMEOUT_S = 300.0
 
 @dataclass(slots=True)
 class ReplayTally:
-    """How many were the same; one line per difference; how many could not be replayed, by reason; how to bind what was not bound."""
+    """How many were the same; one line per difference; how many could not be replayed, by reason;
+    how to bind what was not bound.
+    """
 
     same: int = 0
     differences: list[str] = field(default_factory=list)
@@ -35,14 +37,20 @@ class ReplayTally:
     unbound: str | None = None
 
 
-async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress) -> ReplayTally:
-    """Executes the named trajectories again, or all valid ones of the current flow, each in a fresh world."""
+async def replay_all(
+    ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress
+) -> ReplayTally:
+    """Executes the named trajectories again, or all valid ones of the current flow, each in a fresh
+    world.
+    """
     tally = ReplayTally()
     current = set(ledger.state.current_valid())
     named = [ledger.trajectory(identity) for identity in identities]
     progress.start("replay", len(named) or len(current), "trajectories")
     try:
-        for trajectory, task in with_tasks(ledger, named or ledger.trajectories(current), every=True):
+        for trajectory, task in with_tasks(
+            ledger, named or ledger.trajectories(current), every=True
+        ):
             await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
             await _replay_one(trajectory, task, open_env, tally)
             progress.step(1)
@@ -51,16 +59,22 @@ async def replay_all(ledger: Ledger, open_env: OpenEnv, identities: Sequence[str
     return tally
 
 
-async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: ReplayTally) -> None:
+async def _replay_one(
+    trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: ReplayTally
+) -> None:
     env = _world(open_env, task, trajectory, tally)
     if env is None or task is None:
         return
     try:
-        replayed = await crossing(Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S)
+        replayed = await crossing(
+            Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S
+        )
     except FaultError as error:
         tally.left_out[str(error)] += 1
         return
-    except ConfigError as error:  # such as a start folder that is another one now: the others can still be replayed
+    except (
+        ConfigError
+    ) as error:  # such as a start folder that is another one now: the others can still be replayed
         tally.left_out[str(error)] += 1
         return
     finally:
@@ -70,11 +84,21 @@ async def _replay_one(trajectory: Trajectory, task: Task | None, open_env: OpenE
         tally.same += 1
         return
     place = "opening" if found.turn is None else f"turn {found.turn}"
-    tally.differences.append(f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now {found.found!r}"[:600])
+    tally.differences.append(
+        f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now "
+        f"{found.found!r}"[:600]
+    )
 
 
-def _world(open_env: OpenEnv, task: Task | None, trajectory: Trajectory, tally: "ReplayTally | RecheckTally") -> Env | None:
-    """A fresh world of a task; None, and counted, where there is none to be asked, or where it is not bound here."""
+def _world(
+    open_env: OpenEnv,
+    task: Task | None,
+    trajectory: Trajectory,
+    tally: "ReplayTally | RecheckTally",
+) -> Env | None:
+    """A fresh world of a task; None, and counted, where there is none to be asked, or where it is
+    not bound here.
+    """
     if task is None or (trajectory.synthesizer == IMPORT and task.check is None):
         tally.left_out["imported, its world is not here"] += 1
         return None
@@ -99,7 +123,9 @@ class RecheckTally:
 
 
 async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
-    """New verdicts from stored facts, as decisions and scores beside the old ones, which stay as they are."""
+    """New verdicts from stored facts, as decisions and scores beside the old ones, which stay as
+    they are.
+    """
     tally = RecheckTally()
     wanted = set(ledger.state.current_valid())
     decisions: list[Decision] = []
@@ -114,8 +140,17 @@ async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> 
                 continue
             identity = trajectory.trajectory_id
             detail = msgspec.to_builtins(result.parts)
-            decisions.append(Decision(identity, "recheck", result.passed, "passes" if result.passed else "fails"))
-            scores.append(Score(identity, f"recheck:{result.version}", float(result.passed), detail={"parts": detail}))
+            decisions.append(
+                Decision(identity, "recheck", result.passed, "passes" if result.passed else "fails")
+            )
+            scores.append(
+                Score(
+                    identity,
+                    f"recheck:{result.version}",
+                    float(result.passed),
+                    detail={"parts": detail},
+                )
+            )
     finally:
         progress.stop()
     if decisions:
@@ -130,7 +165,9 @@ def _commit(ledger: Ledger, decisions: list[Decision], scores: list[Score]) -> N
     ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {}))
 
 
-async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: RecheckTally) -> CheckResult | None:
+async def _recheck_one(
+    trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: RecheckTally
+) -> CheckResult | None:
     stored = trajectory.check_result
     if stored is None:
         tally.left_out["no stored facts"] += 1
@@ -142,7 +179,9 @@ async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: Open
         tally.left_out[f"{env.spec.name} has no check from facts"] += 1
         return None
     try:
-        result = await crossing(Fault.ENVIRONMENT, "recheck", lambda: env.recheck(task, trajectory), TIMEOUT_S)
+        result = await crossing(
+            Fault.ENVIRONMENT, "recheck", lambda: env.recheck(task, trajectory), TIMEOUT_S
+        )
     except FaultError as error:
         tally.left_out[str(error)] += 1
         return None
@@ -150,7 +189,8 @@ async def _recheck_one(trajectory: Trajectory, task: Task | None, open_env: Open
         tally.stayed += 1
     else:
         tally.changed.append(
-            f"{trajectory.trajectory_id} {_word(stored.passed)} ({stored.version}) -> {_word(result.passed)} ({result.version})"
+            f"{trajectory.trajectory_id} {_word(stored.passed)} ({stored.version}) -> "
+            f"{_word(result.passed)} ({result.version})"
         )
     return result
 

@@ -1,4 +1,6 @@
-"""Runs stages in their order: says which are reused, which are redone and why, does the pending shards, survives being killed."""
+"""Runs stages in their order: says which are reused, which are redone and why, does the pending
+shards, survives being killed.
+"""
 
 import asyncio
 import contextlib
@@ -34,9 +36,13 @@ WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 
 
 async def run_stages(
-    run: Run, stages: Sequence[Stage[Run]], work: WorkShard | None = None, collected: Sequence[StageLine] = ()
+    run: Run,
+    stages: Sequence[Stage[Run]],
+    work: WorkShard | None = None,
+    collected: Sequence[StageLine] = (),
 ) -> dict[str, Mapping[str, Any]]:
-    """Runs all stages; their reports by stage name, after those of what the ledger holds already: imports, and stages that `collected`.
+    """Runs all stages; their reports by stage name, after those of what the ledger holds already:
+    imports, and stages that `collected`.
 
     Raises `SynthError` for what stops the run, another flow on it included.
     """
@@ -52,7 +58,9 @@ async def run_stages(
         if any(shard.stage == IMPORT for shard in ledger.state.shards):
             reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
         for begun in collected:
-            report = ledger.state.done.get((begun.stage, begun.stage_key)) or episodes_report(ledger, begun.stage)
+            report = ledger.state.done.get((begun.stage, begun.stage_key)) or episodes_report(
+                ledger, begun.stage
+            )
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report
         for stage in stages:
@@ -65,7 +73,10 @@ def _half_written(run: Run) -> Iterator[str]:
     storage = run.ledger.storage
     for table in (manifest.FOLDER, packs.FOLDER, *TABLES):
         for name in storage.leftovers(table):
-            yield f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it is part of nothing and may be deleted"
+            yield (
+                f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it "
+                "is part of nothing and may be deleted"
+            )
 
 
 def key_of(name: str, settings: Mapping[str, Any], inputs: str) -> str:
@@ -116,7 +127,9 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
         discard_finished(ledger.journal_folder, ref.stage_key)
         return done
     ledger.refresh()
-    report: Mapping[str, Any] = plain({**stage.report(run, ref.stage_key), **played_in(run, ref, done)})
+    report: Mapping[str, Any] = plain(
+        {**stage.report(run, ref.stage_key), **played_in(run, ref, done)}
+    )
     if run.stopped is None:
         discard_finished(ledger.journal_folder, ref.stage_key)
         ledger.finish_stage(ref, report)
@@ -124,7 +137,9 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     return report
 
 
-def _say_why(run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan: Plan, state: LedgerState) -> None:
+def _say_why(
+    run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan: Plan, state: LedgerState
+) -> None:
     """Says in one line what a stage will do that was run here before, and for which reason."""
     before = state.stages.get(name) or state.former_stages.get(name)
     if before is None:
@@ -138,7 +153,9 @@ def _say_why(run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan
         reasons.append("its input changed")
     reused = f", {len(plan.adopted)} reused" if plan.adopted else ""
     what = f"{plan.units} {plan.unit} to do{reused}"
-    run.progress.say(f"{name}: {what} ({'; '.join(reasons) or 'unfinished, or its faults are tried again'})")
+    run.progress.say(
+        f"{name}: {what} ({'; '.join(reasons) or 'unfinished, or its faults are tried again'})"
+    )
 
 
 def _short(value: Any) -> str:
@@ -146,10 +163,14 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard, *, waits: bool = True) -> None:
-    """Does the shards, a few at a time; one that another worker has in hand is looked at again until that one is through or silent.
+async def do_shards(
+    run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard, *, waits: bool = True
+) -> None:
+    """Does the shards, a few at a time; one that another worker has in hand is looked at again
+    until that one is through or silent.
 
-    A shard that was taken over from this process, which must have slept, is dropped here, and looked at again as well. Slots are taken
+    A shard that was taken over from this process, which must have slept, is dropped here, and
+    looked at again as well. Slots are taken
     one by one (`synth.engine.by_slot`).
     """
     waiting, leases = iter(plan.shards), Leases(run.ledger, term_s=run.flow.lease_s)
@@ -163,7 +184,9 @@ async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work
     async def worker() -> None:
         for shard in waiting:
             wait_s = WAIT_S
-            while run.stopped is None and not await _done_here(run, stage, ref, shard, work, leases, say_once):
+            while run.stopped is None and not await _done_here(
+                run, stage, ref, shard, work, leases, say_once
+            ):
                 await asyncio.sleep(wait_s)
                 wait_s = longer(wait_s, run.ledger)
 
@@ -177,9 +200,17 @@ async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work
 
 
 async def _done_here(
-    run: Run, stage: Stage[Run], ref: StageRef, shard: Shard, work: WorkShard, leases: Leases, say: Callable[[str], None]
+    run: Run,
+    stage: Stage[Run],
+    ref: StageRef,
+    shard: Shard,
+    work: WorkShard,
+    leases: Leases,
+    say: Callable[[str], None],
 ) -> bool:
-    """Whether a shard was worked on to its end; False where another worker has it, or has taken it over."""
+    """Whether a shard was worked on to its end; False where another worker has it, or has taken it
+    over.
+    """
     name = f"{ref.stage_key}-{shard.name}"
     try:
         journal = Journal(run.ledger.journal_folder / f"{name}.jsonl")
@@ -190,13 +221,19 @@ async def _done_here(
     try:
         lease = leases.take(name)
         if lease is None:
-            say(f"{stage.name}: another machine works on this run; waiting for its shards, or for a silence of {run.flow.lease_s:g} s")
+            say(
+                f"{stage.name}: another machine works on this run; waiting for its shards, or for "
+                f"a silence of {run.flow.lease_s:g} s"
+            )
             return False
         run.journals[shard.name] = journal
         try:
             await leases.under(lease, lambda: work(stage, ref.stage_key, shard))
         except FencedError:
-            say(f"{stage.name}: this process was silent for so long that another one took its shard over; its own try is dropped")
+            say(
+                f"{stage.name}: this process was silent for so long that another one took its "
+                "shard over; its own try is dropped"
+            )
             return False
         finally:
             del run.journals[shard.name]

@@ -1,4 +1,6 @@
-"""A world that computes or sleeps on the event loop holds up every other episode: it is named, and keeps no run from ending."""
+"""A world that computes or sleeps on the event loop holds up every other episode: it is named, and
+keeps no run from ending.
+"""
 
 import asyncio
 import signal
@@ -17,9 +19,11 @@ STALL_S = 5.0
 
 @contextmanager
 def stalls_named(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterator[None]:
-    """Watches the running event loop from a thread; says one line per place in foreign code that keeps it for `stall_s`.
+    """Watches the running event loop from a thread; says one line per place in foreign code that
+    keeps it for `stall_s`.
 
-    A run that was told to end while its loop is kept cannot hear it: the interrupt is repeated, until it is raised in that code.
+    A run that was told to end while its loop is kept cannot hear it: the interrupt is repeated,
+    until it is raised in that code.
     """
     loop, over, task = asyncio.get_running_loop(), threading.Event(), asyncio.current_task()
     beat = [time.monotonic()]
@@ -50,13 +54,19 @@ def _watch(
     named: set[str] = set()
     while not over.wait(stall_s / 4):
         late = time.monotonic() - beat[0]
-        if late > stall_s and task is not None and task.cancelling() and loop_thread == threading.main_thread().ident:
+        if (
+            late > stall_s
+            and task is not None
+            and task.cancelling()
+            and loop_thread == threading.main_thread().ident
+        ):
             signal.pthread_kill(loop_thread, signal.SIGINT)
         place = _foreign_place(sys._current_frames().get(loop_thread)) if late > stall_s else None
         if place is not None and place not in named:
             named.add(place)
             say(
-                f"{place}: this code has held up every episode for {late:.1f} s; a world that computes or waits for long without "
+                f"{place}: this code has held up every episode for {late:.1f} s; a world that "
+                "computes or waits for long without "
                 "`await` says blocking=True in its EnvSpec, and is then stepped on threads"
             )
 

@@ -45,14 +45,19 @@ class Spread:
     @property
     def standard_error(self) -> float:
         """Of the mean; unbounded below two values."""
-        return math.sqrt(self._squares / (self.count - 1) / self.count) if self.count > 1 else math.inf
+        return (
+            math.sqrt(self._squares / (self.count - 1) / self.count) if self.count > 1 else math.inf
+        )
 
 
 class Tally:
-    """Episodes, successes, faults, turns, tokens and money of the stage under way; turns count when they are taken.
+    """Episodes, successes, faults, turns, tokens and money of the stage under way; turns count when
+    they are taken.
 
-    `tokens` and `usd` spread over the slots that are done, each with all attempts made at it; `unpriced` counts who called a model whose
-    price is not known; `replayed_tokens` came out of the journal, and took no time; `unplayed` slots were tried, and have no valid attempt.
+    `tokens` and `usd` spread over the slots that are done, each with all attempts made at it;
+    `unpriced` counts who called a model whose
+    price is not known; `replayed_tokens` came out of the journal, and took no time; `unplayed`
+    slots were tried, and have no valid attempt.
     """
 
     def __init__(self) -> None:
@@ -96,11 +101,15 @@ class Tally:
         self._settle()
 
     def _settle(self) -> None:
-        """Finished episodes are among those whose turns were counted, where anybody counted them."""
+        """Finished episodes are among those whose turns were counted, where anybody counted
+        them.
+        """
         self.usage = max(self._of_turns, self._of_finished, key=tokens_of)
 
     def line(self, *, live: bool = False) -> str:
-        """For instance: 61 % success, 2 attempts ended in faults, 1.2k turns, 9.2M tokens (40 % cached), $0.02 (turns while it runs)."""
+        """For instance: 61 % success, 2 attempts ended in faults, 1.2k turns, 9.2M tokens (40 %
+        cached), $0.02 (turns while it runs).
+        """
         invalid = self.outcomes[Outcome.INVALID]
         valid = sum(self.outcomes.values()) - invalid
         parts = []
@@ -112,7 +121,10 @@ class Tally:
             parts.append(f"{short_count(self.turns)} {'turn' if self.turns == 1 else 'turns'}")
         tokens = tokens_of(self.usage)
         if tokens:
-            of = [*_cached(self.usage), *([f"{short_count(self.user_tokens)} by the user"] if self.user_tokens else [])]
+            of = [
+                *_cached(self.usage),
+                *([f"{short_count(self.user_tokens)} by the user"] if self.user_tokens else []),
+            ]
             parts.append(f"{short_count(tokens)} tokens" + (f" ({', '.join(of)})" if of else ""))
         if self.usage.cost_usd is not None:
             parts.append(f"${self.usage.cost_usd:.2f}")

@@ -1,4 +1,6 @@
-"""Trajectories as ATIF v1.7 documents, one file each; what the format has no place for stands in `extra.synth`."""
+"""Trajectories as ATIF v1.7 documents, one file each; what the format has no place for stands in
+`extra.synth`.
+"""
 
 from typing import Any
 
@@ -18,11 +20,16 @@ LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
 def trace_record(row: SftRow) -> dict[str, Any]:
     """One document."""
-    return {"name": f"{in_file_name(row.trajectory.trajectory_id)}.json", "text": plain_text(document(row))}
+    return {
+        "name": f"{in_file_name(row.trajectory.trajectory_id)}.json",
+        "text": plain_text(document(row)),
+    }
 
 
 def document(row: SftRow) -> dict[str, Any]:
-    """The trajectory in ATIF's keys. Raises `UnsayableError` for calls without a JSON object as arguments."""
+    """The trajectory in ATIF's keys. Raises `UnsayableError` for calls without a JSON object as
+    arguments.
+    """
     trajectory = row.trajectory
     steps: list[dict[str, Any]] = []
     if trajectory.system_prompt is not None:
@@ -34,7 +41,12 @@ def document(row: SftRow) -> dict[str, Any]:
         steps[0]["source"] = "user"  # readers take a first step of the system for its prompt
     for number, step in enumerate(steps, start=1):
         step["step_id"] = number
-    agent = {"name": OWN, "version": "0", "model_name": trajectory.model, "tool_definitions": list(trajectory.tools) or None}
+    agent = {
+        "name": OWN,
+        "version": "0",
+        "model_name": trajectory.model,
+        "tool_definitions": list(trajectory.tools) or None,
+    }
     totals = trajectory.totals
     final = {
         "total_prompt_tokens": totals.prompt_tokens,
@@ -56,17 +68,27 @@ def document(row: SftRow) -> dict[str, Any]:
 
 def _own(trajectory: Trajectory) -> dict[str, Any]:
     """What ATIF has no place for."""
-    own = {name: getattr(trajectory, name) for name in (*facts.LINEAGE, "reward", "weights_id") if name not in ("trajectory_id", "model")}
-    return facts.present({**own, "check_result": trajectory.check_result, "sampling": trajectory.sampling or None})
+    own = {
+        name: getattr(trajectory, name)
+        for name in (*facts.LINEAGE, "reward", "weights_id")
+        if name not in ("trajectory_id", "model")
+    }
+    return facts.present(
+        {**own, "check_result": trajectory.check_result, "sampling": trajectory.sampling or None}
+    )
 
 
 def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
-    """A turn's step, with the tools' answers in it, and a step for each thing that somebody else said after it."""
+    """A turn's step, with the tools' answers in it, and a step for each thing that somebody else
+    said after it.
+    """
     calls = []
     for call in turn.tool_calls:
         if call.parse_error is not None:
             raise UnsayableError("broken_arguments")
-        calls.append({"tool_call_id": call.call_id, "function_name": call.name, "arguments": call.parsed()})
+        calls.append(
+            {"tool_call_id": call.call_id, "function_name": call.name, "arguments": call.parsed()}
+        )
     asked = {call.call_id for call in turn.tool_calls}
     results = []
     for observation in turn.observations:
@@ -74,7 +96,13 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
             if observation.call_id is not None and observation.call_id not in asked:
                 raise UnsayableError("result_of_an_earlier_step")
             error = {"extra": {OWN: {"error": True}}} if observation.error else {}
-            results.append({**_known({"source_call_id": observation.call_id}), "content": observation.content, **error})
+            results.append(
+                {
+                    **_known({"source_call_id": observation.call_id}),
+                    "content": observation.content,
+                    **error,
+                }
+            )
     by_model = turn.sampled_by is SampledBy.POLICY and turn.usage is not None
     own = facts.present(
         {
@@ -98,13 +126,20 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
 
 def _metrics(turn: Turn, *, by_model: bool) -> Message:
     usage = turn.usage
-    known = {} if usage is None or not by_model else {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "cost_usd": usage.cost_usd,
-    }  # fmt: skip
-    ids = {name: getattr(turn, name) for name in ("prompt_token_ids", "completion_token_ids", "logprobs")}
+    known = (
+        {}
+        if usage is None or not by_model
+        else {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cached_tokens": usage.cached_tokens,
+            "cost_usd": usage.cost_usd,
+        }
+    )
+    ids = {
+        name: getattr(turn, name)
+        for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
+    }
     return _known({**known, **ids})
 
 
@@ -112,7 +147,11 @@ def _heard(observation: Observation) -> dict[str, Any]:
     """Users speak as users, the world as the system."""
     by_user = observation.source is Source.USER
     name = observation.name if by_user else observation.name or ENVIRONMENT_NAME
-    own = {} if name is None or (name == SYSTEM_NAME and not by_user) else {"extra": {OWN: {"name": name}}}
+    own = (
+        {}
+        if name is None or (name == SYSTEM_NAME and not by_user)
+        else {"extra": {OWN: {"name": name}}}
+    )
     return {"source": "user" if by_user else "system", "message": observation.content, **own}
 
 
@@ -144,4 +183,12 @@ import {folder}/traces --into RUN` reads it.
 """
 
 
-TRACES = Form(name="atif", record=trace_record, training=training, masks=True, joins=False, unsaid=unsaid, layout="files")
+TRACES = Form(
+    name="atif",
+    record=trace_record,
+    training=training,
+    masks=True,
+    joins=False,
+    unsaid=unsaid,
+    layout="files",
+)

@@ -1,4 +1,6 @@
-"""Failure attribution data sets: failed runs, and the step that an intervention proved to be the cause."""
+"""Failure attribution data sets: failed runs, and the step that an intervention proved to be the
+cause.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -23,7 +25,9 @@ from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
 
 METRICS = ("injection", "observation_fault", "repair")
-"""Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes a failed run pass."""
+"""Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes
+a failed run pass.
+"""
 _DETAIL = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -60,36 +64,57 @@ def attribution_rows(ledger: Ledger, tally: Tally) -> Iterator[AttributionRow]:
 
     def labelled() -> Iterator[Trajectory]:
         for trajectory, verdicts in decided(ledger, tally.aside):
-            if trajectory.trajectory_id in causes and not tally.drops(verdicts) and not tally.leaves(_refusal(trajectory, causes, tally)):
+            if (
+                trajectory.trajectory_id in causes
+                and not tally.drops(verdicts)
+                and not tally.leaves(_refusal(trajectory, causes, tally))
+            ):
                 yield trajectory
 
     for trajectory, task in with_redacted_tasks(ledger, labelled(), tally.aside):
         identity = trajectory.trajectory_id
         found = causes[identity]
-        first = min([cause for cause in found if cause.confirmed] or found, key=lambda cause: cause.turn)
-        cause = tally.aside.tried(identity, partial(_clean, trajectory, first, QuotedValues(values.get(identity, {}), flow.finder)))
+        first = min(
+            [cause for cause in found if cause.confirmed] or found, key=lambda cause: cause.turn
+        )
+        cause = tally.aside.tried(
+            identity,
+            partial(_clean, trajectory, first, QuotedValues(values.get(identity, {}), flow.finder)),
+        )
         if cause is not None:
             yield AttributionRow(trajectory, task, cause)
 
 
 def _clean(trajectory: Trajectory, cause: Cause, values: QuotedValues) -> Cause:
-    """The cause without values that were found in its trajectory, and what the flow's filter finds in its words."""
+    """The cause without values that were found in its trajectory, and what the flow's filter finds
+    in its words.
+    """
     if cause.turn >= len(trajectory.turns):
-        raise RowError("label_without_turn", f"trajectory {trajectory.trajectory_id} has no turn {cause.turn}", cause.metric)
+        raise RowError(
+            "label_without_turn",
+            f"trajectory {trajectory.trajectory_id} has no turn {cause.turn}",
+            cause.metric,
+        )
     detail = values.out_of(msgspec.json.encode(cause.detail).decode())
     return msgspec.structs.replace(cause, detail=_DETAIL.decode(detail))
 
 
-def _refusal(trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tally: Tally) -> str | None:
+def _refusal(
+    trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tally: Tally
+) -> str | None:
     if trajectory.outcome is not Outcome.FAILURE:
         return f"outcome:{trajectory.outcome.value}"
-    if not tally.settings.include_weak and not any(cause.confirmed for cause in causes[trajectory.trajectory_id]):
+    if not tally.settings.include_weak and not any(
+        cause.confirmed for cause in causes[trajectory.trajectory_id]
+    ):
         return "weak"
     return tally.unfit(trajectory)
 
 
 def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
-    """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no value) are none."""
+    """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no
+    value) are none.
+    """
     names = ", ".join(f"'{name}'" for name in METRICS)
     labels = f"metric IN ({names}) AND value IS NOT NULL AND turn IS NOT NULL"
     sql = f"SELECT subject_id, metric, turn, value, detail FROM scores WHERE {labels} ORDER BY ALL"
@@ -103,7 +128,9 @@ def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
 
 
 def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
-    """What was said, the question and what stands behind the label changed; a task's answer, gold and check are only looked at."""
+    """What was said, the question and what stands behind the label changed; a task's answer, gold
+    and check are only looked at.
+    """
     bare = msgspec.structs.replace(row.trajectory, system_prompt=None)
     said = to_messages(bare, thoughts=False)
     changed = with_messages(said, change) != said
@@ -123,10 +150,14 @@ def _counts(row: AttributionRow, tally: Tally) -> Mapping[str, int]:
 ATTRIBUTION = Kind(
     name="attribution",
     title="Failed runs, and the step that caused each",
-    one_row="One row is one failed run in the form of Who&When: `history`, and the agent and the step (index into `history`, as text) that "
-    "an intervention proved to be the cause: with another act there, the run passes, as often as `evidence` counts. `label` says how it "
-    "was found: `injection` (a mistake was put there), `repair` (a correction made it pass), `observation_fault` (the world answered "
-    "wrongly: nobody is to blame, `mistake_agent` and `mistake_step` are empty, `fault_step` names the message).",
+    one_row="One row is one failed run in the form of Who&When: `history`, and the agent and the step "
+    "(index into `history`, as text) that "
+    "an intervention proved to be the cause: with another act there, the run passes, as often as "
+    "`evidence` counts. `label` says how it "
+    "was found: `injection` (a mistake was put there), `repair` (a correction made it pass), "
+    "`observation_fault` (the world answered "
+    "wrongly: nobody is to blame, `mistake_agent` and `mistake_step` are empty, `fault_step` "
+    "names the message).",
     rows=attribution_rows,
     texts=_texts,
     counts=_counts,

@@ -1,6 +1,8 @@
-"""SFT rows as Axolotl's `chat_template` reads them: arguments and tools as JSON text, and per message whether it carries loss.
+"""SFT rows as Axolotl's `chat_template` reads them: arguments and tools as JSON text, and per
+message whether it carries loss.
 
-Its loader takes null-filled keys out again (`remove_none_values`) and decodes tools and arguments that are text. Read against 0.19.
+Its loader takes null-filled keys out again (`remove_none_values`) and decodes tools and arguments
+that are text. Read against 0.19.
 """
 
 import json
@@ -16,26 +18,50 @@ from synth.exporters.trl import LINEAGE
 from synth.schemas.trajectory import argument_error
 
 _CALL = pa.struct(
-    [("id", pa.string()), ("type", pa.string()), ("function", pa.struct([("name", pa.string()), ("arguments", pa.string())]))]
+    [
+        ("id", pa.string()),
+        ("type", pa.string()),
+        ("function", pa.struct([("name", pa.string()), ("arguments", pa.string())])),
+    ]
 )
 _TEXTS = ("role", "content", "name", "reasoning_content", "tool_call_id")
-_MESSAGE = pa.struct([*[(name, pa.string()) for name in _TEXTS], ("tool_calls", pa.list_(_CALL)), ("training", pa.bool_())])
+_MESSAGE = pa.struct(
+    [
+        *[(name, pa.string()) for name in _TEXTS],
+        ("tool_calls", pa.list_(_CALL)),
+        ("training", pa.bool_()),
+    ]
+)
 
 
 def sft_schema() -> pa.Schema:
     """Messages with a flag for loss, tools as text, and where they come from."""
     texts = [(name, pa.string()) for name in ("tools", *LINEAGE)]
     masked = pa.list_(pa.struct([("turn", pa.int32()), ("reason", pa.string())]))
-    return pa.schema([("messages", pa.list_(_MESSAGE)), *texts, ("gold_informed", pa.bool_()), ("masked_turns", masked)])
+    return pa.schema(
+        [
+            ("messages", pa.list_(_MESSAGE)),
+            *texts,
+            ("gold_informed", pa.bool_()),
+            ("masked_turns", masked),
+        ]
+    )
 
 
 def sft_record(row: SftRow) -> dict[str, Any]:
-    """One row in these columns; every message says whether it is trained on, so that no default decides."""
+    """One row in these columns; every message says whether it is trained on, so that no default
+    decides.
+    """
     messages, turn = [], -1
     for message in row.messages:
         turn += message["role"] == "assistant"
         loss = message["role"] == "assistant" and turn in row.trained
-        messages.append({**{name: said(message).get(name) for name in (*_TEXTS, "tool_calls")}, "training": loss})
+        messages.append(
+            {
+                **{name: said(message).get(name) for name in (*_TEXTS, "tool_calls")},
+                "training": loss,
+            }
+        )
     trajectory = row.trajectory
     return {
         "messages": messages,
@@ -47,18 +73,31 @@ def sft_record(row: SftRow) -> dict[str, Any]:
 
 
 def chat(row: Mapping[str, Any]) -> Chat:
-    """A loaded row as the loader of Axolotl gives it on: keys that are null taken out, tools and arguments decoded."""
+    """A loaded row as the loader of Axolotl gives it on: keys that are null taken out, tools and
+    arguments decoded.
+    """
     messages, trained = [], []
     for message in row["messages"]:
-        kept = {key: value for key, value in message.items() if value is not None and key != "training"}
+        kept = {
+            key: value for key, value in message.items() if value is not None and key != "training"
+        }
         if "tool_calls" in kept:
             kept["tool_calls"] = [
-                call | {"function": call["function"] | {"arguments": objects(call["function"]["arguments"])}} for call in kept["tool_calls"]
+                call
+                | {
+                    "function": call["function"]
+                    | {"arguments": objects(call["function"]["arguments"])}
+                }
+                for call in kept["tool_calls"]
             ]
         if message["role"] == "assistant":
             trained.append(message["training"])
         messages.append(kept)
-    return Chat(messages, json.loads(row["tools"] or "[]"), tuple(at for at, loss in enumerate(trained) if loss))
+    return Chat(
+        messages,
+        json.loads(row["tools"] or "[]"),
+        tuple(at for at, loss in enumerate(trained) if loss),
+    )
 
 
 def objects(arguments: str) -> Any:
@@ -68,7 +107,9 @@ def objects(arguments: str) -> Any:
 
 def unsaid(row: SftRow) -> tuple[str, ...]:
     """What is lost of a row."""
-    if any(call.parse_error is not None for turn in row.trajectory.turns for call in turn.tool_calls):
+    if any(
+        call.parse_error is not None for turn in row.trajectory.turns for call in turn.tool_calls
+    ):
         return ("arguments that are no JSON object are rendered as text",)
     return ()
 
@@ -89,5 +130,22 @@ sequence_len: 32768
 """
 
 
-PER_TURN = Form(name="axolotl", schema=sft_schema, record=sft_record, training=training, masks=True, unsaid=unsaid, chat=chat)
-SFT = Form(name="axolotl", schema=sft_schema, record=sft_record, training=training, masks=True, unsaid=unsaid, chat=chat, per_turn=PER_TURN)
+PER_TURN = Form(
+    name="axolotl",
+    schema=sft_schema,
+    record=sft_record,
+    training=training,
+    masks=True,
+    unsaid=unsaid,
+    chat=chat,
+)
+SFT = Form(
+    name="axolotl",
+    schema=sft_schema,
+    record=sft_record,
+    training=training,
+    masks=True,
+    unsaid=unsaid,
+    chat=chat,
+    per_turn=PER_TURN,
+)

@@ -1,4 +1,5 @@
-"""Preferences as Axolotl's DPO `chat_template.default` reads them, and step values as its `stepwise_supervised` does.
+"""Preferences as Axolotl's DPO `chat_template.default` reads them, and step values as its
+`stepwise_supervised` does.
 
 The former passes no tools and drops calls, so rows with any are refused.
 """
@@ -21,25 +22,35 @@ _MESSAGE = pa.struct([("role", pa.string()), ("content", pa.string())])
 def dpo_schema() -> pa.Schema:
     """Messages of role and content, and the two answers."""
     texts = [(name, pa.string()) for name in ("pair_id", "family", "trajectory_id")]
-    return pa.schema([("messages", pa.list_(_MESSAGE)), ("chosen", _MESSAGE), ("rejected", _MESSAGE), *texts])
+    return pa.schema(
+        [("messages", pa.list_(_MESSAGE)), ("chosen", _MESSAGE), ("rejected", _MESSAGE), *texts]
+    )
 
 
 def dpo_record(row: PreferenceRow) -> dict[str, Any]:
-    """One pair in these columns (axolotl-ai-cloud/axolotl#3824: calls and tools are dropped without a word)."""
+    """One pair in these columns (axolotl-ai-cloud/axolotl#3824: calls and tools are dropped without
+    a word).
+    """
     said = [*row.prompt, row.chosen, row.rejected]
     if any(message.get("tool_calls") or message["role"] == "tool" for message in said):
         raise UnsayableError("tool_calls")
     if row.trajectory.tools:
         raise UnsayableError("tool_schemas")
     kept = [{"role": message["role"], "content": message["content"] or ""} for message in said]
-    known = {"pair_id": row.pair.pair_id, "family": row.pair.family.value, "trajectory_id": row.pair.prefix.trajectory_id}
+    known = {
+        "pair_id": row.pair.pair_id,
+        "family": row.pair.family.value,
+        "trajectory_id": row.pair.prefix.trajectory_id,
+    }
     return {"messages": kept[:-2], "chosen": kept[-2], "rejected": kept[-1], **known}
 
 
 def unsaid(row: PreferenceRow) -> tuple[str, ...]:
     """What is lost of a row."""
     messages = (*row.prompt, row.chosen, row.rejected)
-    thinks, named = (any(message.get(key) for message in messages) for key in ("reasoning_content", "name"))
+    thinks, named = (
+        any(message.get(key) for message in messages) for key in ("reasoning_content", "name")
+    )
     return (
         EVIDENCE,
         *((KEPT_OUT,) if kept_out(row.trajectory) else ()),

@@ -9,18 +9,28 @@ from synth.exporters.tally import Tally
 from synth.schemas.printable import front_matter, in_cell, in_markdown
 
 _TOP = 20  # values named per table
-_SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"), (10**8, "10M<n<100M")]
+_SIZES = [
+    (10**3, "n<1K"),
+    (10**4, "1K<n<10K"),
+    (10**5, "10K<n<100K"),
+    (10**6, "100K<n<1M"),
+    (10**7, "1M<n<10M"),
+    (10**8, "10M<n<100M"),
+]
 
 _SKILLS = (
-    f"`{SKILLS}`: what a model has distilled from the chains of attempts that some of these rows end, a text per `trajectory_id`; "
+    f"`{SKILLS}`: what a model has distilled from the chains of attempts that some of these rows "
+    "end, a text per `trajectory_id`; "
     "no row is trained on it."
 )
 
 
 def card(tally: Tally, files: Collection[str]) -> str:
-    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is inside and what was left out.
+    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is
+    inside and what was left out.
 
-    Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows. Files that hold one row each are not.
+    Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows.
+    Files that hold one row each are not.
     """
     shards = [name for name in files if name.endswith(".parquet")]
     loaded = [{"config_name": "default", "data_files": [{"split": "train", "path": shards}]}]
@@ -36,7 +46,8 @@ def card(tally: Tally, files: Collection[str]) -> str:
         *[line for note in notes(tally) for line in (in_markdown(note), "")],
         f"# {tally.kind.title}",
         "",
-        f"{tally.rows} rows{_loss(tally)}; form {tally.form.name}{', one row per turn with loss' if tally.per_turn else ''}. "
+        f"{tally.rows} rows{_loss(tally)}; form "
+        f"{tally.form.name}{', one row per turn with loss' if tally.per_turn else ''}. "
         f"{tally.kind.one_row}",
         "",
         "## Training" if shards else "## Reading",
@@ -61,11 +72,17 @@ def size_category(rows: int) -> str:
 
 def _loss(tally: Tally) -> str:
     counts = tally.counts
-    return f", {counts['trained_turns']:,} assistant turns with loss ({loss_size(*tally.loss())})" if counts["trained_turns"] else ""
+    return (
+        f", {counts['trained_turns']:,} assistant turns with loss ({loss_size(*tally.loss())})"
+        if counts["trained_turns"]
+        else ""
+    )
 
 
 def loss_size(size: int, unit: str) -> str:
-    """How much carries loss, as the cards of folders and of the Hub say it; nothing counts it in rows of single turns."""
+    """How much carries loss, as the cards of folders and of the Hub say it; nothing counts it in
+    rows of single turns.
+    """
     return f"{size:,} {unit}" if size else "size not counted"
 
 

@@ -1,4 +1,6 @@
-"""Rows whose texts hold control tokens: left out, neutralised and marked, or kept and told of; every kind and form comes through here."""
+"""Rows whose texts hold control tokens: left out, neutralised and marked, or kept and told of;
+every kind and form comes through here.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,26 +17,40 @@ from synth.exporters.settings import ControlTokenPolicy, RowSettings
 from synth.exporters.tally import Tally, identity_of
 from synth.exporters.tool_links import broken_link
 from synth.ledger.ledger import Ledger
-from synth.scan.control_tokens import ControlTokens, Hit, KeyCollisionError, control_tokens, found, neutralising
+from synth.scan.control_tokens import (
+    ControlTokens,
+    Hit,
+    KeyCollisionError,
+    control_tokens,
+    found,
+    neutralising,
+)
 from synth.schemas.trajectory import Trajectory
 
 FILTER = "control_tokens"
-"""The filter whose decision an export goes by where it has no policy of its own, and the reason of what is left out."""
+"""The filter whose decision an export goes by where it has no policy of its own, and the reason of
+what is left out.
+"""
 COLUMN = "neutralised"
 """In rows that have a place for it: whether its texts were changed."""
 SIDE_FILE = f"{COLUMN}.jsonl"
-"""Beside lines whose readers take no other keys than their own: the numbers of those rows, from 0."""
+"""Beside lines whose readers take no other keys than their own: the numbers of those rows, from 0.
+"""
 
 
 class Guarded(msgspec.Struct, frozen=True):
-    """A row as it may be written, and what was done about control tokens in it: nothing where it has none."""
+    """A row as it may be written, and what was done about control tokens in it: nothing where it
+    has none.
+    """
 
     row: Any
     done: ControlTokenPolicy | None = None
 
 
 def as_the_flow_says(settings: RowSettings, ledger: Ledger) -> RowSettings:
-    """The settings with a policy: their own, else that of the current flow's filter, else `drop`."""
+    """The settings with a policy: their own, else that of the current flow's filter, else
+    `drop`.
+    """
     if settings.control_tokens is not None:
         return settings
     lines = [line.settings.get(FILTER) for line in ledger.state.stages.values()]
@@ -46,7 +62,9 @@ def guarded(rows: Iterable[Any], tally: Tally) -> Iterator[Guarded]:
     """The rows that may be written, one at a time; what was found is counted by token and place."""
     tokens = tokens_of(tally)
     if tally.policy == "neutralise" and tally.form.layout == "lines":
-        tally.beside[SIDE_FILE] = lambda: b"".join(msgspec.json.encode({"row": number}) + b"\n" for number in tally.neutralised_rows)
+        tally.beside[SIDE_FILE] = lambda: b"".join(
+            msgspec.json.encode({"row": number}) + b"\n" for number in tally.neutralised_rows
+        )
     for row in rows:
         guarded_row = tally.aside.tried(identity_of(row), partial(_guarded, row, tally, tokens))
         if guarded_row is not None:
@@ -54,7 +72,9 @@ def guarded(rows: Iterable[Any], tally: Tally) -> Iterator[Guarded]:
 
 
 def _guarded(row: Any, tally: Tally, tokens: ControlTokens) -> Guarded | None:
-    """The row as it may be written; None where it may not: its answers do not belong to its calls, or it holds control tokens."""
+    """The row as it may be written; None where it may not: its answers do not belong to its calls,
+    or it holds control tokens.
+    """
     if isinstance(row.lineage, Trajectory) and tally.leaves(broken_link(row.lineage)):
         return None
     hits = _found(row, tally, tokens)
@@ -71,7 +91,9 @@ def _guarded(row: Any, tally: Tally, tokens: ControlTokens) -> Guarded | None:
 
 
 def tokens_of(tally: Tally) -> ControlTokens:
-    """The table's tokens, and those of the student's tokenizer and template where one is named and can be opened here."""
+    """The table's tokens, and those of the student's tokenizer and template where one is named and
+    can be opened here.
+    """
     if tally.settings.student is None or find_spec("transformers") is None:
         return control_tokens()
     from synth.exporters.proof.own_tokens import own_tokens
@@ -85,7 +107,9 @@ def _found(row: Any, tally: Tally, tokens: ControlTokens) -> list[Hit]:
 
 
 def _neutralised(row: Any, tally: Tally, tokens: ControlTokens) -> Any | None:
-    """The row with no token left in it, or None where it cannot be had: a token over two texts, one in what a world works with."""
+    """The row with no token left in it, or None where it cannot be had: a token over two texts, one
+    in what a world works with.
+    """
     try:
         changed = tally.kind.texts(row, tally.form, neutralising(tokens))
     except (KeyCollisionError, UnsayableError):
@@ -101,13 +125,17 @@ def _reason(hits: list[Hit]) -> str:
 
 
 def marking(form: Form, settings: RowSettings) -> Form:
-    """The form with a place that says which rows were neutralised, where the settings ask for that."""
+    """The form with a place that says which rows were neutralised, where the settings ask for
+    that.
+    """
     if settings.control_tokens != "neutralise":
         return form
     per_turn = None if form.per_turn is None else marking(form.per_turn, settings)
     if form.layout == "lines":
         return msgspec.structs.replace(form, per_turn=per_turn)
-    mark = _in_file if form.layout == "files" else lambda record, changed: {**record, COLUMN: changed}
+    mark = (
+        _in_file if form.layout == "files" else lambda record, changed: {**record, COLUMN: changed}
+    )
     schema = form.schema if form.layout == "files" else lambda: _with_column(form.schema())
     return msgspec.structs.replace(form, per_turn=per_turn, mark=mark, schema=schema)
 
@@ -117,7 +145,9 @@ def _with_column(schema: pa.Schema) -> pa.Schema:
         return schema.append(pa.field(COLUMN, pa.bool_()))
     from datasets import Features, Value
 
-    marked: pa.Schema = Features({**Features.from_arrow_schema(schema), COLUMN: Value("bool")}).arrow_schema
+    marked: pa.Schema = Features(
+        {**Features.from_arrow_schema(schema), COLUMN: Value("bool")}
+    ).arrow_schema
     return marked
 
 

@@ -1,4 +1,6 @@
-"""DPO data sets: one assistant turn against another after the same prefix, as `synth.pairs` finds them."""
+"""DPO data sets: one assistant turn against another after the same prefix, as `synth.pairs` finds
+them.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -52,21 +54,32 @@ def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
 
 def _row(found: PairRow, tally: Tally) -> PreferenceRow:
     """Raises `UnsayableError` where the form would change a side's calls."""
-    sides = [completion(turn, tally, thoughts=not found.action_only) for turn in (found.chosen, found.rejected)]
+    sides = [
+        completion(turn, tally, thoughts=not found.action_only)
+        for turn in (found.chosen, found.rejected)
+    ]
     prompt, joined = prompt_before(found.prompt, found.pair.prefix.turn, tally)
     return PreferenceRow(found.pair, found.prompt, prompt, sides[0], sides[1], joined)
 
 
 def _remarks(report: PairReport) -> Iterator[str]:
-    """What a reader of the card must know: whose turns stand on which side, and what gives the chosen side away."""
+    """What a reader of the card must know: whose turns stand on which side, and what gives the
+    chosen side away.
+    """
     for (prefix, chosen, rejected), count in sorted(report.policies.items()):
         yield f"Sampled by: prefix {prefix}, chosen {chosen}, rejected {rejected} ({count} pairs)."
     for name, length in sorted(report.lengths.items()):
         if length.auc is not None and length.auc_kept is not None:
-            yield f"Length alone tells chosen from rejected in {name}: AUC {length.auc:.2f}, {length.auc_kept:.2f} of what was kept."
+            yield (
+                f"Length alone tells chosen from rejected in {name}: AUC {length.auc:.2f}, "
+                f"{length.auc_kept:.2f} of what was kept."
+            )
     for name in sorted(report.style_confounded):
         features = ", ".join(report.styles[name].features[:5])
-        yield f"WARNING: {name} is style_confounded: style alone (without argument values) gives the chosen side away: {features}."
+        yield (
+            f"WARNING: {name} is style_confounded: style alone (without argument values) "
+            f"gives the chosen side away: {features}."
+        )
 
 
 def _texts(row: PreferenceRow, form: Form, change: Change) -> PreferenceRow:
@@ -86,8 +99,10 @@ def _counts(row: PreferenceRow, tally: Tally) -> Mapping[str, int]:
 DPO = Kind(
     name="dpo",
     title="Preferences between single turns",
-    one_row="One row is one assistant turn (`chosen`) against another (`rejected`) after the same `prompt`; the counts of the "
-    "continuations that decided it stand in `q_pos` of `n_pos` and `q_neg` of `n_neg`, who sampled each part in `prefix_policy`, "
+    one_row="One row is one assistant turn (`chosen`) against another (`rejected`) after the same "
+    "`prompt`; the counts of the "
+    "continuations that decided it stand in `q_pos` of `n_pos` and `q_neg` of `n_neg`, who "
+    "sampled each part in `prefix_policy`, "
     "`chosen_policy`, `rejected_policy`.",
     rows=dpo_rows,
     texts=_texts,

@@ -1,7 +1,9 @@
 """JSON text that the `datasets` library reads back as the value that was written.
 
-Its `Json()` feature decodes with pandas' ujson, which reads 0.3 as 0.30000000000000004, fails on integers beyond 64 bits, and so would
-put other numbers into the training text than the model wrote. 0.3000000 is the same number and is read exactly.
+Its `Json()` feature decodes with pandas' ujson, which reads 0.3 as 0.30000000000000004, fails on
+integers beyond 64 bits, and so would
+put other numbers into the training text than the model wrote. 0.3000000 is the same number and is
+read exactly.
 """
 
 import json
@@ -42,7 +44,14 @@ def _ujson() -> Any:
 def _padded(value: Any) -> str:
     """JSON text with zeros behind those decimals that ujson reads inexactly without."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_padded(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ",".join(
+                f"{json.dumps(key, ensure_ascii=False)}:{_padded(item)}"
+                for key, item in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ",".join(_padded(item) for item in value) + "]"
     text = json.dumps(value, ensure_ascii=False)

@@ -25,11 +25,15 @@ MOST_REASONS = 3
 
 
 class ExportReport(msgspec.Struct, frozen=True):
-    """What was written, and what was not: `filtered` by filter and reason, `left_out` by the export's own reasons.
+    """What was written, and what was not: `filtered` by filter and reason, `left_out` by the
+    export's own reasons.
 
-    `masked` counts turns without loss by reason, `unsaid` rows by what the form has no place for; `loss` is the size of what carries loss,
-    in `loss_unit`; `losses` are those of the notes that name what the form has no place for; `control_tokens`
-    counts rows by token and place, whatever became of them; `empty` says why there are no rows, and so
+    `masked` counts turns without loss by reason, `unsaid` rows by what the form has no place for;
+    `loss` is the size of what carries loss,
+    in `loss_unit`; `losses` are those of the notes that name what the form has no place for;
+    `control_tokens`
+    counts rows by token and place, whatever became of them; `empty` says why there are no rows, and
+    so
     no data set.
     """
 
@@ -66,9 +70,13 @@ def export(
     announce: Announce = _silent,
     unfinished: str | None = None,
 ) -> ExportReport:
-    """A data set of a kind from a ledger; `unfinished`: what of the run is not through. Raises `ConfigError` for an unknown kind."""
+    """A data set of a kind from a ledger; `unfinished`: what of the run is not through. Raises
+    `ConfigError` for an unknown kind.
+    """
     found, settings = kind_of(kind), as_the_flow_says(settings, ledger)
-    return write(found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce, unfinished)
+    return write(
+        found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce, unfinished
+    )
 
 
 def write(
@@ -82,7 +90,8 @@ def write(
 ) -> ExportReport:
     """Writes the rows to a folder that the form's consumer reads; memory is bounded by the shard.
 
-    Without a single row nothing is written, and what stands in the folder stays. Raises `ConfigError` for an unknown form, and for what
+    Without a single row nothing is written, and what stands in the folder stays. Raises
+    `ConfigError` for an unknown form, and for what
     the folder must not replace.
     """
     tally = tally_for(kind, rows, settings, say)
@@ -91,9 +100,15 @@ def write(
 
 
 def write_records(
-    tally: Tally, written: Iterable[dict[str, Any]], rows: Rows, folder: DatasetFolder, announce: Announce = _silent
+    tally: Tally,
+    written: Iterable[dict[str, Any]],
+    rows: Rows,
+    folder: DatasetFolder,
+    announce: Announce = _silent,
 ) -> ExportReport:
-    """Writes records aside as they come; then says what they come to, and what the form lost of them; then puts all in its place."""
+    """Writes records aside as they come; then says what they come to, and what the form lost of
+    them; then puts all in its place.
+    """
     kind, form, settings = tally.kind, tally.form, tally.settings
     with folder:
         folder.write(written, form, settings.rows_per_shard)
@@ -105,8 +120,15 @@ def write_records(
         report = _report(tally, rows)
         announce(report)
         if tally.rows:
-            described = {"kind": kind.name, "form": form.name, "settings": settings.model_dump(mode="json"), **tally.summary()}
-            report = msgspec.structs.replace(report, written=folder.commit(card(tally, folder.files), described))
+            described = {
+                "kind": kind.name,
+                "form": form.name,
+                "settings": settings.model_dump(mode="json"),
+                **tally.summary(),
+            }
+            report = msgspec.structs.replace(
+                report, written=folder.commit(card(tally, folder.files), described)
+            )
     return report
 
 
@@ -131,9 +153,11 @@ def _report(tally: Tally, rows: Rows) -> ExportReport:
 
 
 def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
-    """An export without rows, then the same with the setting that takes in what it left out, while that gives no rows either.
+    """An export without rows, then the same with the setting that takes in what it left out, while
+    that gives no rows either.
 
-    Each candidate is counted under its first reason, behind which others stand. The ledger is read again for each.
+    Each candidate is counted under its first reason, behind which others stand. The ledger is read
+    again for each.
     """
     yield tally
     for _ in range(MOST_REASONS - 1):
@@ -148,13 +172,20 @@ def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
 
 
 def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_key) -> Tally:
-    """An empty tally, in the form that the rows are to be written in: with `unroll: auto` they are looked at once before."""
+    """An empty tally, in the form that the rows are to be written in: with `unroll: auto` they are
+    looked at once before.
+    """
     form = marking(form_of(kind.name, settings.form), settings)
     if settings.unroll == "whole":
         return Tally(kind, settings, form, say)
     if form.per_turn is None:
-        can = [name for name in forms_of(kind.name) if form_of(kind.name, name).per_turn is not None]
-        raise ConfigError(f"form {form.name} of {kind.name} cannot be written per turn; {', '.join(can) or 'no form of it'} can")
+        can = [
+            name for name in forms_of(kind.name) if form_of(kind.name, name).per_turn is not None
+        ]
+        raise ConfigError(
+            f"form {form.name} of {kind.name} cannot be written per turn; "
+            f"{', '.join(can) or 'no form of it'} can"
+        )
     if settings.unroll == "auto":
         from synth.exporters.proof.prefixes import all_prefixes_stay
         from synth.exporters.proof.template import served_template
@@ -167,7 +198,8 @@ def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_
 
 
 def records(rows: Iterable[Any], form: Form, tally: Tally) -> Iterator[dict[str, Any]]:
-    """The rows as the form writes them; what it has no place for is left out and counted, what it loses of a row is counted.
+    """The rows as the form writes them; what it has no place for is left out and counted, what it
+    loses of a row is counted.
 
     A row that it cannot write is set aside.
     """

@@ -1,4 +1,6 @@
-"""What a row of a chat tells, by name, so that what a form cannot say and what its reader does not get back are called the same."""
+"""What a row of a chat tells, by name, so that what a form cannot say and what its reader does not
+get back are called the same.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -42,15 +44,31 @@ EVIDENCE = "what a label stands on (counts of continuations, methods, policies)"
 LABEL = "the mistake: its turn and agent"
 
 LINEAGE = (
-    *("trajectory_id", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model", "outcome", "termination"),
+    *(
+        "trajectory_id",
+        "task_id",
+        "env",
+        "trial",
+        "synthesizer",
+        "parent_id",
+        "pivot_turn",
+        "policy",
+        "model",
+        "outcome",
+        "termination",
+    ),
     *("authorship", "gold_informed", "benchmark", "split"),
 )
 Place = tuple[int, int]
-"""Of what was said between turns: before which turn it stands, and the how-manyth of its sort it is there."""
+"""Of what was said between turns: before which turn it stands, and the how-manyth of its sort it is
+there.
+"""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """A chat, and what is known of it beside its messages, by the names above; `masked` counts assistant messages."""
+    """A chat, and what is known of it beside its messages, by the names above; `masked` counts
+    assistant messages.
+    """
 
     messages: list[Message]
     tools: list[Any]
@@ -66,7 +84,9 @@ def lost(told: Told, lacks: Iterable[str]) -> tuple[str, ...]:
 
 
 def differing(told: Told, read: Told) -> Iterator[str]:
-    """Facts that a reader got otherwise than they were told. An answer that belongs to no call may have been given one."""
+    """Facts that a reader got otherwise than they were told. An answer that belongs to no call may
+    have been given one.
+    """
     for name in (*_OF_MESSAGES, *_OF_TRAJECTORIES):
         said, got = fact(told, name), fact(read, name)
         if name == LINKS:
@@ -84,18 +104,32 @@ def fact(told: Told, name: str) -> Any:
 def known_of(trajectory: Trajectory) -> dict[str, Any]:
     """What no message holds."""
     turns = trajectory.turns
-    used = {turn.index: turn.usage for turn in turns if turn.usage is not None and turn.sampled_by is SampledBy.POLICY}
-    hidden = any(o.wording is not None or o.planted is not None for o in (*trajectory.opening, *(o for t in turns for o in t.observations)))
+    used = {
+        turn.index: turn.usage
+        for turn in turns
+        if turn.usage is not None and turn.sampled_by is SampledBy.POLICY
+    }
+    hidden = any(
+        o.wording is not None or o.planted is not None
+        for o in (*trajectory.opening, *(o for t in turns for o in t.observations))
+    )
     return {
         ORIGIN: present({name: getattr(trajectory, name) for name in LINEAGE}),
         KEPT_OUT: kept_out(trajectory),
         REWARD: present({"reward": trajectory.reward}),
         CHECK: present(
-            {"check_result": trajectory.check_result, "weights_id": trajectory.weights_id, "sampling": trajectory.sampling or None}
+            {
+                "check_result": trajectory.check_result,
+                "weights_id": trajectory.weights_id,
+                "sampling": trajectory.sampling or None,
+            }
         ),
         TURN_VALUES: _of_turns(turns, "reward", "state_key"),
         TOKENS: _of_turns(turns, "prompt_token_ids", "completion_token_ids", "logprobs"),
-        USAGE: {at: [use.prompt_tokens, use.completion_tokens, use.cached_tokens, use.cost_usd] for at, use in used.items()},
+        USAGE: {
+            at: [use.prompt_tokens, use.completion_tokens, use.cached_tokens, use.cost_usd]
+            for at, use in used.items()
+        },
         AUTHORS: {
             turn.index: present({"sampled_by": turn.sampled_by, "injected": turn.injected})
             for turn in turns
@@ -103,25 +137,44 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
         },
         ERRORS: errors(trajectory),
         HIDDEN: hidden,
-        RAW: any(turn.raw is not None or turn.repairs or turn.latency_ms is not None for turn in turns),
+        RAW: any(
+            turn.raw is not None or turn.repairs or turn.latency_ms is not None for turn in turns
+        ),
     }
 
 
 def kept_out(trajectory: Trajectory) -> dict[str, Any]:
-    """Why exports leave a row out unless they are told otherwise, by the keys under which our importers look for it."""
-    return present({"benchmark": trajectory.benchmark, "split": trajectory.split if trajectory.held_out else None})
+    """Why exports leave a row out unless they are told otherwise, by the keys under which our
+    importers look for it.
+    """
+    return present(
+        {
+            "benchmark": trajectory.benchmark,
+            "split": trajectory.split if trajectory.held_out else None,
+        }
+    )
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that are there, as JSON has them."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: value for name, value in values.items() if value is not None}))
+    found: dict[str, Any] = msgspec.json.decode(
+        msgspec.json.encode({name: value for name, value in values.items() if value is not None})
+    )
     return found
 
 
 def errors(trajectory: Trajectory) -> list[Place]:
     """Which answers of tools are errors: (turn, which of its answers)."""
-    answers = {turn.index: [o for o in turn.observations if o.source is Source.TOOL] for turn in trajectory.turns}
-    return [(turn, at) for turn, found in answers.items() for at, observation in enumerate(found) if observation.error]
+    answers = {
+        turn.index: [o for o in turn.observations if o.source is Source.TOOL]
+        for turn in trajectory.turns
+    }
+    return [
+        (turn, at)
+        for turn, found in answers.items()
+        for at, observation in enumerate(found)
+        if observation.error
+    ]
 
 
 def _of_turns(turns: Iterable[Any], *names: str) -> dict[int, Any]:
@@ -130,7 +183,11 @@ def _of_turns(turns: Iterable[Any], *names: str) -> dict[int, Any]:
 
 
 def _system(told: Told) -> str | None:
-    return told.messages[0]["content"] if told.messages and told.messages[0]["role"] == "system" else None
+    return (
+        told.messages[0]["content"]
+        if told.messages and told.messages[0]["role"] == "system"
+        else None
+    )
 
 
 def _answers(told: Told) -> list[Message]:
@@ -157,24 +214,46 @@ def _calls(told: Told) -> Iterator[tuple[Place, Any]]:
 
 def _arguments(call: Any) -> Any:
     written = call["function"]["arguments"]
-    return msgspec.json.decode(written) if isinstance(written, str) and argument_error(written) is None else written
+    return (
+        msgspec.json.decode(written)
+        if isinstance(written, str) and argument_error(written) is None
+        else written
+    )
 
 
 def _spelling(told: Told) -> dict[Place, str]:
-    """Arguments that are spelled otherwise than JSON without white space is; text that is no object is told with the call."""
-    texts = {place: call["function"]["arguments"] for place, call in _calls(told) if isinstance(call["function"]["arguments"], str)}
+    """Arguments that are spelled otherwise than JSON without white space is; text that is no object
+    is told with the call.
+    """
+    texts = {
+        place: call["function"]["arguments"]
+        for place, call in _calls(told)
+        if isinstance(call["function"]["arguments"], str)
+    }
     objects = {place: text for place, text in texts.items() if argument_error(text) is None}
-    return {place: text for place, text in objects.items() if text != plain_text(msgspec.json.decode(text))}
+    return {
+        place: text
+        for place, text in objects.items()
+        if text != plain_text(msgspec.json.decode(text))
+    }
 
 
 def _tool_names(told: Told) -> dict[Place, str]:
     names = {call.get("id"): call["function"]["name"] for _, call in _calls(told)}
     answers = _between(told, tools=True).items()
-    return {place: m["name"] for place, m in answers if m.get("name") and m["name"] != names.get(m.get("tool_call_id"))}
+    return {
+        place: m["name"]
+        for place, m in answers
+        if m.get("name") and m["name"] != names.get(m.get("tool_call_id"))
+    }
 
 
 def _speakers(told: Told) -> dict[Place, str]:
-    return {place: m["name"] for place, m in _between(told, tools=False).items() if m.get("name") and m["role"] != "system"}
+    return {
+        place: m["name"]
+        for place, m in _between(told, tools=False).items()
+        if m.get("name") and m["role"] != "system"
+    }
 
 
 def _order(told: Told) -> dict[int, str]:
@@ -192,20 +271,45 @@ _OF_MESSAGES: Mapping[str, Callable[[Told], Any]] = {
     SYSTEM: _system,
     SCHEMAS: lambda told: list(told.tools),
     TEXTS: lambda told: [message.get("content") or "" for message in _answers(told)],
-    THOUGHTS: lambda told: {at: m["reasoning_content"] for at, m in enumerate(_answers(told)) if m.get("reasoning_content")},
+    THOUGHTS: lambda told: {
+        at: m["reasoning_content"]
+        for at, m in enumerate(_answers(told))
+        if m.get("reasoning_content")
+    },
     AGENTS: lambda told: {at: m["name"] for at, m in enumerate(_answers(told)) if m.get("name")},
-    CALLS: lambda told: {place: (call["function"]["name"], _arguments(call)) for place, call in _calls(told)},
+    CALLS: lambda told: {
+        place: (call["function"]["name"], _arguments(call)) for place, call in _calls(told)
+    },
     CALL_IDS: lambda told: {place: call.get("id") for place, call in _calls(told)},
     SPELLING: _spelling,
     ANSWERS: lambda told: {place: m["content"] for place, m in _between(told, tools=True).items()},
-    LINKS: lambda told: {place: m["tool_call_id"] for place, m in _between(told, tools=True).items() if m.get("tool_call_id")},
+    LINKS: lambda told: {
+        place: m["tool_call_id"]
+        for place, m in _between(told, tools=True).items()
+        if m.get("tool_call_id")
+    },
     TOOL_NAMES: _tool_names,
     HEARD: lambda told: {place: m["content"] for place, m in _between(told, tools=False).items()},
-    MIDWAY: lambda told: [place for place, m in _between(told, tools=False).items() if m["role"] == "system"],
+    MIDWAY: lambda told: [
+        place for place, m in _between(told, tools=False).items() if m["role"] == "system"
+    ],
     SPEAKERS: _speakers,
     ORDER: _order,
     BEHIND: lambda told: told.behind,
     MASKS: lambda told: sorted(told.masked),
     REASONS: lambda told: {turn: reason for turn, reason in told.masked.items() if reason},
 }
-_OF_TRAJECTORIES = (ORIGIN, KEPT_OUT, REWARD, CHECK, TURN_VALUES, TOKENS, USAGE, AUTHORS, ERRORS, HIDDEN, RAW, LABEL)
+_OF_TRAJECTORIES = (
+    ORIGIN,
+    KEPT_OUT,
+    REWARD,
+    CHECK,
+    TURN_VALUES,
+    TOKENS,
+    USAGE,
+    AUTHORS,
+    ERRORS,
+    HIDDEN,
+    RAW,
+    LABEL,
+)

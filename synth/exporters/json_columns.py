@@ -1,4 +1,6 @@
-"""JSON values in arrow columns: as text that `datasets` reads back as the value, never as structs whose keys would be filled with null."""
+"""JSON values in arrow columns: as text that `datasets` reads back as the value, never as structs
+whose keys would be filled with null.
+"""
 
 from typing import Any
 
@@ -20,7 +22,9 @@ def plain_text(value: Any) -> str:
 
 
 def said(message: Message) -> Message:
-    """A message that says nothing beside its calls says "": of null, some chat templates make the word None, or an error."""
+    """A message that says nothing beside its calls says "": of null, some chat templates make the
+    word None, or an error.
+    """
     return message | {"content": ""} if message["content"] is None else message
 
 

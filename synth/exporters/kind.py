@@ -15,9 +15,21 @@ if TYPE_CHECKING:
     from synth.ledger.ledger import Ledger
 
 DECISIONS_ON_TEXT = frozenset(
-    {"secrets", "control_tokens", "duplicates", "contamination", "split", "provenance", "leaks", "leak", "likelihood_leak"}
+    {
+        "secrets",
+        "control_tokens",
+        "duplicates",
+        "contamination",
+        "split",
+        "provenance",
+        "leaks",
+        "leak",
+        "likelihood_leak",
+    }
 )
-"""Filters whose decisions kinds honour that need no success: what may not leave, what stands there twice, what was known from elsewhere."""
+"""Filters whose decisions kinds honour that need no success: what may not leave, what stands there
+twice, what was known from elsewhere.
+"""
 
 
 class Row(Protocol):
@@ -28,11 +40,15 @@ class Row(Protocol):
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of data set: where its rows come from, and whose decisions it honours (None: every filter's).
+    """One kind of data set: where its rows come from, and whose decisions it honours (None: every
+    filter's).
 
-    `one_row` says on the card what a row is; `counts` what is added up over the rows that were written, `content` what two rows share
-    that are copies of each other. `texts` visits each text that a form writes of a row, and gives the row with what the visitor puts
-    there. `supervised`: a student learns to write what a row holds, so rows of scripts are left out unasked.
+    `one_row` says on the card what a row is; `counts` what is added up over the rows that were
+    written, `content` what two rows share
+    that are copies of each other. `texts` visits each text that a form writes of a row, and gives
+    the row with what the visitor puts
+    there. `supervised`: a student learns to write what a row holds, so rows of scripts are left out
+    unasked.
     """
 
     name: str
@@ -47,7 +63,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnsayableError(Exception):
-    """A row that a form has no place for; `reason` is a short stable name that becomes a counter."""
+    """A row that a form has no place for; `reason` is a short stable name that becomes a
+    counter.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -63,7 +81,9 @@ class Chat(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A row as a preference trainer reads it: `sides` are the assistant messages that it weighs, each by itself after the prompt."""
+    """A row as a preference trainer reads it: `sides` are the assistant messages that it weighs,
+    each by itself after the prompt.
+    """
 
     prompt: list[dict[str, Any]]
     sides: tuple[dict[str, Any], ...]
@@ -71,7 +91,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Steps(msgspec.Struct, frozen=True):
-    """A row as a step trainer reads it: texts, a label per step on the last token of the step and its separator.
+    """A row as a step trainer reads it: texts, a label per step on the last token of the step and
+    its separator.
 
     The messages are what the texts were rendered from.
     """
@@ -86,14 +107,21 @@ class Steps(msgspec.Struct, frozen=True):
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """How one consumer reads rows of a kind: arrow schema, row -> columns, whether its loader gives a JSON value back unchanged.
+    """How one consumer reads rows of a kind: arrow schema, row -> columns, whether its loader gives
+    a JSON value back unchanged.
 
-    `record` raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of a row is lost in it. `masks`: whether
-    it can say that a turn carries no loss; `joins`: whether it is written from messages, in which answers can be joined. `per_turn`: the
-    form of rows that hold one turn with loss each. `chat`, `comparison` and `steps` read a loaded row as its consumer does, where the
-    student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON lines (`record` gives `{"line"}`), or
-    each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names of the shards. `training` gives the
-    section of the card that says how to use it, for the folder or repository that the rows are read from. `mark` says in a record
+    `record` raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of
+    a row is lost in it. `masks`: whether
+    it can say that a turn carries no loss; `joins`: whether it is written from messages, in which
+    answers can be joined. `per_turn`: the
+    form of rows that hold one turn with loss each. `chat`, `comparison` and `steps` read a loaded
+    row as its consumer does, where the
+    student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON
+    lines (`record` gives `{"line"}`), or
+    each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names
+    of the shards. `training` gives the
+    section of the card that says how to use it, for the folder or repository that the rows are read
+    from. `mark` says in a record
     whether its texts were changed (`neutralise`).
     """
 

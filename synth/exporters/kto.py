@@ -45,7 +45,9 @@ def kto_rows(ledger: Ledger, tally: Tally) -> Iterator[DesirabilityRow]:
     tally.aside.take(report.aside)
     if report.weights is not None:
         desirable, undesirable = report.weights
-        tally.remarks.append(f"Suggested: desirable_weight={desirable:.3g}, undesirable_weight={undesirable:.3g}.")
+        tally.remarks.append(
+            f"Suggested: desirable_weight={desirable:.3g}, undesirable_weight={undesirable:.3g}."
+        )
 
 
 def _texts(row: DesirabilityRow, form: Form, change: Change) -> DesirabilityRow:
@@ -65,13 +67,19 @@ def _row(found: KtoRow, tally: Tally) -> DesirabilityRow:
 
 
 def _counts(row: DesirabilityRow, tally: Tally) -> Mapping[str, int]:
-    return {"trained_turns": 1, "joined": row.joined, "desirable": row.label.desirable, "undesirable": not row.label.desirable}
+    return {
+        "trained_turns": 1,
+        "joined": row.joined,
+        "desirable": row.label.desirable,
+        "undesirable": not row.label.desirable,
+    }
 
 
 KTO = Kind(
     name="kto",
     title="Single turns, desirable or not",
-    one_row="One row is one assistant turn (`completion`) after its `prompt`; `label` says whether it is desirable, `q` of `n` "
+    one_row="One row is one assistant turn (`completion`) after its `prompt`; `label` says whether it "
+    "is desirable, `q` of `n` "
     "continuations after it passed.",
     rows=kto_rows,
     texts=_texts,

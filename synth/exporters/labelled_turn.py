@@ -1,4 +1,6 @@
-"""A single assistant turn after what stood before it, as messages: what preference and step trainers compare."""
+"""A single assistant turn after what stood before it, as messages: what preference and step
+trainers compare.
+"""
 
 from typing import Any
 
@@ -16,7 +18,9 @@ from synth.schemas.trajectory import Trajectory, Turn
 
 
 def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list[Message], bool]:
-    """What the policy saw before a turn, its past thoughts only where they are asked for; and whether answers were joined in it."""
+    """What the policy saw before a turn, its past thoughts only where they are asked for; and
+    whether answers were joined in it.
+    """
     before = msgspec.structs.replace(trajectory, turns=trajectory.turns[:turn])
     messages = to_messages(before, thoughts=tally.settings.past_thoughts)
     if _arguments(tally.form, tally) == "dict":
@@ -30,11 +34,18 @@ def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list
 
 
 def completion(turn: Turn, tally: Tally, *, thoughts: bool = True) -> Message:
-    """A turn as the assistant's message. Raises `UnsayableError` where the form would change its calls."""
+    """A turn as the assistant's message. Raises `UnsayableError` where the form would change its
+    calls.
+    """
     message = turn_messages(turn, thoughts=thoughts and tally.settings.thoughts)[0]
-    if any(call.parse_error is not None for call in turn.tool_calls) and _arguments(tally.form, tally) == "dict":
+    if (
+        any(call.parse_error is not None for call in turn.tool_calls)
+        and _arguments(tally.form, tally) == "dict"
+    ):
         raise UnsayableError("broken_arguments")
-    if _arguments(tally.form, tally) == "dict" and not with_objects(turn, message, tally.form.holds):
+    if _arguments(tally.form, tally) == "dict" and not with_objects(
+        turn, message, tally.form.holds
+    ):
         raise UnsayableError("inexact_arguments")
     return message
 
@@ -49,7 +60,9 @@ def with_tools(trajectory: Trajectory, change: Change) -> Trajectory:
 
 
 def label_settings(tally: Tally) -> dict[str, Any]:
-    """What the reading of labels is told: `student` of the export is a template, not a policy, and stays here."""
+    """What the reading of labels is told: `student` of the export is a template, not a policy, and
+    stays here.
+    """
     settings = tally.settings
     return {
         "include_scripted": settings.include_scripted,

@@ -1,4 +1,6 @@
-"""Preferences and desirability as LLaMA-Factory reads them: an odd conversation, then one answer against another, or one with a tag."""
+"""Preferences and desirability as LLaMA-Factory reads them: an odd conversation, then one answer
+against another, or one with a tag.
+"""
 
 from typing import Any
 
@@ -8,14 +10,25 @@ from synth.exporters.dpo import PreferenceRow
 from synth.exporters.facts import EVIDENCE
 from synth.exporters.kind import Form
 from synth.exporters.kto import DesirabilityRow
-from synth.exporters.llamafactory import LINEAGE, SAID, alternating, answer, dataset_info, lost, tools_text, training
+from synth.exporters.llamafactory import (
+    LINEAGE,
+    SAID,
+    alternating,
+    answer,
+    dataset_info,
+    lost,
+    tools_text,
+    training,
+)
 from synth.exporters.trl_preferences import label_columns, pair_columns
 from synth.schemas.trajectory import Trajectory
 
 
 def dpo_schema() -> pa.Schema:
     """Conversations, the two answers, and where they come from."""
-    return _schema([("chosen", SAID), ("rejected", SAID), ("pair_id", pa.string()), ("family", pa.string())])
+    return _schema(
+        [("chosen", SAID), ("rejected", SAID), ("pair_id", pa.string()), ("family", pa.string())]
+    )
 
 
 def dpo_record(row: PreferenceRow) -> dict[str, Any]:
@@ -50,19 +63,35 @@ def _schema(own: list[tuple[str, pa.DataType]]) -> pa.Schema:
 def _prompt(messages: list[dict[str, Any]], trajectory: Trajectory) -> dict[str, Any]:
     system, conversations = alternating(messages)
     lineage = {name: getattr(trajectory, name) for name in LINEAGE}
-    return {"conversations": conversations, "system": system, "tools": tools_text(trajectory.tools), **lineage}
+    return {
+        "conversations": conversations,
+        "system": system,
+        "tools": tools_text(trajectory.tools),
+        **lineage,
+    }
 
 
 _COLUMNS = {"system": "system", "tools": "tools"}
 DPO = Form(
-    name="llamafactory", arguments="dict", schema=dpo_schema, record=dpo_record, layout="one_shard",
+    name="llamafactory",
+    arguments="dict",
+    schema=dpo_schema,
+    record=dpo_record,
+    layout="one_shard",
     unsaid=lambda row: (EVIDENCE, *lost([*row.prompt, row.chosen, row.rejected])),
     beside=dataset_info({**_COLUMNS, "chosen": "chosen", "rejected": "rejected"}, ranking=True),
     training=lambda folder: training(folder, "dpo"),
-)  # fmt: skip
+)
 KTO = Form(
-    name="llamafactory", arguments="dict", schema=kto_schema, record=kto_record, layout="one_shard",
-    unsaid=lambda row: ("what a label stands on, but for q and n", *lost([*row.prompt, row.completion])),
+    name="llamafactory",
+    arguments="dict",
+    schema=kto_schema,
+    record=kto_record,
+    layout="one_shard",
+    unsaid=lambda row: (
+        "what a label stands on, but for q and n",
+        *lost([*row.prompt, row.completion]),
+    ),
     beside=dataset_info({**_COLUMNS, "kto_tag": "kto_tag"}),
     training=lambda folder: training(folder, "kto"),
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""Memory data sets: long-context questions compiled from verified traces (ACC, arXiv 2605.21850)."""
+"""Memory data sets: long-context questions compiled from verified traces (ACC, arXiv
+2605.21850).
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -22,7 +24,9 @@ from synth.schemas.trajectory import Source, Trajectory
 
 
 def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:
-    """A row for every verified trace whose answer stands on what its tools gave; the actions are left out."""
+    """A row for every verified trace whose answer stands on what its tools gave; the actions are
+    left out.
+    """
 
     def verified() -> Iterator[Trajectory]:
         for trajectory, verdicts in decided(ledger, tally.aside):
@@ -47,7 +51,9 @@ def _refusal(trajectory: Trajectory, tally: Tally) -> str | None:
 
 
 def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True) -> SftRow | str:
-    """Question and tool outputs -> answer, or why not: `no_question`, `no_answer`, `no_outputs`, `unsupported_answer`, `masked_answer`."""
+    """Question and tool outputs -> answer, or why not: `no_question`, `no_answer`, `no_outputs`,
+    `unsupported_answer`, `masked_answer`.
+    """
     question = _question(trajectory, task)
     if not question:
         return "no_question"
@@ -67,16 +73,26 @@ def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True
         answer["reasoning_content"] = last.thought
     shell = msgspec.structs.replace(trajectory, tools=(), turns=())
     extra = {"context": context, "question": question, "answer": last.content}
-    return SftRow([{"role": "user", "content": f"{context}\n\n{question}"}, answer], shell, (0,), {}, extra=extra)
+    return SftRow(
+        [{"role": "user", "content": f"{context}\n\n{question}"}, answer],
+        shell,
+        (0,),
+        {},
+        extra=extra,
+    )
 
 
 def supported(answer: str, question: str, outputs: Sequence[str]) -> bool:
-    """Whether all that an answer names stands in the outputs or the question, and something of it in the outputs alone.
+    """Whether all that an answer names stands in the outputs or the question, and something of it
+    in the outputs alone.
 
-    What it names are identifiers, numbers, names, paths and quotations (`literals`); an answer that names nothing must stand there itself.
+    What it names are identifiers, numbers, names, paths and quotations (`literals`); an answer that
+    names nothing must stand there itself.
     """
     seen, asked = "\n".join(outputs).casefold(), question.casefold()
-    named = {name.casefold() for name in literals(answer)} or {answer.strip().rstrip(".").casefold()}
+    named = {name.casefold() for name in literals(answer)} or {
+        answer.strip().rstrip(".").casefold()
+    }
     in_outputs = {name for name in named if _stands(seen, name)}
     in_question = {name for name in named if _stands(asked, name)}
     return named == in_outputs | in_question and bool(in_outputs - in_question)
@@ -89,20 +105,31 @@ def _stands(folded: str, name: str) -> bool:
 def _question(trajectory: Trajectory, task: Task | None) -> str:
     if task is not None and task.goal:
         return task.goal
-    return "\n\n".join(observation.content for observation in trajectory.opening if observation.source is Source.USER)
+    return "\n\n".join(
+        observation.content
+        for observation in trajectory.opening
+        if observation.source is Source.USER
+    )
 
 
 def _outputs(trajectory: Trajectory) -> list[str]:
     """What tools and the world gave before the answer, errors aside, each text once."""
-    given = [o for turn in trajectory.turns[:-1] for o in turn.observations if o.source is not Source.USER and not o.error and o.content]
+    given = [
+        o
+        for turn in trajectory.turns[:-1]
+        for o in turn.observations
+        if o.source is not Source.USER and not o.error and o.content
+    ]
     return list(dict.fromkeys(observation.content for observation in given))
 
 
 MEMORY = Kind(
     name="memory",
     title="Long-context questions compiled from verified traces",
-    one_row="One row is one verified trace without its actions: `context` is what its tools gave, in order, `question` what was asked, "
-    "`answer` what the agent answered. All that an answer names stands in the context or the question.",
+    one_row="One row is one verified trace without its actions: `context` is what its tools gave, in "
+    "order, `question` what was asked, "
+    "`answer` what the agent answered. All that an answer names stands in the context or the "
+    "question.",
     rows=memory_rows,
     texts=chat_texts,
     counts=chat_counts,

@@ -1,4 +1,6 @@
-"""Chats as OpenAI's fine-tuning and everything that speaks its form read them: one JSON object per line, arguments as JSON text."""
+"""Chats as OpenAI's fine-tuning and everything that speaks its form read them: one JSON object per
+line, arguments as JSON text.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,13 +21,24 @@ _KEYS = {
 }
 
 LACKS = (
-    *(facts.THOUGHTS, facts.TOOL_NAMES, facts.REASONS, facts.BEHIND, facts.ORIGIN, facts.REWARD, facts.CHECK, facts.TURN_VALUES),
+    *(
+        facts.THOUGHTS,
+        facts.TOOL_NAMES,
+        facts.REASONS,
+        facts.BEHIND,
+        facts.ORIGIN,
+        facts.REWARD,
+        facts.CHECK,
+        facts.TURN_VALUES,
+    ),
     *(facts.TOKENS, facts.USAGE, facts.AUTHORS, facts.ERRORS, facts.HIDDEN, facts.RAW),
 )
 
 
 def sft_record(row: SftRow) -> dict[str, Any]:
-    """One line; `weight` 0 on an assistant message that carries no loss, further keys only in rows that exports leave out unasked."""
+    """One line; `weight` 0 on an assistant message that carries no loss, further keys only in rows
+    that exports leave out unasked.
+    """
     messages = _up_to_the_last_loss(row)
     written, turn = [], -1
     for message in messages:
@@ -36,7 +49,9 @@ def sft_record(row: SftRow) -> dict[str, Any]:
         if message["role"] == "assistant" and turn not in row.trained:
             kept["weight"] = 0
         written.append(kept)
-    tools = {"tools": row.trajectory.tools, "parallel_tool_calls": True} if row.trajectory.tools else {}
+    tools = (
+        {"tools": row.trajectory.tools, "parallel_tool_calls": True} if row.trajectory.tools else {}
+    )
     line = {"messages": written, **tools, **facts.kept_out(row.trajectory)}
     return {"line": plain_text(line)}
 
@@ -46,22 +61,38 @@ def chat(row: Mapping[str, Any]) -> Chat:
     messages, trained = [], []
     for message in row["messages"]:
         calls = [
-            call | {"function": call["function"] | {"arguments": objects(call["function"]["arguments"])}}
+            call
+            | {"function": call["function"] | {"arguments": objects(call["function"]["arguments"])}}
             for call in message.get("tool_calls", ())
         ]
-        kept = said({key: value for key, value in message.items() if key != "weight"} | ({"tool_calls": calls} if calls else {}))
+        kept = said(
+            {key: value for key, value in message.items() if key != "weight"}
+            | ({"tool_calls": calls} if calls else {})
+        )
         messages.append(kept)
         if message["role"] == "assistant":
             trained.append(message.get("weight", 1))
-    return Chat(messages, row.get("tools", []), tuple(at for at, weight in enumerate(trained) if weight))
+    return Chat(
+        messages, row.get("tools", []), tuple(at for at, weight in enumerate(trained) if weight)
+    )
 
 
 def told(row: SftRow) -> facts.Told:
-    """What a row tells, for a reader to be compared with; of a row of one turn, what stands behind it is in other rows."""
+    """What a row tells, for a reader to be compared with; of a row of one turn, what stands behind
+    it is in other rows.
+    """
     messages = _up_to_the_last_loss(row)
-    masked = {turn: reason if row.turn is None else "" for turn, reason in row.masked.items() if turn <= max(row.trained)}
-    behind = len(row.messages) - len(messages) + said_after(row.trajectory) if row.turn is None else 0
-    return facts.Told(messages, list(row.trajectory.tools), masked, facts.known_of(row.trajectory), behind)
+    masked = {
+        turn: reason if row.turn is None else ""
+        for turn, reason in row.masked.items()
+        if turn <= max(row.trained)
+    }
+    behind = (
+        len(row.messages) - len(messages) + said_after(row.trajectory) if row.turn is None else 0
+    )
+    return facts.Told(
+        messages, list(row.trajectory.tools), masked, facts.known_of(row.trajectory), behind
+    )
 
 
 def unsaid(row: SftRow) -> tuple[str, ...]:
@@ -81,5 +112,22 @@ held-out task `split`, so that an import knows them again: take the keys out for
 """
 
 
-PER_TURN = Form(name="openai", record=sft_record, training=training, masks=True, unsaid=unsaid, chat=chat, layout="lines")
-SFT = Form(name="openai", record=sft_record, training=training, masks=True, unsaid=unsaid, chat=chat, layout="lines", per_turn=PER_TURN)
+PER_TURN = Form(
+    name="openai",
+    record=sft_record,
+    training=training,
+    masks=True,
+    unsaid=unsaid,
+    chat=chat,
+    layout="lines",
+)
+SFT = Form(
+    name="openai",
+    record=sft_record,
+    training=training,
+    masks=True,
+    unsaid=unsaid,
+    chat=chat,
+    layout="lines",
+    per_turn=PER_TURN,
+)

@@ -20,7 +20,9 @@ Render = Callable[[Sequence[Message], Sequence[ToolSchema]], str]
 
 
 class StepValueRow(msgspec.Struct, frozen=True):
-    """A labelled step; `prompt_text` and `step_text` are its prompt and itself rendered, since step trainers read strings."""
+    """A labelled step; `prompt_text` and `step_text` are its prompt and itself rendered, since step
+    trainers read strings.
+    """
 
     label: StepLabel
     trajectory: Trajectory
@@ -42,7 +44,9 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
     report = StepReport()
     for found in step_labels(ledger, LabelSettings(**label_settings(tally)), report):
         try:
-            row = tally.aside.tried(found.trajectory.trajectory_id, partial(_row, found, tally, render))
+            row = tally.aside.tried(
+                found.trajectory.trajectory_id, partial(_row, found, tally, render)
+            )
         except UnsayableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
@@ -54,12 +58,17 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
     tally.aside.take(report.aside)
     if tally.settings.student is None:
         tally.remarks.append(
-            "Prompts and steps are plain transcripts; with a student (`student`, --student) its chat template renders them."
+            "Prompts and steps are plain transcripts; with a student (`student`, --student) its "
+            "chat template renders them."
         )
 
 
-def _rendered(prompt: list[Message], step: Message, tools: Sequence[ToolSchema], render: Render) -> tuple[str, str]:
-    """The texts of a prompt and of the step after it. Raises `UnsayableError` where the template renders the prompt otherwise then."""
+def _rendered(
+    prompt: list[Message], step: Message, tools: Sequence[ToolSchema], render: Render
+) -> tuple[str, str]:
+    """The texts of a prompt and of the step after it. Raises `UnsayableError` where the template
+    renders the prompt otherwise then.
+    """
     before, after = render(prompt, tools), render([*prompt, step], tools)
     if not after.startswith(before):
         raise UnsayableError("template_changes_the_prompt")
@@ -73,11 +82,15 @@ def _texts(row: StepValueRow, form: Form, change: Change) -> StepValueRow:
     if (prompt, step, trajectory.tools) == (row.prompt, row.step, row.trajectory.tools):
         return row
     before, after = _rendered(prompt, step, trajectory.tools, row.render)
-    return msgspec.structs.replace(row, prompt=prompt, step=step, trajectory=trajectory, prompt_text=before, step_text=after)
+    return msgspec.structs.replace(
+        row, prompt=prompt, step=step, trajectory=trajectory, prompt_text=before, step_text=after
+    )
 
 
 def _row(found: StepRow, tally: Tally, render: Render) -> StepValueRow | str:
-    """The row, or why there is none. Raises `UnsayableError` where the form would change the step's calls."""
+    """The row, or why there is none. Raises `UnsayableError` where the form would change the step's
+    calls.
+    """
     step = completion(found.step, tally)
     prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
     try:
@@ -93,7 +106,9 @@ def _renderer(tally: Tally) -> Render:
     from synth.exporters.proof.template import served_template
 
     template = served_template(tally.settings.student)
-    return lambda messages, tools: template.text(messages, tools, generation_prompt=messages[-1]["role"] != "assistant")
+    return lambda messages, tools: template.text(
+        messages, tools, generation_prompt=messages[-1]["role"] != "assistant"
+    )
 
 
 def transcript(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
@@ -104,7 +119,10 @@ def transcript(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
 
 def _told(message: Message) -> str:
     lines = [text for text in (message.get("reasoning_content"), message.get("content")) if text]
-    lines += [f"{call['function']['name']} {_arguments(call['function']['arguments'])}" for call in message.get("tool_calls", ())]
+    lines += [
+        f"{call['function']['name']} {_arguments(call['function']['arguments'])}"
+        for call in message.get("tool_calls", ())
+    ]
     return f"{message['role']}: " + "\n".join(lines) + "\n\n"
 
 
@@ -119,8 +137,10 @@ def _counts(row: StepValueRow, tally: Tally) -> Mapping[str, int]:
 PRM = Kind(
     name="prm",
     title="Steps, and what they are worth",
-    one_row="One row is one step (`completions`, one text) after its `prompt`; `labels` says whether it was good, `successes` of `n` "
-    "continuations after it passed (`q`: the soft label), `tier` on what it stands: E1 continuations that were played, E2 a rule of the "
+    one_row="One row is one step (`completions`, one text) after its `prompt`; `labels` says whether "
+    "it was good, `successes` of `n` "
+    "continuations after it passed (`q`: the soft label), `tier` on what it stands: E1 "
+    "continuations that were played, E2 a rule of the "
     "check, E3 statistics.",
     rows=prm_rows,
     texts=_texts,

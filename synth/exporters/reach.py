@@ -1,4 +1,6 @@
-"""What a dataset's own files have `datasets` read: its rows, which SHA256SUMS names, and nothing elsewhere."""
+"""What a dataset's own files have `datasets` read: its rows, which SHA256SUMS names, and nothing
+elsewhere.
+"""
 
 import re
 from collections.abc import Iterator
@@ -16,22 +18,34 @@ _FRONT = re.compile(r"\s*---(?:\r\n|\r|\n)([\S\s]*?)(?:\r\n|\r|\n)---[ \t]*(?:\r
 
 
 def reaches_out(storage: Storage, sums: str) -> Iterator[str]:
-    """A line for each thing in a dataset's folder that has `datasets` read, or run, what its sums do not name."""
+    """A line for each thing in a dataset's folder that has `datasets` read, or run, what its sums
+    do not name.
+    """
     for name in (*STEERING, f"{Path(storage.root).name}.py"):
         if storage.size(name) is not None:
-            yield f"{storage.path(name)}: `datasets` would read or run it, and synth writes none; load nothing of this dataset"
+            yield (
+                f"{storage.path(name)}: `datasets` would read or run it, and synth writes "
+                "none; load nothing of this dataset"
+            )
     try:
         configs = _configs(storage)
     except (UnicodeDecodeError, SynthError):
-        yield f"{storage.path(CARD)}: its front matter cannot be read, so nobody knows what would be loaded; load nothing of this dataset"
+        yield (
+            f"{storage.path(CARD)}: its front matter cannot be read, so nobody knows what "
+            "would be loaded; load nothing of this dataset"
+        )
         return
     for path in dict.fromkeys(_paths(configs)):
         if leads_out(path):
-            yield f"{storage.path(CARD)}: its configs name {path!r}, which no line of {sums} can; load nothing of this dataset"
+            yield (
+                f"{storage.path(CARD)}: its configs name {path!r}, which no line of {sums} "
+                "can; load nothing of this dataset"
+            )
 
 
 def leads_out(path: str) -> bool:
-    """Whether a path or pattern may lead out of the folder, or to what is hidden in it and has no sum.
+    """Whether a path or pattern may lead out of the folder, or to what is hidden in it and has no
+    sum.
 
     Patterns whose parts begin with no dot find no hidden files, and all others have sums.
     """

@@ -50,11 +50,17 @@ def forms_of(kind: str) -> list[str]:
 
 
 def require(kind: str, form: str | None, kind_at: str = "kind", form_at: str = "form") -> None:
-    """Raises `ConfigError` for a kind or a form that is not known, naming those that are; the places say where it was asked for."""
+    """Raises `ConfigError` for a kind or a form that is not known, naming those that are; the
+    places say where it was asked for.
+    """
     if kind not in KINDS:
-        raise ConfigError(f"{kind_at} {kind!r} is not a kind of dataset; known: {', '.join(sorted(KINDS))}")
+        raise ConfigError(
+            f"{kind_at} {kind!r} is not a kind of dataset; known: {', '.join(sorted(KINDS))}"
+        )
     if form is not None and (kind, form) not in FORMS:
-        raise ConfigError(f"{form_at} {form!r} is not a form of {kind}; known: {', '.join(forms_of(kind))}")
+        raise ConfigError(
+            f"{form_at} {form!r} is not a form of {kind}; known: {', '.join(forms_of(kind))}"
+        )
 
 
 def kind_of(name: str) -> "Kind":

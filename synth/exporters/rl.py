@@ -1,4 +1,6 @@
-"""RL data sets: tasks, with everything that an environment needs to set them up again and to check them, and how often they were passed."""
+"""RL data sets: tasks, with everything that an environment needs to set them up again and to check
+them, and how often they were passed.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -41,13 +43,25 @@ class RlRow(msgspec.Struct, frozen=True):
 
 
 def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
-    """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks are honoured."""
+    """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks
+    are honoured.
+    """
     settings = tally.settings
-    standings = [one for one, _ in rl_tasks(ledger, TakenIn(True, settings.allow_benchmark, settings.allow_held_out))]
+    standings = [
+        one
+        for one, _ in rl_tasks(
+            ledger, TakenIn(True, settings.allow_benchmark, settings.allow_held_out)
+        )
+    ]
     for at in range(0, len(standings), CHUNK):
         of_chunk = {one.task_id: one for one in standings[at : at + CHUNK]}
-        verdicts, shown_by = _verdicts(ledger, [*of_chunk]), _shown(ledger, [*of_chunk], tally.aside)
-        tasks = tasks_without_findings(ledger, ledger.tasks(set(of_chunk)), tally.aside, played=True)
+        verdicts, shown_by = (
+            _verdicts(ledger, [*of_chunk]),
+            _shown(ledger, [*of_chunk], tally.aside),
+        )
+        tasks = tasks_without_findings(
+            ledger, ledger.tasks(set(of_chunk)), tally.aside, played=True
+        )
         for identity, standing in of_chunk.items():
             task = tasks.get(identity)
             if task is None or identity in tally.aside.errors:
@@ -69,7 +83,9 @@ def _row(task: Task, standing: RlTask, shown: Shown | None) -> RlRow:
 
 def _shown_first(trial: Trajectory) -> list[Message]:
     """What the policy saw before it first spoke; a canned greeting is part of it."""
-    messages: list[Message] = [] if trial.system_prompt is None else [{"role": "system", "content": trial.system_prompt}]
+    messages: list[Message] = (
+        [] if trial.system_prompt is None else [{"role": "system", "content": trial.system_prompt}]
+    )
     messages += [observation_message(observation) for observation in trial.opening]
     for turn in trial.turns:
         if turn.sampled_by is not SampledBy.CANNED:
@@ -80,7 +96,10 @@ def _shown_first(trial: Trajectory) -> list[Message]:
 
 def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]:
     """Decisions on tasks, by task and by who took them."""
-    sql = "SELECT trajectory_id, stage, filter, keep, reason, score FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    sql = (
+        "SELECT trajectory_id, stage, filter, keep, reason, score FROM decisions WHERE "
+        "trajectory_id IN (SELECT unnest(?))"
+    )
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
     with connect(ledger) as connection:
         for task, stage, name, keep, reason, score in connection.execute(sql, [tasks]).fetchall():
@@ -90,9 +109,12 @@ def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]
 
 
 def _shown(ledger: Ledger, tasks: list[str], aside: SetAside) -> dict[str, Shown]:
-    """What one valid base trial of each task that has one was shown; where that cannot be redacted, the task is set aside."""
+    """What one valid base trial of each task that has one was shown; where that cannot be redacted,
+    the task is set aside.
+    """
     sql = (
-        "SELECT task_id, min(trajectory_id) FROM trajectories WHERE task_id IN (SELECT unnest(?)) AND outcome <> 'invalid' "
+        "SELECT task_id, min(trajectory_id) FROM trajectories WHERE task_id IN (SELECT unnest(?)) "
+        "AND outcome <> 'invalid' "
         "AND parent_id IS NULL GROUP BY task_id"
     )
     with connect(ledger) as connection:
@@ -107,7 +129,9 @@ def _shown(ledger: Ledger, tasks: list[str], aside: SetAside) -> dict[str, Shown
 
 
 def _texts(row: RlRow, form: Form, change: Change) -> RlRow:
-    """What an agent is shown changed; all else of the task is what its world works with, and only looked at."""
+    """What an agent is shown changed; all else of the task is what its world works with, and only
+    looked at.
+    """
     goal = change("goal", row.task.goal)
     change("task", msgspec.to_builtins(row.task) | {"goal": ""})
     return msgspec.structs.replace(
@@ -125,8 +149,10 @@ def _counts(row: RlRow, tally: Tally) -> Mapping[str, int]:
 RL = Kind(
     name="rl",
     title="Tasks for reinforcement learning",
-    one_row="One row is one task. `task` is all that its environment needs to set it up again and to check it, as JSON text; it holds the "
-    "check and what the user simulator knows, and no agent may be shown it. `prompt` and `tool_schemas` are what the agent is "
+    one_row="One row is one task. `task` is all that its environment needs to set it up again and to "
+    "check it, as JSON text; it holds the "
+    "check and what the user simulator knows, and no agent may be shown it. `prompt` and "
+    "`tool_schemas` are what the agent is "
     "shown. `successes` of `trials` base trials passed.",
     rows=rl_rows,
     texts=_texts,

@@ -12,12 +12,17 @@ from synth.schemas.errors import SynthError
 FOLDER = "traces"
 
 
-def write_row_files(folder: Path, records: Iterable[Mapping[str, Any]], place: str) -> dict[str, ShardFile]:
+def write_row_files(
+    folder: Path, records: Iterable[Mapping[str, Any]], place: str
+) -> dict[str, ShardFile]:
     """Writes each record's `text` to `traces/<its name>`; `place` is what an error names."""
     files: dict[str, ShardFile] = {}
     for record in records:
         if not plain(record["name"]):
-            raise SynthError(f"{place}: a file cannot be called {record['name'][:80]!r}: an id of this run leads elsewhere; import the run")
+            raise SynthError(
+                f"{place}: a file cannot be called {record['name'][:80]!r}: an id of this run "
+                "leads elsewhere; import the run"
+            )
         name, blob = f"{FOLDER}/{record['name']}", record["text"].encode()
         with writing(place):
             (folder / FOLDER).mkdir(exist_ok=True)

@@ -1,4 +1,6 @@
-"""What the selection of RL tasks stands on, read from the ledger: trials and successes by task, what proves a task solvable, its graph."""
+"""What the selection of RL tasks stands on, read from the ledger: trials and successes by task,
+what proves a task solvable, its graph.
+"""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
@@ -20,7 +22,9 @@ WHERE synthesizer IN ({", ".join(f"'{name}'" for name in sorted(BASE))}) AND par
 GROUP BY task_id, {_PLAYED_BY}
 QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY n DESC, {_PLAYED_BY}) = 1
 """
-"""Of one policy under one sampling, the one with most trials: pass rates of several say nothing about the next group of any."""
+"""Of one policy under one sampling, the one with most trials: pass rates of several say nothing
+about the next group of any.
+"""
 _BRANCHING = """
 SELECT e.subject_id, max(e.value * h.value) FROM scores AS e JOIN scores AS h USING (subject_id)
 WHERE e.metric = 'error_branch_ratio' AND h.metric = 'strategic_heterogeneity' GROUP BY 1
@@ -28,11 +32,21 @@ WHERE e.metric = 'error_branch_ratio' AND h.metric = 'strategic_heterogeneity' G
 
 
 def rl_tasks(ledger: Ledger, taken_in: TakenIn) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
-    """The current flow's tasks in the order of their ids, each with what the composition is told by; some in memory at once."""
+    """The current flow's tasks in the order of their ids, each with what the composition is told
+    by; some in memory at once.
+    """
     with connect(ledger) as connection:
-        every = sorted(identity for (identity,) in connection.execute("SELECT DISTINCT task_id FROM tasks").fetchall())
+        every = sorted(
+            identity
+            for (identity,) in connection.execute("SELECT DISTINCT task_id FROM tasks").fetchall()
+        )
         trials = {task: (n, solved) for task, n, solved in connection.execute(_TRIALS).fetchall()}
-        solved = {task for (task,) in connection.execute("SELECT DISTINCT task_id FROM trajectories WHERE outcome = 'success'").fetchall()}
+        solved = {
+            task
+            for (task,) in connection.execute(
+                "SELECT DISTINCT task_id FROM trajectories WHERE outcome = 'success'"
+            ).fetchall()
+        }
         branching = dict(connection.execute(_BRANCHING).fetchall())
     found: list[tuple[RlTask, Mapping[str, Hashable]]] = []
     for identity, task in _tasks(ledger, every):
@@ -43,7 +57,8 @@ def rl_tasks(ledger: Ledger, taken_in: TakenIn) -> list[tuple[RlTask, Mapping[st
             successes=successes,
             solvable=identity in solved or _solved_from_its_goal(task),
             branching=branching.get(identity),
-            refused=taken_in.refusal(task.benchmark, task.split not in (None, "train")) or (None if task.check else "no_check"),
+            refused=taken_in.refusal(task.benchmark, task.split not in (None, "train"))
+            or (None if task.check else "no_check"),
         )
         refuses = None if task.check is None else bool(task.check.refusals)
         found.append((one, {"env": task.env, "origin": task.origin.value, "refusal": refuses}))
@@ -56,6 +71,12 @@ def _tasks(ledger: Ledger, identities: Sequence[str]) -> Iterator[tuple[str, Tas
 
 
 def _solved_from_its_goal(task: Task) -> bool:
-    """Whether test T8 of reverse synthesis passed: an expert that is told what an agent is told solves it."""
+    """Whether test T8 of reverse synthesis passed: an expert that is told what an agent is told
+    solves it.
+    """
     tests = task.difficulty.get("tests")
-    return isinstance(tests, Mapping) and isinstance(tests.get("T8"), Mapping) and tests["T8"].get("passed") is True
+    return (
+        isinstance(tests, Mapping)
+        and isinstance(tests.get("T8"), Mapping)
+        and tests["T8"].get("passed") is True
+    )

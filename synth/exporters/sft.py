@@ -25,10 +25,16 @@ from synth.schemas.verdict import Verdict
 from synth.selection.recovery_view import decided_masks
 
 
-def sft_rows(trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally) -> Iterator[SftRow]:
-    """The rows that may be trained on, one at a time; the others are counted by their first reason, filters before all else."""
+def sft_rows(
+    trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally
+) -> Iterator[SftRow]:
+    """The rows that may be trained on, one at a time; the others are counted by their first reason,
+    filters before all else.
+    """
     for trajectory, verdicts in trajectories:
-        row = tally.aside.tried(trajectory.trajectory_id, partial(_row, trajectory, verdicts, tally))
+        row = tally.aside.tried(
+            trajectory.trajectory_id, partial(_row, trajectory, verdicts, tally)
+        )
         if row is None:
             continue
         if tally.leaves(_without_loss(row.trajectory, row.masked, tally)):
@@ -49,19 +55,33 @@ def _row(trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally) 
         tally.leaves(refused)
         tally.behind[refused].update(_behind(refused, trajectory, masks, tally))
         return None
-    row = sft_row(trajectory, tally.form, arguments=tally.settings.arguments, thoughts=tally.settings.thoughts, masks=masks)
+    row = sft_row(
+        trajectory,
+        tally.form,
+        arguments=tally.settings.arguments,
+        thoughts=tally.settings.thoughts,
+        masks=masks,
+    )
     if tally.settings.join_answers and tally.form.joins:
         messages = joined_answers(row.messages)
-        row = msgspec.structs.replace(row, messages=messages, joined=len(messages) < len(row.messages))
+        row = msgspec.structs.replace(
+            row, messages=messages, joined=len(messages) < len(row.messages)
+        )
     return row
 
 
-def _behind(refused: str, trajectory: Trajectory, masks: Mapping[int, str], tally: Tally) -> Iterator[str]:
-    """Why it would be left out next, and so on, where the setting that takes in such rows is set each time."""
+def _behind(
+    refused: str, trajectory: Trajectory, masks: Mapping[int, str], tally: Tally
+) -> Iterator[str]:
+    """Why it would be left out next, and so on, where the setting that takes in such rows is set
+    each time.
+    """
     reason: str | None = refused
     while reason is not None and (remedy := remedial_setting(reason)) is not None:
         tally = tally.with_setting(*remedy)
-        reason = _refusal(trajectory, tally) or _without_loss(trajectory, turns_without_loss(trajectory, masks), tally)
+        reason = _refusal(trajectory, tally) or _without_loss(
+            trajectory, turns_without_loss(trajectory, masks), tally
+        )
         if reason is not None:
             yield reason
 
@@ -92,12 +112,16 @@ def _refusal(trajectory: Trajectory, tally: Tally) -> str | None:
 
 
 def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
-    """What is added up over rows of chats. Turns of a row of one turn that stand before it are no turns without loss."""
+    """What is added up over rows of chats. Turns of a row of one turn that stand before it are no
+    turns without loss.
+    """
     turns = row.trajectory.turns if row.turn is None else ()
     counts = {
         "trained_turns": len(row.trained),
         "loss_characters": loss_characters(row),
-        "unparsed_calls": sum(call.parse_error is not None for turn in turns for call in turn.tool_calls),
+        "unparsed_calls": sum(
+            call.parse_error is not None for turn in turns for call in turn.tool_calls
+        ),
         "without_tools": _lacks_tools(row),
         "joined": row.joined,
         "recoveries": row.recovery,
@@ -113,7 +137,9 @@ def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
 
 
 def chat_texts(row: SftRow, form: Form, change: Change) -> SftRow:
-    """The row with its texts changed: messages, tool schemas, a kind's own columns; of traces also what stands behind the last turn."""
+    """The row with its texts changed: messages, tool schemas, a kind's own columns; of traces also
+    what stands behind the last turn.
+    """
     messages = with_messages(row.messages, change)
     tools = change(TOOLS, row.trajectory.tools)
     extra = {name: change(name, value) for name, value in row.extra.items()}
@@ -125,16 +151,23 @@ def chat_texts(row: SftRow, form: Form, change: Change) -> SftRow:
         changed |= with_check(row.trajectory.check_result, change) != row.trajectory.check_result
     if not changed:
         return row
-    return msgspec.structs.replace(row, messages=messages, trajectory=with_trajectory(row.trajectory, change), extra=extra)
+    return msgspec.structs.replace(
+        row, messages=messages, trajectory=with_trajectory(row.trajectory, change), extra=extra
+    )
 
 
 def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
-    """Tokens of what carries loss as the student's template renders it; rows for which it cannot be told are counted as such."""
+    """Tokens of what carries loss as the student's template renders it; rows for which it cannot be
+    told are counted as such.
+    """
     from synth.exporters.proof.template import student_template
 
     template = student_template(student)
     answers = template.answers(row.messages, row.trajectory.tools)
-    tokens = [None if answers[turn] is None else template.count(answers[turn] or "") for turn in row.trained]
+    tokens = [
+        None if answers[turn] is None else template.count(answers[turn] or "")
+        for turn in row.trained
+    ]
     if any(count is None for count in tokens):
         return {"loss_not_counted": 1}
     return {"loss_tokens": sum(count or 0 for count in tokens)}
@@ -148,11 +181,16 @@ def _lacks_tools(row: SftRow) -> bool:
 SFT = Kind(
     name="sft",
     title="Agent trajectories for supervised fine-tuning",
-    one_row="`messages` as the model saw them, `tools` as their schemas were shown to it, and where they come from. `trained_turns` are "
-    "the assistant messages (counted from 0) that carry loss, `masked_turns` the others with the reason. `outcome` is `success` where the "
-    "environment's own check passed, or, in rows that were imported, where their source says so: a reward of at least 1 unless it names "
+    one_row="`messages` as the model saw them, `tools` as their schemas were shown to it, and where "
+    "they come from. `trained_turns` are "
+    "the assistant messages (counted from 0) that carry loss, `masked_turns` the others with the "
+    "reason. `outcome` is `success` where the "
+    "environment's own check passed, or, in rows that were imported, where their source says so: "
+    "a reward of at least 1 unless it names "
     "the outcome itself. `reward` is the number that the environment or the source gave.",
-    rows=lambda ledger, tally: with_skills(ledger, sft_rows(decided(ledger, tally.aside), tally), tally),
+    rows=lambda ledger, tally: with_skills(
+        ledger, sft_rows(decided(ledger, tally.aside), tally), tally
+    ),
     texts=chat_texts,
     counts=chat_counts,
     content=lambda row: (row.messages, row.trajectory.tools),
@@ -165,5 +203,9 @@ def export_sft(
     settings: RowSettings | None = None,
     say: Spelling = as_key,
 ) -> ExportReport:
-    """Writes the trajectories, each with its verdicts by filter name, without a ledger; see `synth.exporters.export.write`."""
-    return write(SFT, lambda tally: sft_rows(trajectories, tally), folder, settings or RowSettings(), say)
+    """Writes the trajectories, each with its verdicts by filter name, without a ledger; see
+    `synth.exporters.export.write`.
+    """
+    return write(
+        SFT, lambda tally: sft_rows(trajectories, tally), folder, settings or RowSettings(), say
+    )

@@ -18,9 +18,11 @@ _NONE: Mapping[int, str] = MappingProxyType({})
 
 
 class SftRow(msgspec.Struct, frozen=True):
-    """One trajectory as training data, or one turn of it (`turn`): then the messages end with that turn's.
+    """One trajectory as training data, or one turn of it (`turn`): then the messages end with that
+    turn's.
 
-    `trained` and `masked` count assistant messages from 0, as turns are counted; `extra` are columns of the kind's own.
+    `trained` and `masked` count assistant messages from 0, as turns are counted; `extra` are
+    columns of the kind's own.
     """
 
     messages: list[Message]
@@ -30,7 +32,9 @@ class SftRow(msgspec.Struct, frozen=True):
     turn: int | None = None
     extra: Mapping[str, Any] = {}
     recovery: bool = False
-    """Whether it came back from an error, its own or an injected one; what made it worse carries no loss."""
+    """Whether it came back from an error, its own or an injected one; what made it worse carries no
+    loss.
+    """
     joined: bool = False
     """Whether words of users stand in answers of tools (`join_answers`)."""
 
@@ -40,12 +44,20 @@ class SftRow(msgspec.Struct, frozen=True):
 
 
 def sft_row(
-    trajectory: Trajectory, form: Form, *, arguments: Arguments | None = None, thoughts: bool = True, masks: Mapping[int, str] = _NONE
+    trajectory: Trajectory,
+    form: Form,
+    *,
+    arguments: Arguments | None = None,
+    thoughts: bool = True,
+    masks: Mapping[int, str] = _NONE,
 ) -> SftRow:
-    """A trajectory as a row: loss on turns that the policy wrote, unless something masks them; `masks`: as a recovery it has these too.
+    """A trajectory as a row: loss on turns that the policy wrote, unless something masks them;
+    `masks`: as a recovery it has these too.
 
-    Arguments that are no object, or one that the trainer's loader would change, stay text as received in a masked turn. What users
-    said after the last turn is left out: nothing is trained there, and simulators put their control signals there.
+    Arguments that are no object, or one that the trainer's loader would change, stay text as
+    received in a masked turn. What users
+    said after the last turn is left out: nothing is trained there, and simulators put their control
+    signals there.
     """
     turns = trajectory.turns
     masked = turns_without_loss(trajectory, masks)
@@ -58,11 +70,18 @@ def sft_row(
                 masked.setdefault(index, "inexact_arguments")
     trained = tuple(i for i in range(len(turns)) if i not in masked)
     injected = trajectory.synthesizer in EVIDENCE and trajectory.outcome is Outcome.SUCCESS
-    return SftRow(messages, trajectory, trained, dict(sorted(masked.items())), recovery=bool(masks) or injected)
+    return SftRow(
+        messages,
+        trajectory,
+        trained,
+        dict(sorted(masked.items())),
+        recovery=bool(masks) or injected,
+    )
 
 
 def with_objects(turn: Turn, message: Message, holds: Callable[[Any], bool]) -> bool:
-    """Puts the arguments of a turn's calls into its message as objects; False where one would be read back changed, and stays text.
+    """Puts the arguments of a turn's calls into its message as objects; False where one would be
+    read back changed, and stays text.
 
     Those that are no object stay text as received.
     """

@@ -32,17 +32,32 @@ def is_shard(name: str) -> bool:
 
 
 def write_shards(
-    folder: Path, records: Iterable[Mapping[str, Any]], schema: pa.Schema, rows_per_shard: int, place: str
+    folder: Path,
+    records: Iterable[Mapping[str, Any]],
+    schema: pa.Schema,
+    rows_per_shard: int,
+    place: str,
 ) -> dict[str, ShardFile]:
-    """Writes records (JSON columns as text) to `train-<digest of all rows>-00000.parquet`, ...; no shard where there is no record.
+    """Writes records (JSON columns as text) to `train-<digest of all rows>-00000.parquet`, ...; no
+    shard where there is no record.
 
-    `datasets` caches a folder under its last name and the names of the files that its card lists: two data sets whose files had the same
-    names would be served each other's rows. `place` is what an error names: the folder that the user asked for.
+    `datasets` caches a folder under its last name and the names of the files that its card lists:
+    two data sets whose files had the same
+    names would be served each other's rows. `place` is what an error names: the folder that the
+    user asked for.
     """
-    return _sharded(folder, records, rows_per_shard, "parquet", lambda path, rows: _write(path, rows, schema, place))
+    return _sharded(
+        folder,
+        records,
+        rows_per_shard,
+        "parquet",
+        lambda path, rows: _write(path, rows, schema, place),
+    )
 
 
-def write_lines(folder: Path, records: Iterable[Mapping[str, Any]], rows_per_shard: int, place: str) -> dict[str, ShardFile]:
+def write_lines(
+    folder: Path, records: Iterable[Mapping[str, Any]], rows_per_shard: int, place: str
+) -> dict[str, ShardFile]:
     """The same with each record's `line` as a line of `train-<digest>-00000.jsonl`, ..."""
 
     def write(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
@@ -80,7 +95,9 @@ def writing(place: str) -> Iterator[None]:
     try:
         yield
     except (OSError, NotImplementedError) as error:
-        reason = error if isinstance(error, OSError) else OSError(None, "nothing can be written there")
+        reason = (
+            error if isinstance(error, OSError) else OSError(None, "nothing can be written there")
+        )
         raise ConfigError(str(write_error(place, reason))) from error
 
 
@@ -97,9 +114,15 @@ def _write(path: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, pla
 
 
 def _table(rows: list[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as a table; JSON columns are built as text, because arrow cannot build its JSON type from Python values."""
+    """Rows as a table; JSON columns are built as text, because arrow cannot build its JSON type
+    from Python values.
+    """
     stored = pa.schema([pa.field(field.name, _storage(field.type)) for field in schema])
-    return pa.Table.from_pylist(rows, schema=stored).cast(schema).replace_schema_metadata(schema.metadata)
+    return (
+        pa.Table.from_pylist(rows, schema=stored)
+        .cast(schema)
+        .replace_schema_metadata(schema.metadata)
+    )
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:

@@ -1,6 +1,8 @@
-"""The skill texts of the chains whose successes a data set holds, beside its rows: distilled by a model role, no part of any row.
+"""The skill texts of the chains whose successes a data set holds, beside its rows: distilled by a
+model role, no part of any row.
 
-Values that filters found to be secret, and what the rules for secrets and personal data find in the text itself, are taken out.
+Values that filters found to be secret, and what the rules for secrets and personal data find in the
+text itself, are taken out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,9 @@ SKILLS = "skills.jsonl"
 
 
 class Skill(msgspec.Struct, frozen=True):
-    """One line of the file: of which trajectory, the last of its chain; `pdi_index` is null where there is none."""
+    """One line of the file: of which trajectory, the last of its chain; `pdi_index` is null where
+    there is none.
+    """
 
     trajectory_id: str
     task_id: str
@@ -32,11 +36,17 @@ class Skill(msgspec.Struct, frozen=True):
 def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: Tally) -> Iterator[SftRow]:
     """The rows as they are; notes which of those that were written have a skill text."""
     with connect(ledger) as connection:
-        known = {one for (one,) in connection.execute("SELECT subject_id FROM scores WHERE metric = ?", [SKILL]).fetchall()}
+        known = {
+            one
+            for (one,) in connection.execute(
+                "SELECT subject_id FROM scores WHERE metric = ?", [SKILL]
+            ).fetchall()
+        }
     taken: set[str] = set()
     if known:
         tally.beside[SKILLS] = lambda: b"".join(
-            msgspec.json.encode(one) + b"\n" for one in without_control_tokens(skills(ledger, taken), tally)
+            msgspec.json.encode(one) + b"\n"
+            for one in without_control_tokens(skills(ledger, taken), tally)
         )
     for row in rows:
         before = tally.rows
@@ -69,4 +79,6 @@ def skills(ledger: Ledger, wanted: set[str]) -> Iterator[Skill]:
     values, finder = found_values(ledger, wanted), Finder()
     for identity, task, text, index in found:
         if text:
-            yield Skill(identity, task, QuotedValues(values.get(identity, {}), finder).out_of(text), index)
+            yield Skill(
+                identity, task, QuotedValues(values.get(identity, {}), finder).out_of(text), index
+            )

@@ -1,4 +1,6 @@
-"""How a setting is spelled where the user gives it: a key in a flow.yaml, or a flag on the command line."""
+"""How a setting is spelled where the user gives it: a key in a flow.yaml, or a flag on the command
+line.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,6 @@
-"""SHA256SUMS: the digests of a dataset's files in the form of `sha256sum -c`, and a folder compared with them."""
+"""SHA256SUMS: the digests of a dataset's files in the form of `sha256sum -c`, and a folder compared
+with them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -62,13 +64,17 @@ def names_dataset(storage: Storage) -> bool:
 
 def is_dataset(storage: Storage) -> bool:
     """Whether a folder is a dataset that synth wrote, by what lies in it."""
-    return storage.size(SUMS) is not None or (storage.size("manifest.json") is not None and storage.size("README.md") is not None)
+    return storage.size(SUMS) is not None or (
+        storage.size("manifest.json") is not None and storage.size("README.md") is not None
+    )
 
 
 def folder_problems(storage: Storage) -> Iterator[str]:
-    """A line for each file of a dataset's folder that is not as its SHA256SUMS says, and for each that it does not name.
+    """A line for each file of a dataset's folder that is not as its SHA256SUMS says, and for each
+    that it does not name.
 
-    Where all are, one for what has `datasets` read elsewhere: no sums tell what would be loaded from there.
+    Where all are, one for what has `datasets` read elsewhere: no sums tell what would be loaded
+    from there.
     """
     found = False
     for problem in _unlike_sums(storage):
@@ -94,7 +100,10 @@ def _unlike_sums(storage: Storage) -> Iterator[str]:
             yield f"{storage.path(name)}: {wrong}; {AGAIN}"
     for name in storage.tree(""):
         if name not in sums and name != SUMS and not _BESIDE.fullmatch(name):
-            yield f"{storage.path(name)}: {SUMS} does not name it; move it away before anybody reads the folder"
+            yield (
+                f"{storage.path(name)}: {SUMS} does not name it; move it away before anybody "
+                "reads the folder"
+            )
 
 
 def _wrong(storage: Storage, name: str, sha: str, belongs: Mapping[str, str]) -> str | None:
@@ -109,20 +118,33 @@ def _wrong(storage: Storage, name: str, sha: str, belongs: Mapping[str, str]) ->
     held = storage.sha256(name)
     if held == sha:
         return None
-    return f"holds what belongs at {belongs[held]}" if held in belongs else "damaged (its bytes are not those that were written)"
+    return (
+        f"holds what belongs at {belongs[held]}"
+        if held in belongs
+        else "damaged (its bytes are not those that were written)"
+    )
 
 
 def _without_sums(storage: Storage) -> Iterator[str]:
-    """Datasets of earlier versions name their rows alone; nothing tells one from a dataset whose sums were deleted."""
+    """Datasets of earlier versions name their rows alone; nothing tells one from a dataset whose
+    sums were deleted.
+    """
     try:
         listed = msgspec.json.decode(storage.read("manifest.json"), type=_Listed)
     except (FileNotFoundError, msgspec.DecodeError):
-        yield f"{storage.path(SUMS)}: missing, and nothing else names the files of this dataset; {AGAIN}"
+        yield (
+            f"{storage.path(SUMS)}: missing, and nothing else names the files of this "
+            f"dataset; {AGAIN}"
+        )
         return
     yield (
-        f"{storage.path(SUMS)}: missing (deleted, or of a version of synth that wrote none), so README.md and manifest.json are not "
+        f"{storage.path(SUMS)}: missing (deleted, or of a version of synth that wrote none), so "
+        "README.md and manifest.json are not "
         f"compared; {AGAIN}, or export it again"
     )
     for name, file in listed.files.items():
         if storage.size(name) is None or digest(storage.read(name)) != file.get("digest"):
-            yield f"{storage.path(name)}: missing or damaged (its bytes are not those that manifest.json names); {AGAIN}"
+            yield (
+                f"{storage.path(name)}: missing or damaged (its bytes are not those that "
+                f"manifest.json names); {AGAIN}"
+            )

@@ -20,9 +20,19 @@ _MASKED = "masked:"
 
 
 class Tally:
-    """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with loss each."""
+    """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
+    loss each.
+    """
 
-    def __init__(self, kind: Kind, settings: RowSettings, form: Form, say: Spelling = as_key, *, per_turn: bool = False) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        settings: RowSettings,
+        form: Form,
+        say: Spelling = as_key,
+        *,
+        per_turn: bool = False,
+    ) -> None:
         self.kind = kind
         self.settings = settings
         self.form = form
@@ -33,7 +43,9 @@ class Tally:
         self.filtered: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
         self.behind: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """By reason of what is left out: the reasons that such rows would be left out for next, once a setting takes them in."""
+        """By reason of what is left out: the reasons that such rows would be left out for next,
+        once a setting takes them in.
+        """
         self.unsaid: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
         self.control_tokens: Counter[str] = Counter()
@@ -54,7 +66,13 @@ class Tally:
 
     def with_setting(self, name: str, value: object) -> "Tally":
         """An empty tally of the same rows under one other setting."""
-        return Tally(self.kind, self.settings.model_copy(update={name: value}), self.form, self.say, per_turn=self.per_turn)
+        return Tally(
+            self.kind,
+            self.settings.model_copy(update={name: value}),
+            self.form,
+            self.say,
+            per_turn=self.per_turn,
+        )
 
     @property
     def policy(self) -> ControlTokenPolicy:
@@ -62,9 +80,16 @@ class Tally:
         return self.settings.control_tokens or "drop"
 
     def drops(self, verdicts: Mapping[str, Verdict]) -> bool:
-        """Whether a filter whose decisions the kind honours dropped it; counted by the first that did."""
+        """Whether a filter whose decisions the kind honours dropped it; counted by the first that
+        did.
+        """
         dropped = next(
-            (f"{name}:{verdict.reason}" for name, verdict in verdicts.items() if verdict.keep is False and self._honours(name)), None
+            (
+                f"{name}:{verdict.reason}"
+                for name, verdict in verdicts.items()
+                if verdict.keep is False and self._honours(name)
+            ),
+            None,
         )
         if dropped is not None:
             self.filtered[dropped] += 1
@@ -76,7 +101,9 @@ class Tally:
         return self.kind.honours is None or name in self.kind.honours
 
     def unfit(self, lineage: Trajectory | Task) -> str | None:
-        """Why nothing that descends from it may be trained on unasked: scripts, public benchmarks, held-out tasks."""
+        """Why nothing that descends from it may be trained on unasked: scripts, public benchmarks,
+        held-out tasks.
+        """
         settings = self.settings
         by_script = isinstance(lineage, Trajectory) and lineage.authorship is Authorship.SCRIPTED
         if self.kind.supervised and by_script and not settings.include_scripted:
@@ -95,7 +122,9 @@ class Tally:
 
     def settle(self) -> None:
         """Counts the rows that were set aside, once all rows were looked at."""
-        self.left_out = Counter({reason: n for reason, n in self.left_out.items() if not reason.startswith(PREFIX)})
+        self.left_out = Counter(
+            {reason: n for reason, n in self.left_out.items() if not reason.startswith(PREFIX)}
+        )
         self.left_out += self.aside.counts
 
     def count(self, row: Row) -> None:
@@ -118,7 +147,9 @@ class Tally:
                 counter[str(getattr(row.lineage, column) or "none")] += 1
 
     def count_control_tokens(self, done: ControlTokenPolicy | None) -> None:
-        """Adds a row that is written with control tokens in it, or with others in their place; `neutralised_rows` are its numbers."""
+        """Adds a row that is written with control tokens in it, or with others in their place;
+        `neutralised_rows` are its numbers.
+        """
         if done == "keep":
             self.counts["control_tokens_kept"] += 1
         elif done == "neutralise":
@@ -126,7 +157,9 @@ class Tally:
             self.neutralised_rows.append(self.rows - 1)
 
     def loss(self) -> tuple[int, str]:
-        """(size of what carries loss, its unit): tokens where a tokenizer was given, else characters; 0 where the kind counts none."""
+        """(size of what carries loss, its unit): tokens where a tokenizer was given, else
+        characters; 0 where the kind counts none.
+        """
         tokens = self.counts["loss_tokens"]
         return (tokens, "tokens") if tokens else (self.counts["loss_characters"], "characters")
 
@@ -141,7 +174,11 @@ class Tally:
             "unsaid": dict(sorted(self.unsaid.items())),
             "left_out": dict(sorted(self.left_out.items())),
             "filtered": dict(sorted(self.filtered.items())),
-            **({"control_tokens": dict(sorted(self.control_tokens.items()))} if self.control_tokens else {}),
+            **(
+                {"control_tokens": dict(sorted(self.control_tokens.items()))}
+                if self.control_tokens
+                else {}
+            ),
         }
 
 

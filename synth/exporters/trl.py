@@ -1,8 +1,11 @@
 """The forms that TRL reads.
 
-`messages` and `tools` are lists of `Json()`: typed structs would fill the keys that a message or its arguments lack with null, and
-TRL trains on these. Arguments are objects, as TRL documents them; its `assistant_only_loss` trains on every assistant message, so
-`trained_turns` and `masked_turns` say which ones (counted from 0 among the assistant messages) should carry loss.
+`messages` and `tools` are lists of `Json()`: typed structs would fill the keys that a message or
+its arguments lack with null, and
+TRL trains on these. Arguments are objects, as TRL documents them; its `assistant_only_loss` trains
+on every assistant message, so
+`trained_turns` and `masked_turns` say which ones (counted from 0 among the assistant messages)
+should carry loss.
 """
 
 from collections.abc import Mapping
@@ -15,14 +18,27 @@ from synth.exporters.kind import Chat, Form
 from synth.exporters.sft_rows import SftRow
 
 LINEAGE = (
-    *("trajectory_id", "task_id", "slot_id", "parent_id", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark"),
+    *(
+        "trajectory_id",
+        "task_id",
+        "slot_id",
+        "parent_id",
+        "synthesizer",
+        "policy",
+        "model",
+        "authorship",
+        "outcome",
+        "benchmark",
+    ),
     "split",
 )
 _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 
 
 def sft_schema() -> pa.Schema:
-    """The columns of an SFT data set, with the features that `datasets` finds in the file's metadata."""
+    """The columns of an SFT data set, with the features that `datasets` finds in the file's
+    metadata.
+    """
     from datasets import Json, List
 
     return _schema({"messages": List(Json()), "tools": List(Json())}, per_turn=False)
@@ -32,7 +48,12 @@ def turn_schema() -> pa.Schema:
     """The same with one row per turn: loss on `completion`, one message, alone."""
     from datasets import Json, List, Value
 
-    first = {"prompt": List(Json()), "completion": List(Json()), "tools": List(Json()), "turn": Value("int32")}
+    first = {
+        "prompt": List(Json()),
+        "completion": List(Json()),
+        "tools": List(Json()),
+        "turn": Value("int32"),
+    }
     return _schema(first, per_turn=True)
 
 
@@ -48,7 +69,11 @@ def _schema(first: Mapping[str, Any], *, per_turn: bool) -> pa.Schema:
     from datasets import Features, List, Value
 
     words = Value("string")
-    ids = {"prompt_token_ids": Value("int32"), "completion_token_ids": Value("int32"), "logprobs": Value("float64")}
+    ids = {
+        "prompt_token_ids": Value("int32"),
+        "completion_token_ids": Value("int32"),
+        "logprobs": Value("float64"),
+    }
     features = Features(
         {
             **first,
@@ -65,14 +90,19 @@ def _schema(first: Mapping[str, Any], *, per_turn: bool) -> pa.Schema:
 
 
 def sft_record(row: SftRow) -> dict[str, Any]:
-    """One row in these columns; JSON columns as text. Token ids as sampled, one list per trained turn, where the ledger has them all."""
+    """One row in these columns; JSON columns as text. Token ids as sampled, one list per trained
+    turn, where the ledger has them all.
+    """
     turns = [row.trajectory.turns[turn] for turn in row.trained] if row.trajectory.turns else []
     ids = {name: [getattr(turn, name) for turn in turns] for name in _TOKENS}
     return {
         "messages": [text(said(message)) for message in row.messages],
         "tools": [text(tool) for tool in row.trajectory.tools],
         **_lineage(row),
-        **{name: [list(found) for found in of_turns] if all(found for found in of_turns) else None for name, of_turns in ids.items()},
+        **{
+            name: [list(found) for found in of_turns] if all(found for found in of_turns) else None
+            for name, of_turns in ids.items()
+        },
     }
 
 
@@ -158,12 +188,20 @@ def turn_training(folder: str) -> str:
     return _TURN_TRAINING + one_turn.partition("\n`assistant_only_loss` needs")[0] + "\n"
 
 
-_ASSISTANT_ONLY = "        assistant_only_loss=True,  # without it, what tools and users said is trained on too\n"
+_ASSISTANT_ONLY = (
+    "        assistant_only_loss=True,  # without it, what tools and users said is trained on too\n"
+)
 
 PER_TURN = Form(
-    name="trl", arguments="dict", schema=turn_schema, record=turn_record, holds=holds_exactly, training=turn_training, masks=True,
+    name="trl",
+    arguments="dict",
+    schema=turn_schema,
+    record=turn_record,
+    holds=holds_exactly,
+    training=turn_training,
+    masks=True,
     chat=turn_chat,
-)  # fmt: skip
+)
 SFT = Form(
     name="trl",
     arguments="dict",
@@ -175,5 +213,11 @@ SFT = Form(
     chat=whole_chat,
 )
 MEMORY = Form(
-    name="trl", arguments="dict", schema=memory_schema, record=memory_record, holds=holds_exactly, training=sft_training, chat=whole_chat
+    name="trl",
+    arguments="dict",
+    schema=memory_schema,
+    record=memory_record,
+    holds=holds_exactly,
+    training=sft_training,
+    chat=whole_chat,
 )

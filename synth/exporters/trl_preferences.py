@@ -1,4 +1,6 @@
-"""Preferences, desirability and step values as TRL reads them: the prompt is always given, a side is one assistant message."""
+"""Preferences, desirability and step values as TRL reads them: the prompt is always given, a side
+is one assistant message.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +15,40 @@ from synth.exporters.prm import StepValueRow
 from synth.schemas.pairs import PreferencePair
 
 _PAIR_TEXTS = (
-    *("pair_id", "prefix_policy", "chosen_policy", "rejected_policy", "on_policy_for", "task_id", "template", "off_policy_reason"),
+    *(
+        "pair_id",
+        "prefix_policy",
+        "chosen_policy",
+        "rejected_policy",
+        "on_policy_for",
+        "task_id",
+        "template",
+        "off_policy_reason",
+    ),
     *("benchmark", "split"),
 )
-_LABEL_TEXTS = ("stratum", "matched_by", "method", "source", "policy", "on_policy_for", "task_id", "template", "benchmark", "split")
-_STEP_TEXTS = ("source", "method", "rule", "on_policy_for", "policy", "task_id", "benchmark", "split")
+_LABEL_TEXTS = (
+    "stratum",
+    "matched_by",
+    "method",
+    "source",
+    "policy",
+    "on_policy_for",
+    "task_id",
+    "template",
+    "benchmark",
+    "split",
+)
+_STEP_TEXTS = (
+    "source",
+    "method",
+    "rule",
+    "on_policy_for",
+    "policy",
+    "task_id",
+    "benchmark",
+    "split",
+)
 
 
 def _schema(columns: dict[str, Any]) -> pa.Schema:
@@ -35,7 +66,17 @@ def dpo_schema() -> pa.Schema:
     return _schema(
         {
             **{name: List(Json()) for name in ("prompt", "chosen", "rejected", "tools")},
-            **{name: words for name in ("family", "trajectory_id", "chosen_id", "rejected_id", "method", *_PAIR_TEXTS)},
+            **{
+                name: words
+                for name in (
+                    "family",
+                    "trajectory_id",
+                    "chosen_id",
+                    "rejected_id",
+                    "method",
+                    *_PAIR_TEXTS,
+                )
+            },
             **{name: words for name in ("chosen_authorship", "rejected_authorship")},
             **{name: whole for name in ("turn", "n_pos", "n_neg", "world_seed")},
             **{name: number for name in ("q_pos", "q_neg")},
@@ -115,12 +156,17 @@ def label_columns(row: DesirabilityRow) -> dict[str, Any]:
         "label": label.desirable,
         "trajectory_id": label.trajectory_id,
         "authorship": label.authorship.value,
-        **{name: getattr(label, name) for name in (*_LABEL_TEXTS, "turn", "n", "q", "task_rate", "gold_informed")},
+        **{
+            name: getattr(label, name)
+            for name in (*_LABEL_TEXTS, "turn", "n", "q", "task_rate", "gold_informed")
+        },
     }
 
 
 def prm_schema() -> pa.Schema:
-    """The columns of a PRM data set: strings, as step trainers read them, with the messages beside."""
+    """The columns of a PRM data set: strings, as step trainers read them, with the messages
+    beside.
+    """
     from datasets import Json, List, Value
 
     return _schema(
@@ -128,7 +174,10 @@ def prm_schema() -> pa.Schema:
             "prompt": Value("string"),
             "completions": List(Value("string")),
             "labels": List(Value("bool")),
-            **{name: Value("string") for name in ("trajectory_id", "tier", "authorship", *_STEP_TEXTS)},
+            **{
+                name: Value("string")
+                for name in ("trajectory_id", "tier", "authorship", *_STEP_TEXTS)
+            },
             **{name: Value("int64") for name in ("turn", "n", "successes")},
             **{name: Value("float64") for name in ("q", "value")},
             "gold_informed": Value("bool"),
@@ -138,7 +187,9 @@ def prm_schema() -> pa.Schema:
 
 
 def prm_record(row: StepValueRow) -> dict[str, Any]:
-    """One step in these columns. Raises `UnsayableError` for one that nothing decided: the trainer reads a missing label as a bad step."""
+    """One step in these columns. Raises `UnsayableError` for one that nothing decided: the trainer
+    reads a missing label as a bad step.
+    """
     label = row.label
     if label.label is None:
         raise UnsayableError("undecided_step")
@@ -149,7 +200,10 @@ def prm_record(row: StepValueRow) -> dict[str, Any]:
         "trajectory_id": label.trajectory_id,
         "tier": label.tier.value,
         "authorship": label.authorship.value,
-        **{name: getattr(label, name) for name in (*_STEP_TEXTS, "turn", "n", "successes", "q", "value", "gold_informed")},
+        **{
+            name: getattr(label, name)
+            for name in (*_STEP_TEXTS, "turn", "n", "successes", "q", "value", "gold_informed")
+        },
         "prompt_messages": [text(said(message)) for message in row.prompt],
         "step_messages": [text(said(row.step))],
         "tools": _tools(row),
@@ -167,7 +221,9 @@ def kto_comparison(row: Mapping[str, Any]) -> Comparison:
 
 
 def prm_steps(row: Mapping[str, Any]) -> Steps:
-    """A loaded step, as the loop of the page on training and TRL's PRM trainer before 1.16 read it: a line break after each step."""
+    """A loaded step, as the loop of the page on training and TRL's PRM trainer before 1.16 read it:
+    a line break after each step.
+    """
     return Steps(
         prompt=row["prompt"],
         steps=tuple(row["completions"]),
@@ -210,11 +266,29 @@ has no trainer for it any more. Load it with `datasets.load_dataset("{folder}", 
 
 
 DPO = Form(
-    name="trl", arguments="dict", schema=dpo_schema, record=dpo_record, holds=holds_exactly,
-    training=lambda folder: _training(folder, "DPOTrainer", "DPOConfig"), comparison=dpo_comparison,
-)  # fmt: skip
+    name="trl",
+    arguments="dict",
+    schema=dpo_schema,
+    record=dpo_record,
+    holds=holds_exactly,
+    training=lambda folder: _training(folder, "DPOTrainer", "DPOConfig"),
+    comparison=dpo_comparison,
+)
 KTO = Form(
-    name="trl", arguments="dict", schema=kto_schema, record=kto_record, holds=holds_exactly,
-    training=lambda folder: _training(folder, "KTOTrainer", "KTOConfig"), comparison=kto_comparison,
-)  # fmt: skip
-PRM = Form(name="trl", arguments="dict", schema=prm_schema, record=prm_record, holds=holds_exactly, training=prm_training, steps=prm_steps)
+    name="trl",
+    arguments="dict",
+    schema=kto_schema,
+    record=kto_record,
+    holds=holds_exactly,
+    training=lambda folder: _training(folder, "KTOTrainer", "KTOConfig"),
+    comparison=kto_comparison,
+)
+PRM = Form(
+    name="trl",
+    arguments="dict",
+    schema=prm_schema,
+    record=prm_record,
+    holds=holds_exactly,
+    training=prm_training,
+    steps=prm_steps,
+)

@@ -1,4 +1,6 @@
-"""RL tasks as TRL's GRPO and RLOO read them: a prompt, and columns that reach the environment's `reset` and the reward functions."""
+"""RL tasks as TRL's GRPO and RLOO read them: a prompt, and columns that reach the environment's
+`reset` and the reward functions.
+"""
 
 from typing import Any
 
@@ -32,7 +34,9 @@ def rl_schema() -> pa.Schema:
 
 
 def rl_record(row: RlRow) -> dict[str, Any]:
-    """One task in these columns: `environment` names the world; `task` is the whole of it, the columns beside it are parts."""
+    """One task in these columns: `environment` names the world; `task` is the whole of it, the
+    columns beside it are parts.
+    """
     task = row.task
     if not all(holds_exactly(tool) for tool in row.tools):
         raise UnsayableError("inexact_tool_schemas")

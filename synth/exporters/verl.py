@@ -1,5 +1,7 @@
-"""SFT rows for verl. Its own loader reads messages and tools as arrow structs, whose missing keys are null: rendered, they would be
-trained on. So they stand as JSON text, and `synth_verl.py` beside them is the data set class that verl is told to use; it keeps masks too.
+"""SFT rows for verl. Its own loader reads messages and tools as arrow structs, whose missing keys
+are null: rendered, they would be
+trained on. So they stand as JSON text, and `synth_verl.py` beside them is the data set class that
+verl is told to use; it keeps masks too.
 """
 
 import json
@@ -56,9 +58,23 @@ stands before a turn otherwise once the turn is there, it stops and says so: suc
 
 
 PER_TURN = Form(
-    name="verl", arguments="dict", schema=sft_schema, record=sft_record, training=training, masks=True, beside=reader, chat=chat
+    name="verl",
+    arguments="dict",
+    schema=sft_schema,
+    record=sft_record,
+    training=training,
+    masks=True,
+    beside=reader,
+    chat=chat,
 )
 SFT = Form(
-    name="verl", arguments="dict", schema=sft_schema, record=sft_record, training=training, masks=True, beside=reader, chat=chat,
+    name="verl",
+    arguments="dict",
+    schema=sft_schema,
+    record=sft_record,
+    training=training,
+    masks=True,
+    beside=reader,
+    chat=chat,
     per_turn=PER_TURN,
-)  # fmt: skip
+)

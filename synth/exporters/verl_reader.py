@@ -1,7 +1,10 @@
-"""Reads an SFT data set that synth wrote for verl: messages and tools are JSON text; loss on the turns that the row names, on no other.
+"""Reads an SFT data set that synth wrote for verl: messages and tools are JSON text; loss on the
+turns that the row names, on no other.
 
-verl's own class renders each message by itself: several tool answers in a row, and thoughts, are then not what the template makes of the
-whole conversation, and it stops. So this one renders the conversation whole, and finds the turns in it. Read against verl 0.9.1.
+verl's own class renders each message by itself: several tool answers in a row, and thoughts, are
+then not what the template makes of the
+whole conversation, and it stops. So this one renders the conversation whole, and finds the turns in
+it. Read against verl 0.9.1.
 """
 
 import json
@@ -13,7 +16,9 @@ _MARK = "synth marks the end of a turn"
 
 
 class SynthSFTDataset(MultiTurnSFTDataset):  # type: ignore[misc]
-    """verl's data set of conversations, with exact messages and tools, and with masks by turn; the tokenizer must be a fast one."""
+    """verl's data set of conversations, with exact messages and tools, and with masks by turn; the
+    tokenizer must be a fast one.
+    """
 
     def _read_files_and_process(self) -> None:
         super()._read_files_and_process()
@@ -35,30 +40,51 @@ class SynthSFTDataset(MultiTurnSFTDataset):  # type: ignore[misc]
         tools: Any = None,
         enable_thinking: bool | None = None,
     ) -> Any:
-        """The whole conversation in the place of its first message, nothing in the place of the others."""
+        """The whole conversation in the place of its first message, nothing in the place of the
+        others.
+        """
         import torch
 
         if index > 0:
             nothing = torch.empty(0, dtype=torch.long)
             return nothing, nothing, nothing, {}
-        settings = {**self.apply_chat_template_kwargs, **({} if enable_thinking is None else {"enable_thinking": enable_thinking})}
+        settings = {
+            **self.apply_chat_template_kwargs,
+            **({} if enable_thinking is None else {"enable_thinking": enable_thinking}),
+        }
 
         def text(messages: list[dict[str, Any]], *, answering: bool = False) -> str:
-            shown = [{key: value for key, value in one.items() if key != "synth_loss"} for one in messages]
-            return str(self.tokenizer.apply_chat_template(shown, tools=tools, tokenize=False, add_generation_prompt=answering, **settings))
+            shown = [
+                {key: value for key, value in one.items() if key != "synth_loss"}
+                for one in messages
+            ]
+            return str(
+                self.tokenizer.apply_chat_template(
+                    shown, tools=tools, tokenize=False, add_generation_prompt=answering, **settings
+                )
+            )
 
         whole = text(full_message)
-        lit = [_span(whole, full_message, at, text) for at, one in enumerate(full_message) if one["synth_loss"]]
+        lit = [
+            _span(whole, full_message, at, text)
+            for at, one in enumerate(full_message)
+            if one["synth_loss"]
+        ]
         made = self.tokenizer(whole, add_special_tokens=False, return_offsets_mapping=True)
-        loss = [any(start <= first and last <= end for start, end in lit) for first, last in made["offset_mapping"]]
+        loss = [
+            any(start <= first and last <= end for start, end in lit)
+            for first, last in made["offset_mapping"]
+        ]
         input_ids = torch.tensor(made["input_ids"], dtype=torch.long)
         return input_ids, torch.tensor(loss, dtype=torch.long), torch.ones_like(input_ids), {}
 
 
 def _span(whole: str, messages: list[dict[str, Any]], at: int, text: Any) -> tuple[int, int]:
-    """Where in the rendered conversation a turn stands, with the words that close it. Raises `ValueError` where that cannot be told.
+    """Where in the rendered conversation a turn stands, with the words that close it. Raises
+    `ValueError` where that cannot be told.
 
-    A template that renders the last turn otherwise (Qwen 3 and its thoughts) is asked for a marked turn in its place.
+    A template that renders the last turn otherwise (Qwen 3 and its thoughts) is asked for a marked
+    turn in its place.
     """
     before, after = text(messages[:at], answering=True), text(messages[: at + 1])
     if whole.startswith(before):
@@ -71,6 +97,7 @@ def _span(whole: str, messages: list[dict[str, Any]], at: int, text: Any) -> tup
         if behind and whole.endswith(behind) and behind.startswith(closing) and end >= len(before):
             return len(before), end + len(closing.rstrip())
     raise ValueError(
-        f"message {at}: the chat template renders what stands before this turn otherwise once it is there, so its loss has no place; "
+        f"message {at}: the chat template renders what stands before this turn otherwise once it "
+        "is there, so its loss has no place; "
         "export with `unroll: per_turn`, or train with another template"
     )

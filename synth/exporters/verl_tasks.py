@@ -15,11 +15,20 @@ _LOOP = b"- name: synth_world\n  _target_: synth.rl.verl.WorldAgentLoop\n"
 
 
 def rl_schema() -> pa.Schema:
-    """verl's columns; what is open-ended is JSON text, because its structs would be filled with null."""
+    """verl's columns; what is open-ended is JSON text, because its structs would be filled with
+    null.
+    """
     texts, number = pa.string(), pa.int64()
     message = pa.struct([("role", texts), ("content", texts)])
     reward = pa.struct([("style", texts), ("ground_truth", texts)])
-    extra = [("split", texts), ("index", number), ("task_id", texts), ("tool_schemas", texts), ("trials", number), ("successes", number)]
+    extra = [
+        ("split", texts),
+        ("index", number),
+        ("task_id", texts),
+        ("tool_schemas", texts),
+        ("trials", number),
+        ("successes", number),
+    ]
     return pa.schema(
         [
             ("data_source", texts),
@@ -32,7 +41,8 @@ def rl_schema() -> pa.Schema:
 
 
 def rl_record(row: RlRow) -> dict[str, Any]:
-    """One task; `reward_model.ground_truth` is the whole of it as JSON text, with which the agent loop sets the world up and checks it.
+    """One task; `reward_model.ground_truth` is the whole of it as JSON text, with which the agent
+    loop sets the world up and checks it.
 
     verl counts the rollouts of a prompt by `extra_info.index`, so it tells tasks apart.
     """
@@ -41,7 +51,9 @@ def rl_record(row: RlRow) -> dict[str, Any]:
     task = row.task
     return {
         "data_source": task.env,
-        "prompt": [{"role": message["role"], "content": said(message)["content"]} for message in row.prompt],
+        "prompt": [
+            {"role": message["role"], "content": said(message)["content"]} for message in row.prompt
+        ],
         "ability": "agent",
         "reward_model": {"style": "rule", "ground_truth": plain_text(task)},
         "extra_info": {
@@ -83,4 +95,11 @@ def unsaid(row: RlRow) -> tuple[str, ...]:
     return (SPEAKERS,) if any(message.get("name") for message in row.prompt) else ()
 
 
-RL = Form(name="verl", schema=rl_schema, record=rl_record, training=rl_training, beside=loops, unsaid=unsaid)
+RL = Form(
+    name="verl",
+    schema=rl_schema,
+    record=rl_record,
+    training=rl_training,
+    beside=loops,
+    unsaid=unsaid,
+)

@@ -1,4 +1,6 @@
-"""Attribution rows in the form of Who&When: `mistake_step` is the index of a message of `history`, as text."""
+"""Attribution rows in the form of Who&When: `mistake_step` is the index of a message of `history`,
+as text.
+"""
 
 from typing import Any
 
@@ -14,12 +16,38 @@ from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
 
 TERMINAL = "Computer_terminal"
 """The format's name for what is no agent."""
-_LINEAGE = ("trajectory_id", "task_id", "synthesizer", "policy", "model", "authorship", "benchmark", "split")
+_LINEAGE = (
+    "trajectory_id",
+    "task_id",
+    "synthesizer",
+    "policy",
+    "model",
+    "authorship",
+    "benchmark",
+    "split",
+)
 
 WORLD = "a fault of the world: nobody is the mistaken agent, for whom readers of Who&When ask"
 LACKS = (
-    *(facts.SYSTEM, facts.SCHEMAS, facts.THOUGHTS, facts.CALLS, facts.SPEAKERS, facts.MIDWAY, facts.REWARD, facts.CHECK),
-    *(facts.TURN_VALUES, facts.TOKENS, facts.USAGE, facts.AUTHORS, facts.ERRORS, facts.HIDDEN, facts.RAW),
+    *(
+        facts.SYSTEM,
+        facts.SCHEMAS,
+        facts.THOUGHTS,
+        facts.CALLS,
+        facts.SPEAKERS,
+        facts.MIDWAY,
+        facts.REWARD,
+        facts.CHECK,
+    ),
+    *(
+        facts.TURN_VALUES,
+        facts.TOKENS,
+        facts.USAGE,
+        facts.AUTHORS,
+        facts.ERRORS,
+        facts.HIDDEN,
+        facts.RAW,
+    ),
 )
 
 
@@ -28,8 +56,30 @@ def attribution_schema() -> pa.Schema:
     from datasets import Features, Json, List, Value
 
     words = Value("string")
-    first = {name: words for name in ("question", "question_ID", "ground_truth", "mistake_agent", "mistake_step", "mistake_reason")}
-    own = {name: words for name in ("label", "label_status", "fault_step", "strategy", "mode", "clean_twin_id", "evidence", *_LINEAGE)}
+    first = {
+        name: words
+        for name in (
+            "question",
+            "question_ID",
+            "ground_truth",
+            "mistake_agent",
+            "mistake_step",
+            "mistake_reason",
+        )
+    }
+    own = {
+        name: words
+        for name in (
+            "label",
+            "label_status",
+            "fault_step",
+            "strategy",
+            "mode",
+            "clean_twin_id",
+            "evidence",
+            *_LINEAGE,
+        )
+    }
     features = Features({**first, "is_correct": Value("bool"), "history": List(Json()), **own})
     schema: pa.Schema = features.arrow_schema
     return schema
@@ -62,7 +112,9 @@ def attribution_record(row: AttributionRow) -> dict[str, Any]:
 
 
 def _history(trajectory: Trajectory) -> tuple[list[dict[str, Any]], list[int]]:
-    """The messages, without the system prompt, and the place of each turn's own; calls are written out, since there is no tool role."""
+    """The messages, without the system prompt, and the place of each turn's own; calls are written
+    out, since there is no tool role.
+    """
     history = [_heard(observation) for observation in trajectory.opening]
     places = []
     for turn in trajectory.turns:
@@ -79,7 +131,12 @@ def _heard(observation: Observation) -> dict[str, Any]:
 
 
 def _said(turn: Turn) -> str:
-    return "\n".join([*([turn.content] if turn.content else []), *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
+    return "\n".join(
+        [
+            *([turn.content] if turn.content else []),
+            *(f"{call.name} {call.arguments}" for call in turn.tool_calls),
+        ]
+    )
 
 
 def _speaker(turn: Turn) -> str:
@@ -88,13 +145,20 @@ def _speaker(turn: Turn) -> str:
 
 def _planted(turn: Turn) -> int:
     """Which of a turn's observations a fault was planted in."""
-    return next((at for at, observation in enumerate(turn.observations) if observation.planted is not None), 0)
+    return next(
+        (at for at, observation in enumerate(turn.observations) if observation.planted is not None),
+        0,
+    )
 
 
 def _question(row: AttributionRow) -> str:
     if row.task is not None and row.task.goal:
         return row.task.goal
-    return "\n\n".join(observation.content for observation in row.trajectory.opening if observation.source is Source.USER)
+    return "\n\n".join(
+        observation.content
+        for observation in row.trajectory.opening
+        if observation.source is Source.USER
+    )
 
 
 def _truth(row: AttributionRow) -> str | None:
@@ -104,7 +168,13 @@ def _truth(row: AttributionRow) -> str | None:
         return None
     if isinstance(answer := task.script.get("answer"), str):
         return answer
-    return plain_text(task.gold) if task.gold is not None else None if task.check is None else plain_text(task.check)
+    return (
+        plain_text(task.gold)
+        if task.gold is not None
+        else None
+        if task.check is None
+        else plain_text(task.check)
+    )
 
 
 def _reason(row: AttributionRow) -> str:
@@ -112,7 +182,8 @@ def _reason(row: AttributionRow) -> str:
     counts = ""
     if {"q_pos", "n_pos", "q_neg", "n_neg"} <= set(detail):
         counts = (
-            f" With another act there {detail['q_pos']:.0%} of {detail['n_pos']} continuations pass, with this one {detail['q_neg']:.0%} "
+            f" With another act there {detail['q_pos']:.0%} of {detail['n_pos']} continuations "
+            f"pass, with this one {detail['q_neg']:.0%} "
             f"of {detail['n_neg']}."
         )
     what = detail.get("description")
@@ -129,7 +200,9 @@ def _act(turn: dict[str, Any]) -> str:
 def told(row: AttributionRow) -> facts.Told:
     """What a row tells."""
     trajectory = row.trajectory
-    return facts.Told(to_messages(trajectory), list(trajectory.tools), {}, facts.known_of(trajectory))
+    return facts.Told(
+        to_messages(trajectory), list(trajectory.tools), {}, facts.known_of(trajectory)
+    )
 
 
 def unsaid(row: AttributionRow) -> tuple[str, ...]:
@@ -148,4 +221,10 @@ confirmed = rows.filter(lambda row: row["label_status"] == "confirmed" and row["
 """
 
 
-ATTRIBUTION = Form(name="who_and_when", schema=attribution_schema, record=attribution_record, training=attribution_training, unsaid=unsaid)
+ATTRIBUTION = Form(
+    name="who_and_when",
+    schema=attribution_schema,
+    record=attribution_record,
+    training=attribution_training,
+    unsaid=unsaid,
+)

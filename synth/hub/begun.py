@@ -1,4 +1,6 @@
-"""What a publication was begun with, kept on this machine until it is whole: `--resume` goes on with it."""
+"""What a publication was begun with, kept on this machine until it is whole: `--resume` goes on
+with it.
+"""
 
 from pathlib import Path
 
@@ -28,7 +30,8 @@ def note(ledger: Ledger, begun: Begun) -> None:
         aside.replace(path)
     except OSError as error:
         raise ConfigError(
-            f"{path.parent}: cannot be written: {error.strerror}; nothing was sent; free some room, or set SYNTH_STATE_DIR"
+            f"{path.parent}: cannot be written: {error.strerror}; nothing was sent; free some "
+            "room, or set SYNTH_STATE_DIR"
         ) from error
 
 
@@ -38,7 +41,8 @@ def noted(ledger: Ledger, repo: str) -> Begun:
         return msgspec.json.decode(_path(ledger, repo).read_bytes(), type=Begun)
     except (FileNotFoundError, msgspec.DecodeError) as error:
         raise ConfigError(
-            f"--resume: no publication of {ledger.storage.url} to {repo} was begun on this machine and left open; leave --resume out"
+            f"--resume: no publication of {ledger.storage.url} to {repo} was begun on this "
+            "machine and left open; leave --resume out"
         ) from error
 
 

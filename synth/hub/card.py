@@ -1,4 +1,6 @@
-"""The card of a published dataset, written from the ledger and from the rows themselves: the loudest things first."""
+"""The card of a published dataset, written from the ledger and from the rows themselves: the
+loudest things first.
+"""
 
 import json
 import re
@@ -21,7 +23,8 @@ from synth.schemas.printable import front_matter, in_cell, in_code, in_markdown
 
 
 class Described(msgspec.Struct, frozen=True):
-    """What a card is written from. `facts` by configuration; `paths` of its shards in the repository; `traces` how many are shown;
+    """What a card is written from. `facts` by configuration; `paths` of its shards in the
+    repository; `traces` how many are shown;
     `licence` as the card's metadata tells it.
 
     `skills`: (path in the repository, lines) of the skill texts beside a configuration.
@@ -63,7 +66,15 @@ def card(one: Described) -> str:
                 ("What is left out, and what to know of each configuration", _remarks(one)),
                 ("Training", _training(one)),
                 ("Limits", sections.limits(one.ledger, one.facts)),
-                ("Licence", licences(one.ledger, one.licence["license"], one.licence.get("license_name"), one.licence.get("license_link"))),
+                (
+                    "Licence",
+                    licences(
+                        one.ledger,
+                        one.licence["license"],
+                        one.licence.get("license_name"),
+                        one.licence.get("license_link"),
+                    ),
+                ),
             )
         ),
     ]
@@ -77,18 +88,33 @@ def warnings(one: Described) -> Iterator[str]:
         yield f"{unfinished}; these rows are a part of what the run is to give."
     for name, facts in one.facts.items():
         if facts.scripted:
-            yield f"`{name}`: {facts.scripted} of {facts.rows} rows were written by scripts, not by a model (`include_scripted`)."
+            yield (
+                f"`{name}`: {facts.scripted} of {facts.rows} rows were written by scripts, "
+                "not by a model (`include_scripted`)."
+            )
         if facts.gold_informed:
             yield (
-                f"`{name}`: {facts.gold_informed} of {facts.rows} rows were made by someone who had looked at gold (`gold_informed`): no "
+                f"`{name}`: {facts.gold_informed} of {facts.rows} rows were made by someone who "
+                "had looked at gold (`gold_informed`): no "
                 "evidence of what the policy can do by itself."
             )
         for what, found, use in (
-            ("attempts at public benchmarks", facts.benchmarks, "what is trained on them cannot be measured there"),
-            ("attempts at held-out tasks", facts.held_out, "what is trained on them cannot be measured on that split"),
+            (
+                "attempts at public benchmarks",
+                facts.benchmarks,
+                "what is trained on them cannot be measured there",
+            ),
+            (
+                "attempts at held-out tasks",
+                facts.held_out,
+                "what is trained on them cannot be measured on that split",
+            ),
         ):
             if found:
-                yield f"`{name}`: {found.total()} of {facts.rows} rows are {what} ({', '.join(sorted(found))}): {use}."
+                yield (
+                    f"`{name}`: {found.total()} of {facts.rows} rows are {what} "
+                    f"({', '.join(sorted(found))}): {use}."
+                )
 
 
 def _metadata(one: Described, name: str) -> str:
@@ -105,7 +131,11 @@ def _metadata(one: Described, name: str) -> str:
         splits.add(SplitInfo("train", num_bytes=facts.bytes, num_examples=facts.rows))
         features = Features.from_arrow_schema(facts.schema)
         infos[config.name] = DatasetInfo(
-            features=features, splits=splits, download_size=size, dataset_size=facts.bytes, config_name=config.name
+            features=features,
+            splits=splits,
+            download_size=size,
+            dataset_size=facts.bytes,
+            config_name=config.name,
         )
     info = DatasetCardData()
     infos.to_dataset_card_data(info)
@@ -114,10 +144,19 @@ def _metadata(one: Described, name: str) -> str:
         "pretty_name": f"{name}: agent trajectories",
         **one.licence,
         "task_categories": ["text-generation"],
-        "tags": ["agent", "tool-use", "synthetic", *worlds, *sorted({config.kind for config in one.configs})],
+        "tags": [
+            "agent",
+            "tool-use",
+            "synthetic",
+            *worlds,
+            *sorted({config.kind for config in one.configs}),
+        ],
         "size_categories": [size_category(sum(facts.rows for facts in one.facts.values()))],
         "configs": [
-            {"config_name": config.name, "data_files": [{"split": "train", "path": list(one.paths[config.name])}]}
+            {
+                "config_name": config.name,
+                "data_files": [{"split": "train", "path": list(one.paths[config.name])}],
+            }
             | ({"default": True} if at == 0 else {})
             for at, config in enumerate(one.configs)
         ],
@@ -129,23 +168,33 @@ def _metadata(one: Described, name: str) -> str:
 def _what(one: Described, name: str) -> str:
     flow = one.ledger.state.flow or {}
     names = ", ".join(map(in_code, sections.world_names(one.ledger))) or "no world"
-    made = f"flow {in_code(name)}, seed {in_cell(str(flow['seed']))}" if "seed" in flow else "no flow"
+    made = (
+        f"flow {in_code(name)}, seed {in_cell(str(flow['seed']))}" if "seed" in flow else "no flow"
+    )
     traces = (
-        f" `traces/` holds {one.traces} of the trajectories behind them as session traces, for the viewer: a sample for looking at, in no "
+        f" `traces/` holds {one.traces} of the trajectories behind them as session traces, for "
+        "the viewer: a sample for looking at, in no "
         "configuration."
         if one.traces
         else ""
     )
     return (
-        f"Trajectories of agents that act with tools in {names}, {_got(one.ledger)} and exported by synth {one.version} ({made}, run "
-        f"{in_code(one.ledger.state.run_id)}). Every number below is counted in the run's ledger or in the rows.{traces}"
+        f"Trajectories of agents that act with tools in {names}, {_got(one.ledger)} and exported "
+        f"by synth {one.version} ({made}, run "
+        f"{in_code(one.ledger.state.run_id)}). Every number below is counted in the run's ledger "
+        f"or in the rows.{traces}"
     )
 
 
 def _got(ledger: Ledger) -> str:
-    counts = dict(sections.asked(ledger, "SELECT stage = 'import', count(*) FROM trajectories GROUP BY ALL"))
+    counts = dict(
+        sections.asked(ledger, "SELECT stage = 'import', count(*) FROM trajectories GROUP BY ALL")
+    )
     if set(counts) == {True, False}:
-        return f"collected and tested ({counts[False]:,}) or recorded elsewhere and imported ({counts[True]:,})"
+        return (
+            f"collected and tested ({counts[False]:,}) or recorded elsewhere and imported "
+            f"({counts[True]:,})"
+        )
     return "recorded elsewhere, imported" if True in counts else "collected, tested"
 
 
@@ -153,7 +202,11 @@ def _configurations(one: Described) -> str:
     rows = []
     for config in one.configs:
         facts, report = one.facts[config.name], config.report
-        loss = loss_size(report.get("loss", 0), report.get("loss_unit", "characters")) if report["trained_turns"] else "-"
+        loss = (
+            loss_size(report.get("loss", 0), report.get("loss_unit", "characters"))
+            if report["trained_turns"]
+            else "-"
+        )
         rows.append(
             (
                 in_code(config.name),
@@ -164,12 +217,17 @@ def _configurations(one: Described) -> str:
                 config.form,
             )
         )
-    table = sections.table(("configuration", "kind", "rows", "turns with loss", "size of what carries loss", "form"), rows)
+    table = sections.table(
+        ("configuration", "kind", "rows", "turns with loss", "size of what carries loss", "form"),
+        rows,
+    )
     kinds = {config.kind: kind_of(config.kind) for config in one.configs}
     told = [f"**{name}**: {kind.one_row}" for name, kind in kinds.items()]
     told += [
-        f"{in_code(path)}: skill texts that a model distilled from the chains that {lines:,} trajectories of {in_code(name)} "
-        "end, JSON lines of `trajectory_id`, `task_id`, `skill`, `pdi_index`; part of no row, and in no configuration."
+        f"{in_code(path)}: skill texts that a model distilled from the chains that {lines:,} "
+        f"trajectories of {in_code(name)} "
+        "end, JSON lines of `trajectory_id`, `task_id`, `skill`, `pdi_index`; part of no row, and "
+        "in no configuration."
         for name, (path, lines) in one.skills.items()
     ]
     return table + "\n\n" + "\n\n".join(told)
@@ -177,13 +235,20 @@ def _configurations(one: Described) -> str:
 
 def _load(one: Described) -> str:
     lines = [
-        f'{_variable(config.name)} = load_dataset({_literal(one.repo)}, {_literal(config.name)}, split="train")' for config in one.configs
+        f"{_variable(config.name)} = load_dataset({_literal(one.repo)}, {_literal(config.name)}, "
+        'split="train")'
+        for config in one.configs
     ]
     lines += [
-        f'{_variable(name)}_skills = load_dataset("json", data_files={_literal(f"hf://datasets/{one.repo}/{path}")}, split="train")'
+        f'{_variable(name)}_skills = load_dataset("json", '
+        f'data_files={_literal(f"hf://datasets/{one.repo}/{path}")}, split="train")'
         for name, (path, _) in one.skills.items()
     ]
-    return "```python\nfrom datasets import load_dataset  # datasets>=4.7\n\n" + "\n".join(lines) + "\n```"
+    return (
+        "```python\nfrom datasets import load_dataset  # datasets>=4.7\n\n"
+        + "\n".join(lines)
+        + "\n```"
+    )
 
 
 def _variable(name: str) -> str:
@@ -199,14 +264,21 @@ def _secrets(searched: Searched) -> str:
     again = "Before the dataset was sent, every text in it was searched once more"
     if not searched.by_filter or searched.settings is None:
         return (
-            f"{again}, for all kinds of secrets and personal data that synth knows: none were found. Patterns miss what they do not know."
+            f"{again}, for all kinds of secrets and personal data that synth knows: none were "
+            "found. Patterns miss what they do not know."
         )
     settings = searched.settings
     told = [in_cell(f"looked for {', '.join(settings['find'])}")]
-    told += [in_cell(f"{key}: {', '.join(settings[key])}") for key in ("ignore", "allow", "patterns") if settings[key]]
+    told += [
+        in_cell(f"{key}: {', '.join(settings[key])}")
+        for key in ("ignore", "allow", "patterns")
+        if settings[key]
+    ]
     return (
-        f"The filter `secrets` looked through all {searched.trajectories:,} trajectories of the run ({'; '.join(told)}); in "
-        f"{searched.redacted:,} something was found, and stand-ins of the form `[REDACTED:kind:1]` take its place. {again} with the same "
+        f"The filter `secrets` looked through all {searched.trajectories:,} trajectories of the "
+        f"run ({'; '.join(told)}); in "
+        f"{searched.redacted:,} something was found, and stand-ins of the form "
+        f"`[REDACTED:kind:1]` take its place. {again} with the same "
         "settings: nothing was left. Patterns miss what they do not know."
     )
 
@@ -216,10 +288,21 @@ def _remarks(one: Described) -> str:
     for config in one.configs:
         report = config.report
         lines = [note.removeprefix("WARNING: ") for note in report["notes"]]
-        lines += [f"left out by the export: {counted(report['left_out'])}"] if report["left_out"] else []
-        lines += [f"dropped by filters: {counted(report['filtered'])}"] if report["filtered"] else []
-        lines += [f"rows by {column}: {counted(c)}" for column, c in one.facts[config.name].composition.items() if set(c) - {"none"}]
-        parts.append(f"### {in_markdown(config.name)}\n\n" + "\n".join(f"- {in_markdown(line)}" for line in lines))
+        lines += (
+            [f"left out by the export: {counted(report['left_out'])}"] if report["left_out"] else []
+        )
+        lines += (
+            [f"dropped by filters: {counted(report['filtered'])}"] if report["filtered"] else []
+        )
+        lines += [
+            f"rows by {column}: {counted(c)}"
+            for column, c in one.facts[config.name].composition.items()
+            if set(c) - {"none"}
+        ]
+        parts.append(
+            f"### {in_markdown(config.name)}\n\n"
+            + "\n".join(f"- {in_markdown(line)}" for line in lines)
+        )
     return "\n\n".join(parts)
 
 
@@ -229,6 +312,8 @@ def _training(one: Described) -> str:
         form = form_of(config.kind, config.form)
         per_turn = form.per_turn is not None and "completion" in one.facts[config.name].schema.names
         chosen = form.per_turn if per_turn and form.per_turn is not None else form
-        read_from = f"{_literal(one.repo)}, {_literal(config.name)}"[1:-1]  # load_dataset takes both, where the exporter names one folder
+        read_from = f"{_literal(one.repo)}, {_literal(config.name)}"[
+            1:-1
+        ]  # load_dataset takes both, where the exporter names one folder
         parts.append(f"### {in_markdown(config.name)}\n\n{chosen.training(read_from).strip()}")
     return "\n\n".join(parts)

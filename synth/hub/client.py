@@ -1,4 +1,6 @@
-"""Calls to the Hub: tried again where that may help, told in one line where it does not, and never with the token in it."""
+"""Calls to the Hub: tried again where that may help, told in one line where it does not, and never
+with the token in it.
+"""
 
 import logging
 import random
@@ -20,7 +22,11 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 from huggingface_hub.hf_api import RepoFile
-from huggingface_hub.utils._http import default_client_factory, hf_raise_for_status, set_client_factory
+from huggingface_hub.utils._http import (
+    default_client_factory,
+    hf_raise_for_status,
+    set_client_factory,
+)
 from huggingface_hub.utils._validators import validate_repo_id
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -34,7 +40,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 BACKOFF = Backoff(max_retries=5, base_s=0.5, cap_s=60.0, total_s=1800.0)
 LONGEST_WAIT_S = 900.0
-"""A server that asks for a longer wait is not waited for: what was sent is kept there, and a rerun goes on."""
+"""A server that asks for a longer wait is not waited for: what was sent is kept there, and a rerun
+goes on.
+"""
 TIMEOUT_S = 600.0
 """Without a byte: large commits take the Hub minutes."""
 _AGAIN = frozenset({408, 429, 500, 502, 503, 504})
@@ -46,7 +54,9 @@ class MovedError(Exception):
 
 
 class Remote(msgspec.Struct, frozen=True):
-    """A repository as it is: commit, whether all may read it, and path -> (size, SHA-256 or None, git's id)."""
+    """A repository as it is: commit, whether all may read it, and path -> (size, SHA-256 or None,
+    git's id).
+    """
 
     head: str
     private: bool
@@ -69,9 +79,17 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 
 class Hub:
-    """One account on one Hub: that of HF_ENDPOINT, else the public one. `say` is told what is waited for."""
+    """One account on one Hub: that of HF_ENDPOINT, else the public one. `say` is told what is
+    waited for.
+    """
 
-    def __init__(self, token: str, say: Callable[[str], None], backoff: Backoff = BACKOFF, endpoint: str | None = None) -> None:
+    def __init__(
+        self,
+        token: str,
+        say: Callable[[str], None],
+        backoff: Backoff = BACKOFF,
+        endpoint: str | None = None,
+    ) -> None:
         disable_progress_bars()
         set_client_factory(_client)
         for name in ("huggingface_hub", "httpx2"):
@@ -95,10 +113,14 @@ class Hub:
         from huggingface_hub import DatasetCard
 
         try:
-            self._tried("validate-yaml", lambda: DatasetCard(card, ignore_metadata_errors=True).validate("dataset"))
+            self._tried(
+                "validate-yaml",
+                lambda: DatasetCard(card, ignore_metadata_errors=True).validate("dataset"),
+            )
         except ValueError as error:
             raise ConfigError(
-                f"the Hub refuses the card's metadata: {self.clean(_messages(error))}; is --license one of its names?"
+                f"the Hub refuses the card's metadata: {self.clean(_messages(error))}; is "
+                "--license one of its names?"
             ) from error
 
     def look(self, repo: str) -> Remote | None:
@@ -108,7 +130,12 @@ class Hub:
         except RepositoryNotFoundError:
             return None
         head = str(info.sha)
-        tree = self._tried("file list", lambda: list(self._api.list_repo_tree(repo, recursive=True, revision=head, repo_type="dataset")))
+        tree = self._tried(
+            "file list",
+            lambda: list(
+                self._api.list_repo_tree(repo, recursive=True, revision=head, repo_type="dataset")
+            ),
+        )
         files = {
             entry.path: (entry.size, None if entry.lfs is None else entry.lfs.sha256, entry.blob_id)
             for entry in tree
@@ -121,30 +148,46 @@ class Hub:
         with TemporaryDirectory() as folder:
             at = self._tried(
                 path,
-                lambda: self._api.hf_hub_download(repo, path, repo_type="dataset", revision=revision, local_dir=folder),
+                lambda: self._api.hf_hub_download(
+                    repo, path, repo_type="dataset", revision=revision, local_dir=folder
+                ),
             )
             return Path(at).read_bytes()
 
     def create(self, repo: str) -> None:
         """A private dataset repository."""
-        self._tried("create repository", lambda: self._api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True))
+        self._tried(
+            "create repository",
+            lambda: self._api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True),
+        )
 
     def make_public(self, repo: str) -> None:
         """All may read it from now on."""
-        self._tried("make public", lambda: self._api.update_repo_settings(repo, repo_type="dataset", private=False))
+        self._tried(
+            "make public",
+            lambda: self._api.update_repo_settings(repo, repo_type="dataset", private=False),
+        )
 
-    def commit(self, repo: str, files: Sequence[File], stale: Sequence[str], message: str, head: str) -> str:
-        """One commit onto `head`; its id. Raises `MovedError` where the repository has another head by now, or the commit's fate is open.
+    def commit(
+        self, repo: str, files: Sequence[File], stale: Sequence[str], message: str, head: str
+    ) -> str:
+        """One commit onto `head`; its id. Raises `MovedError` where the repository has another head
+        by now, or the commit's fate is open.
 
         What the Hub holds of the files already is not sent again.
         """
 
         def once() -> str:
             operations: list[CommitOperationAdd | CommitOperationDelete] = [
-                CommitOperationAdd(file.path, str(file.content) if isinstance(file.content, Path) else file.content) for file in files
+                CommitOperationAdd(
+                    file.path, str(file.content) if isinstance(file.content, Path) else file.content
+                )
+                for file in files
             ]
             operations += [CommitOperationDelete(path) for path in stale]
-            done = self._api.create_commit(repo, operations, commit_message=message, repo_type="dataset", parent_commit=head)
+            done = self._api.create_commit(
+                repo, operations, commit_message=message, repo_type="dataset", parent_commit=head
+            )
             return str(done.oid)
 
         try:
@@ -157,7 +200,9 @@ class Hub:
         return oid
 
     def _tried(self, what: str, call: Callable[[], T], most: int | None = None) -> T:
-        """A call, again after trouble that may pass: `most` times, and no longer than LONGEST_WAIT_S at once."""
+        """A call, again after trouble that may pass: `most` times, and no longer than
+        LONGEST_WAIT_S at once.
+        """
         import httpx2
 
         most = self._backoff.max_retries if most is None else most
@@ -168,9 +213,19 @@ class Hub:
                     return call()
             except (RepositoryNotFoundError, HFValidationError):
                 raise
-            except (HfHubHTTPError, httpx2.TransportError, ConnectionError, LocalEntryNotFoundError, RuntimeError) as wrapped:
+            except (
+                HfHubHTTPError,
+                httpx2.TransportError,
+                ConnectionError,
+                LocalEntryNotFoundError,
+                RuntimeError,
+            ) as wrapped:
                 error = _cause(wrapped)
-            asked, again, trouble = None, not isinstance(error, OfflineModeIsEnabled), type(error).__name__
+            asked, again, trouble = (
+                None,
+                not isinstance(error, OfflineModeIsEnabled),
+                type(error).__name__,
+            )
             if isinstance(error, HfHubHTTPError):
                 code = error.response.status_code
                 if code in _MOVED:
@@ -190,19 +245,29 @@ class Hub:
             code = error.response.status_code
             said = self.clean(error.server_message or "")
             if code in (401, 403):
-                why = "the token is not valid, or has expired" if code == 401 else "the token may not do this: it needs write access"
-                return ConfigError(f"{self.endpoint}: {what}: HTTP {code}: {why}{f' ({said})' if said else ''}")
+                why = (
+                    "the token is not valid, or has expired"
+                    if code == 401
+                    else "the token may not do this: it needs write access"
+                )
+                return ConfigError(
+                    f"{self.endpoint}: {what}: HTTP {code}: {why}{f' ({said})' if said else ''}"
+                )
             if code == 400:
                 return ConfigError(f"{self.endpoint}: {what}: refused: {self.clean(error)}")
             later = f"; it asks to wait {asked_s:.0f} s" if asked_s else ""
             return SynthError(
-                f"{self.endpoint}: {what}: HTTP {code}{f' ({said})' if said else ''}{later}; what was sent is kept: "
+                f"{self.endpoint}: {what}: HTTP {code}{f' ({said})' if said else ''}{later}; what "
+                "was sent is kept: "
                 "the same command goes on where this one stopped"
             )
         if isinstance(error, OfflineModeIsEnabled):
             return ConfigError("HF_HUB_OFFLINE is set: unset it to publish")
         why = self.clean(error) or type(error).__name__
-        return SynthError(f"{self.endpoint}: {what}: cannot be reached ({why}); nothing is lost: run the same command again")
+        return SynthError(
+            f"{self.endpoint}: {what}: cannot be reached ({why}); nothing is lost: run the same "
+            "command again"
+        )
 
     def clean(self, text: object) -> str:
         """On one line, without the token."""
@@ -219,7 +284,9 @@ def _messages(error: ValueError) -> str:
 
 
 def _cause(error: Exception) -> Exception:
-    """What went wrong in an upload or a download; huggingface_hub wraps it. Raises what is no trouble with the server."""
+    """What went wrong in an upload or a download; huggingface_hub wraps it. Raises what is no
+    trouble with the server.
+    """
     if isinstance(error, RuntimeError):
         if not isinstance(error.__cause__, Exception):
             raise error
@@ -228,16 +295,24 @@ def _cause(error: Exception) -> Exception:
 
 
 def _client() -> "httpx2.Client":
-    """huggingface_hub's own, but that would wait for ever: for answers, and, without a word, as long as a server asks."""
+    """huggingface_hub's own, but that would wait for ever: for answers, and, without a word, as
+    long as a server asks.
+    """
     client = default_client_factory()
     client.timeout = TIMEOUT_S
 
     def refuse_long_waits(response: "httpx2.Response") -> None:
-        if response.status_code in _AGAIN and (retry_after_s(response.headers, time.time()) or 0) > LONGEST_WAIT_S:
+        if (
+            response.status_code in _AGAIN
+            and (retry_after_s(response.headers, time.time()) or 0) > LONGEST_WAIT_S
+        ):
             response.read()
             hf_raise_for_status(response)
 
-    client.event_hooks = {**client.event_hooks, "response": [*client.event_hooks["response"], refuse_long_waits]}
+    client.event_hooks = {
+        **client.event_hooks,
+        "response": [*client.event_hooks["response"], refuse_long_waits],
+    }
     return client
 
 
@@ -249,5 +324,6 @@ def require_name(repo: str) -> None:
         problem = "" if repo.count("/") <= 1 and repo else None
     if problem is None:
         raise ConfigError(
-            f"--repo {repo!r}: is no name of a repository: NAME or ACCOUNT/NAME of letters, digits, '-', '_' and '.', at most 96 characters"
+            f"--repo {repo!r}: is no name of a repository: NAME or ACCOUNT/NAME of letters, "
+            "digits, '-', '_' and '.', at most 96 characters"
         )

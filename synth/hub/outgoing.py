@@ -1,4 +1,6 @@
-"""The last look at what leaves the machine: every text is searched, and what is found and not redacted keeps everything here."""
+"""The last look at what leaves the machine: every text is searched, and what is found and not
+redacted keeps everything here.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +19,8 @@ _KEYS = ("find", "ignore", "allow", "patterns")
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """What the ledger's filter `secrets` did: valid trajectories of the current flow, those without its decision, those it redacted.
+    """What the ledger's filter `secrets` did: valid trajectories of the current flow, those without
+    its decision, those it redacted.
 
     `settings` are the filter's, None where the flow has no such filter.
     """
@@ -35,7 +38,9 @@ class Searched(msgspec.Struct, frozen=True):
 
 def searched(ledger: Ledger) -> Searched:
     """Asks the ledger."""
-    lines = [line for line in ledger.state.stages.values() if "find" in (line.settings.get(FILTER) or ())]
+    lines = [
+        line for line in ledger.state.stages.values() if "find" in (line.settings.get(FILTER) or ())
+    ]
     settings = {key: lines[-1].settings[FILTER][key] for key in _KEYS} if lines else None
     with connect(ledger) as connection:
         sql = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
@@ -46,7 +51,8 @@ def searched(ledger: Ledger) -> Searched:
 
 
 class Outgoing:
-    """Searches texts with the settings of the run's own filter where that has seen every trajectory, else for all that is known.
+    """Searches texts with the settings of the run's own filter where that has seen every
+    trajectory, else for all that is known.
 
     `token` is what publishes: it may stand in no text.
     """
@@ -54,9 +60,11 @@ class Outgoing:
     def __init__(self, by: Searched, token: str | None = None) -> None:
         settings = by.settings if by.by_filter and by.settings is not None else {}
         self._finder = Finder(
-            tuple(settings.get("find", GROUPS)), tuple(settings.get("ignore", ())), tuple(settings.get("allow", ())),
+            tuple(settings.get("find", GROUPS)),
+            tuple(settings.get("ignore", ())),
+            tuple(settings.get("allow", ())),
             dict(settings.get("patterns", {})),
-        )  # fmt: skip
+        )
         self._token = token
         self._by_filter = by.by_filter
         self.found: Counter[tuple[str, str]] = Counter()
@@ -72,12 +80,19 @@ class Outgoing:
         """Raises `ConfigError` where anything was found."""
         if not self.found:
             return
-        said = ", ".join(f"{count} x {kind} ({place})" for (place, kind), count in self.found.most_common(5))
+        said = ", ".join(
+            f"{count} x {kind} ({place})" for (place, kind), count in self.found.most_common(5)
+        )
         more = f" and {len(self.found) - 5} more" if len(self.found) > 5 else ""
         remedy = (
-            "the filter `secrets` was told to look for them, and what it cannot redact (goals of tasks, names) must be let through by its "
+            "the filter `secrets` was told to look for them, and what it cannot redact (goals of "
+            "tasks, names) must be let through by its "
             "`allow` or `ignore`, or stay here"
             if self._by_filter
-            else "add `secrets` to the flow's filters, which redacts them in all datasets (its `allow` and `ignore` name what is none)"
+            else "add `secrets` to the flow's filters, which redacts them in all datasets (its "
+            "`allow` and `ignore` name what is none)"
         )
-        raise ConfigError(f"nothing was sent: secrets or personal data that are not redacted: {said}{more}; {remedy}, and run it again")
+        raise ConfigError(
+            f"nothing was sent: secrets or personal data that are not redacted: {said}{more}; "
+            f"{remedy}, and run it again"
+        )

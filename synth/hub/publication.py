@@ -1,4 +1,6 @@
-"""What lies in the repository: shards by configuration, traces, the card, and a list of all of it that a rerun compares with."""
+"""What lies in the repository: shards by configuration, traces, the card, and a list of all of it
+that a rerun compares with.
+"""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +15,9 @@ CARD, LIST, SUMS = "README.md", "publication.json", "SHA256SUMS"
 UNFINISHED = "unfinished"
 FILES_PER_COMMIT = 1000
 BYTES_PER_COMMIT = 20 * 10**9
-"""The Hub takes 25,000 files per commit and 1 GB of those that it keeps in git itself, which only cards and traces are."""
+"""The Hub takes 25,000 files per commit and 1 GB of those that it keeps in git itself, which only
+cards and traces are.
+"""
 
 
 class File:
@@ -48,7 +52,9 @@ class File:
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """publication.json: path -> SHA-256 of all that synth wrote to the repository; `whole` once the last commit is made."""
+    """publication.json: path -> SHA-256 of all that synth wrote to the repository; `whole` once the
+    last commit is made.
+    """
 
     written_by: str
     whole: bool
@@ -57,7 +63,8 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """Everything that goes out; `rows` by configuration; `skills` are files of texts beside the shards, in no configuration.
+    """Everything that goes out; `rows` by configuration; `skills` are files of texts beside the
+    shards, in no configuration.
 
     `licence`: the card's keys that tell the Hub of it.
     """
@@ -76,7 +83,9 @@ class Publication(msgspec.Struct, frozen=True):
     @property
     def digest(self) -> str:
         """The same for the same content, whatever was there before."""
-        return hashlib.sha256("".join(f"{file.path} {file.sha256}\n" for file in (*self.data, self.card)).encode()).hexdigest()
+        return hashlib.sha256(
+            "".join(f"{file.path} {file.sha256}\n" for file in (*self.data, self.card)).encode()
+        ).hexdigest()
 
     def listed(self) -> File:
         """The list of a publication that is whole."""
@@ -87,22 +96,37 @@ class Publication(msgspec.Struct, frozen=True):
     def sums(self) -> File:
         """What a consumer checks all files with, the list among them."""
         named = {file.path: file.sha256 for file in (*self.data, self.card, self.listed())}
-        return File(SUMS, "".join(f"{sha}  {path}\n" for path, sha in sorted(named.items())).encode())
+        return File(
+            SUMS, "".join(f"{sha}  {path}\n" for path, sha in sorted(named.items())).encode()
+        )
 
     def begun(self, before: Listed | None, card: str) -> tuple[File, File]:
-        """Card and list of one that is not: `card` stands until the rest is there, what stood before stays listed with it."""
+        """Card and list of one that is not: `card` stands until the rest is there, what stood
+        before stays listed with it.
+        """
         text = File(CARD, card.encode())
-        files = {**(before.files if before is not None else {}), **{file.path: file.sha256 for file in self.data}, CARD: text.sha256}
+        files = {
+            **(before.files if before is not None else {}),
+            **{file.path: file.sha256 for file in self.data},
+            CARD: text.sha256,
+        }
         rows = before.rows if before is not None else {}
         return text, File(LIST, list_text(Listed("synth", False, rows, files)))
 
     def placeholder(self) -> str:
-        """A card whose only configuration names a file that is never there: what is half there does not load."""
-        nowhere = {"config_name": UNFINISHED, "data_files": [{"split": "train", "path": f"{UNFINISHED}/none.parquet"}]}
+        """A card whose only configuration names a file that is never there: what is half there does
+        not load.
+        """
+        nowhere = {
+            "config_name": UNFINISHED,
+            "data_files": [{"split": "train", "path": f"{UNFINISHED}/none.parquet"}],
+        }
         return (
             front_matter({**self.licence, "configs": [nowhere]})
-            + "This dataset is being published and is not whole yet; it cannot be loaded. If nothing has changed for hours, the "
-            "publication was interrupted: whoever began it finishes it by running the same command again.\n"
+            + "This dataset is being published and is not whole yet; it cannot be loaded. If "
+            "nothing has changed for hours, the "
+            "publication was interrupted: whoever began it finishes it by running the same "
+            "command again.\n"
         )
 
 
@@ -111,11 +135,15 @@ def list_text(listed: Listed) -> bytes:
     return msgspec.json.format(msgspec.json.encode(listed, order="sorted")) + b"\n"
 
 
-def parts(files: Sequence[File], most_files: int = FILES_PER_COMMIT, most_bytes: int = BYTES_PER_COMMIT) -> Iterator[list[File]]:
+def parts(
+    files: Sequence[File], most_files: int = FILES_PER_COMMIT, most_bytes: int = BYTES_PER_COMMIT
+) -> Iterator[list[File]]:
     """Files in the order given, as many to a commit as its bounds allow."""
     part: list[File] = []
     for file in files:
-        if part and (len(part) == most_files or sum(one.size for one in part) + file.size > most_bytes):
+        if part and (
+            len(part) == most_files or sum(one.size for one in part) + file.size > most_bytes
+        ):
             yield part
             part = []
         part.append(file)

@@ -1,4 +1,6 @@
-"""Publishing a run: what would go out is made and looked through here; nothing is sent before all of it has passed."""
+"""Publishing a run: what would go out is made and looked through here; nothing is sent before all
+of it has passed.
+"""
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -34,7 +36,9 @@ _BODY = "\n---\n"
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What the user asked for; `kinds` empty means all of them. Kept on this machine until it is done, so that it can be gone on with."""
+    """What the user asked for; `kinds` empty means all of them. Kept on this machine until it is
+    done, so that it can be gone on with.
+    """
 
     repo: str
     licence: str
@@ -57,7 +61,9 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = None) -> Prepared:
-    """Raises `ConfigError` for datasets that do not stand, benchmarks and held-out tasks unasked, and anything secret or personal."""
+    """Raises `ConfigError` for datasets that do not stand, benchmarks and held-out tasks unasked,
+    and anything secret or personal.
+    """
     datasets = found(ledger, wanted.kinds, aside)
     by = searched(ledger)
     outgoing = Outgoing(by, token)
@@ -68,16 +74,29 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
     shown = traces(ledger, _shown(facts), wanted.traces, unshown)
     for path, blob in shown.items():
         outgoing.search(path, blob.decode())
-    shards = {c.name: [File(f"{c.name}/{file}", path) for file, path in c.files.items()] for c in datasets.configs}
-    skills = {c.name: File(f"{c.name}/{SKILLS}", c.skills.read_bytes()) for c in datasets.configs if c.skills is not None}
+    shards = {
+        c.name: [File(f"{c.name}/{file}", path) for file, path in c.files.items()]
+        for c in datasets.configs
+    }
+    skills = {
+        c.name: File(f"{c.name}/{SKILLS}", c.skills.read_bytes())
+        for c in datasets.configs
+        if c.skills is not None
+    }
     for file in skills.values():
         outgoing.search(file.path, _text(file))
     described = Described(
-        ledger=ledger, repo=wanted.repo, licence=_terms(wanted), configs=datasets.configs, facts=facts,
-        paths={name: [file.path for file in files] for name, files in shards.items()}, searched=by, traces=len(shown),
+        ledger=ledger,
+        repo=wanted.repo,
+        licence=_terms(wanted),
+        configs=datasets.configs,
+        facts=facts,
+        paths={name: [file.path for file in files] for name, files in shards.items()},
+        searched=by,
+        traces=len(shown),
         skills={name: (file.path, len(_text(file).splitlines())) for name, file in skills.items()},
         version=version("synth-trajectories"),
-    )  # fmt: skip
+    )
     text = _without_names(card(described), ledger)
     outgoing.search(CARD, text)
     outgoing.require_clean()
@@ -90,12 +109,18 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
         skills=tuple(skills.values()),
     )
     sums = {name: {file.path: file.sha256 for file in files} for name, files in shards.items()}
-    sent = {name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema, sums[name]) for name, one in facts.items()}
-    return Prepared(publication, sent, (*datasets.left_out, *(f"traces: {line}" for line in unshown.lines())))
+    sent = {
+        name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema, sums[name])
+        for name, one in facts.items()
+    }
+    return Prepared(
+        publication, sent, (*datasets.left_out, *(f"traces: {line}" for line in unshown.lines()))
+    )
 
 
 def _without_names(text: str, ledger: Ledger) -> str:
-    """The card, where names of models, policies and worlds stand as rows have them: with marks for what is secret in them.
+    """The card, where names of models, policies and worlds stand as rows have them: with marks for
+    what is secret in them.
 
     A mark in the metadata, which is YAML, is a plain word.
     """
@@ -103,7 +128,9 @@ def _without_names(text: str, ledger: Ledger) -> str:
     if finder is None:
         return text
     head, ending, body = text.partition(_BODY)
-    head = without(head, [Mark(span.start, span.end, "REDACTED") for span in found_in(head, finder)])
+    head = without(
+        head, [Mark(span.start, span.end, "REDACTED") for span in found_in(head, finder)]
+    )
     return head + ending + QuotedValues({}, finder).out_of(body)
 
 
@@ -123,31 +150,56 @@ def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
 
 def _require_asked(name: str, facts: RowFacts, wanted: Wanted) -> None:
     for rows, asked, flag, what in (
-        (facts.benchmarks, wanted.allow_benchmark, "--allow-benchmark", "attempts at public benchmarks"),
+        (
+            facts.benchmarks,
+            wanted.allow_benchmark,
+            "--allow-benchmark",
+            "attempts at public benchmarks",
+        ),
         (facts.held_out, wanted.allow_held_out, "--allow-held-out", "attempts at held-out tasks"),
     ):
         if rows and not asked:
             names = ", ".join(sorted(rows))
-            raise ConfigError(f"{name}: {rows.total()} of {facts.rows} rows are {what} ({names}); {flag} publishes them, with a warning")
+            raise ConfigError(
+                f"{name}: {rows.total()} of {facts.rows} rows are {what} ({names}); {flag} "
+                "publishes them, with a warning"
+            )
 
 
 def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> None:
     """What would go out: files, sizes, rows, and how the card begins."""
     publication = prepared.publication
     account = "" if "/" in wanted.repo else ", in the account whose token sends it"
-    licence = wanted.licence if wanted.licence_name is None else f"{wanted.licence}: {wanted.licence_name}, {wanted.licence_link}"
-    say(f"repository  {wanted.repo}{account} ({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {licence}")
+    licence = (
+        wanted.licence
+        if wanted.licence_name is None
+        else f"{wanted.licence}: {wanted.licence_name}, {wanted.licence_link}"
+    )
+    say(
+        f"repository  {wanted.repo}{account} "
+        f"({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {licence}"
+    )
     for name, rows in publication.rows.items():
         files = [file for file in publication.shards if file.path.startswith(f"{name}/")]
-        say(f"{name:<11} {counted_noun(rows, 'row')} in {counted_noun(len(files), 'file')}, {sum(file.size for file in files):,} bytes")
+        say(
+            f"{name:<11} {counted_noun(rows, 'row')} in {counted_noun(len(files), 'file')}, "
+            f"{sum(file.size for file in files):,} bytes"
+        )
         for file in files:
             say(f"  {file.path}  {file.size:,} bytes")
     for file in publication.skills:
         say(f"skills      {file.path}  {file.size:,} bytes")
-    say(f"traces      {counted_noun(len(publication.traces), 'file')}, {sum(file.size for file in publication.traces):,} bytes")
-    say(f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:")
+    say(
+        f"traces      {counted_noun(len(publication.traces), 'file')}, "
+        f"{sum(file.size for file in publication.traces):,} bytes"
+    )
+    say(
+        f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:"
+    )
     body = _text(publication.card).split(_BODY, 1)[1]
-    for line in [line for line in body.splitlines() if line and not line.startswith("|")][:SHOWN_LINES]:
+    for line in [line for line in body.splitlines() if line and not line.startswith("|")][
+        :SHOWN_LINES
+    ]:
         say(f"  | {shorten(line, SHOWN_WIDE, placeholder=' ...')}")
     for line in prepared.left_out:
         say(f"left out    {line}")

@@ -1,4 +1,6 @@
-"""Brings a publication to the Hub: only what is not there yet, in few commits, and never half a dataset that loads."""
+"""Brings a publication to the Hub: only what is not there yet, in few commits, and never half a
+dataset that loads.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +8,16 @@ import msgspec
 
 from synth.engine.numbers import counted_noun
 from synth.hub.client import Hub, MovedError, Remote
-from synth.hub.publication import BYTES_PER_COMMIT, CARD, FILES_PER_COMMIT, LIST, File, Listed, Publication, parts
+from synth.hub.publication import (
+    BYTES_PER_COMMIT,
+    CARD,
+    FILES_PER_COMMIT,
+    LIST,
+    File,
+    Listed,
+    Publication,
+    parts,
+)
 from synth.schemas.errors import ConfigError, SynthError
 
 ROUNDS = 5
@@ -24,13 +35,21 @@ class Pushed(msgspec.Struct, frozen=True):
 
 
 def push(
-    hub: Hub, repo: str, publication: Publication, *, public: bool, overwrite: bool, say: Callable[[str], None],
+    hub: Hub,
+    repo: str,
+    publication: Publication,
+    *,
+    public: bool,
+    overwrite: bool,
+    say: Callable[[str], None],
     bounds: tuple[int, int] = (FILES_PER_COMMIT, BYTES_PER_COMMIT),
-) -> Pushed:  # fmt: skip
+) -> Pushed:
     """Makes the repository hold the publication; new ones are private.
 
-    Shards have names that hold the digest of their rows, and cards name their shards: until the last commit an earlier publication loads
-    as it was, and a first one does not load at all. Raises `ConfigError` for a repository that holds what synth did not write, or that is
+    Shards have names that hold the digest of their rows, and cards name their shards: until the
+    last commit an earlier publication loads
+    as it was, and a first one does not load at all. Raises `ConfigError` for a repository that
+    holds what synth did not write, or that is
     public unasked; `SynthError` where others keep committing.
     """
     before = hub.commits
@@ -42,10 +61,13 @@ def push(
             remote = hub.look(repo)
             if remote is None:
                 raise ConfigError(
-                    f"{hub.endpoint}: {repo}: cannot be seen after it was made; is it an account that the token may write to?"
+                    f"{hub.endpoint}: {repo}: cannot be seen after it was made; is it an account "
+                    "that the token may write to?"
                 )
         if not remote.private and not public:
-            raise ConfigError(f"{repo}: is public already; give --public to publish there, or choose another name")
+            raise ConfigError(
+                f"{repo}: is public already; give --public to publish there, or choose another name"
+            )
         try:
             revision = _brought(hub, repo, remote, publication, overwrite, say, bounds)
         except MovedError:
@@ -54,29 +76,49 @@ def push(
         _require_arrived(hub, repo, revision, publication)
         return Pushed(revision, hub.commits - before, remote.private)
     raise SynthError(
-        f"{repo}: others committed to it {ROUNDS} times meanwhile; wait until they have finished and run the same command again"
+        f"{repo}: others committed to it {ROUNDS} times meanwhile; wait until they have finished "
+        "and run the same command again"
     )
 
 
 def _require_arrived(hub: Hub, repo: str, revision: str, publication: Publication) -> None:
-    """Raises `SynthError` where the Hub names other bytes than were sent; not where it has moved on by now."""
+    """Raises `SynthError` where the Hub names other bytes than were sent; not where it has moved on
+    by now.
+    """
     remote = hub.look(repo)
     if remote is None or remote.head != revision:
         return
-    other = [file.path for file in (*publication.data, publication.card, publication.sums) if not remote.holds(file)]
+    other = [
+        file.path
+        for file in (*publication.data, publication.card, publication.sums)
+        if not remote.holds(file)
+    ]
     if other:
-        raise SynthError(f"{repo}: {other[0]} does not lie there as it was sent ({len(other)} such files); run the same command again")
+        raise SynthError(
+            f"{repo}: {other[0]} does not lie there as it was sent ({len(other)} such files); run "
+            "the same command again"
+        )
 
 
 def _brought(
-    hub: Hub, repo: str, remote: Remote, publication: Publication, overwrite: bool, say: Callable[[str], None], bounds: tuple[int, int]
+    hub: Hub,
+    repo: str,
+    remote: Remote,
+    publication: Publication,
+    overwrite: bool,
+    say: Callable[[str], None],
+    bounds: tuple[int, int],
 ) -> str:
     before = _listed(hub, repo, remote)
     _require_ours(hub, repo, remote, before, overwrite)
     last = (publication.card, publication.listed(), publication.sums)
     missing = [file for file in publication.data if not remote.holds(file)]
     kept = {file.path for file in (*publication.data, *last)}
-    stale = sorted(path for path in before.files if path in remote.files and path not in kept) if before is not None else []
+    stale = (
+        sorted(path for path in before.files if path in remote.files and path not in kept)
+        if before is not None
+        else []
+    )
     if not missing and not stale and all(remote.holds(file) for file in last):
         return remote.head
     groups = list(parts(missing, *bounds))
@@ -85,7 +127,9 @@ def _brought(
         loads = before is not None and bool(before.rows) and CARD in remote.files
         card = hub.read(repo, CARD, head).decode() if loads else publication.placeholder()
         begun = [file for file in publication.begun(before, card) if not remote.holds(file)]
-        head = _committed(hub, repo, [*begun, *groups[0]], (), f"Part 1 of {len(groups)}", head, say)
+        head = _committed(
+            hub, repo, [*begun, *groups[0]], (), f"Part 1 of {len(groups)}", head, say
+        )
         for number, group in enumerate(groups[1:-1], 2):
             head = _committed(hub, repo, group, (), f"Part {number} of {len(groups)}", head, say)
     rest = groups[-1] if groups else []
@@ -94,10 +138,19 @@ def _brought(
 
 
 def _committed(
-    hub: Hub, repo: str, files: Sequence[File], stale: Sequence[str], message: str, head: str, say: Callable[[str], None]
+    hub: Hub,
+    repo: str,
+    files: Sequence[File],
+    stale: Sequence[str],
+    message: str,
+    head: str,
+    say: Callable[[str], None],
 ) -> str:
     oid = hub.commit(repo, files, stale, message, head)
-    say(f"{message}: {counted_noun(len(files), 'file')}, {sum(file.size for file in files):,} bytes, {len(stale)} removed ({oid[:12]})")
+    say(
+        f"{message}: {counted_noun(len(files), 'file')}, {sum(file.size for file in files):,} "
+        f"bytes, {len(stale)} removed ({oid[:12]})"
+    )
     return oid
 
 
@@ -112,14 +165,21 @@ def _listed(hub: Hub, repo: str, remote: Remote) -> Listed | None:
     return listed if listed.written_by == "synth" else None
 
 
-def _require_ours(hub: Hub, repo: str, remote: Remote, before: Listed | None, overwrite: bool) -> None:
+def _require_ours(
+    hub: Hub, repo: str, remote: Remote, before: Listed | None, overwrite: bool
+) -> None:
     if before is None:
         strangers = sorted(set(remote.files) - _NOBODYS)
         if strangers:
-            raise ConfigError(f"{repo}: holds {strangers[0]}, which synth did not write; choose another name")
+            raise ConfigError(
+                f"{repo}: holds {strangers[0]}, which synth did not write; choose another name"
+            )
         return
     if overwrite or CARD not in remote.files:
         return
     card = File(CARD, hub.read(repo, CARD, remote.head))
     if card.sha256 != before.files.get(CARD):
-        raise ConfigError(f"{repo}: {CARD} was edited there since synth wrote it; keep a copy, then have it written anew with --overwrite")
+        raise ConfigError(
+            f"{repo}: {CARD} was edited there since synth wrote it; keep a copy, then have it "
+            "written anew with --overwrite"
+        )

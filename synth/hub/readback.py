@@ -1,4 +1,6 @@
-"""What was published, read again from the Hub as a user reads it, and compared with what was sent."""
+"""What was published, read again from the Hub as a user reads it, and compared with what was
+sent.
+"""
 
 import errno
 import hashlib
@@ -19,7 +21,9 @@ STREAMED_BYTES = 500 * 10**6
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """A configuration as it was sent: rows, bytes of its shards, their schema, and the SHA-256 of each shard by its path there."""
+    """A configuration as it was sent: rows, bytes of its shards, their schema, and the SHA-256 of
+    each shard by its path there.
+    """
 
     rows: int
     bytes: int
@@ -27,8 +31,16 @@ class Sent(msgspec.Struct, frozen=True):
     files: Mapping[str, str] = {}
 
 
-def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str, streamed_bytes: int = STREAMED_BYTES) -> Iterator[str]:
-    """A line for each configuration that `load_dataset` gives back otherwise than it was sent, or not at all."""
+def differences(
+    repo: str,
+    revision: str,
+    sent: Mapping[str, Sent],
+    token: str,
+    streamed_bytes: int = STREAMED_BYTES,
+) -> Iterator[str]:
+    """A line for each configuration that `load_dataset` gives back otherwise than it was sent, or
+    not at all.
+    """
     import datasets
     from datasets import Features, get_dataset_config_names, load_dataset
 
@@ -42,22 +54,35 @@ def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str, 
         for name in sorted(names & set(sent)):
             one = sent[name]
             streamed = one.bytes > streamed_bytes
-            found = load_dataset(repo, name, split="train", streaming=streamed, cache_dir=cache, **given)
+            found = load_dataset(
+                repo, name, split="train", streaming=streamed, cache_dir=cache, **given
+            )
             features, expected = found.features, Features.from_arrow_schema(one.schema)
-            rows = sum(batch.num_rows for batch in found.with_format("arrow").iter(1000)) if streamed else found.num_rows
+            rows = (
+                sum(batch.num_rows for batch in found.with_format("arrow").iter(1000))
+                if streamed
+                else found.num_rows
+            )
             if rows != one.rows:
                 yield f"configuration {name}: {rows} rows instead of {one.rows}"
             if features != expected:
                 yield f"configuration {name}: {_differing(features or {}, expected)}"
-            if not streamed:  # the others lie on no disk; the Hub's own digests of them were compared as they arrived
+            # the others lie on no disk; the Hub's own digests of them were compared as they arrived
+            if not streamed:
                 yield from _other_bytes(repo, one.files, {**given, "cache_dir": cache})
 
 
 def _other_bytes(repo: str, files: Mapping[str, str], given: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each shard whose bytes, as the Hub gives them, are not those that its SHA256SUMS names."""
+    """A line for each shard whose bytes, as the Hub gives them, are not those that its SHA256SUMS
+    names.
+    """
     from huggingface_hub import hf_hub_download
 
-    told = Path(hf_hub_download(repo, SUMS, repo_type="dataset", **given)).read_text(encoding="utf-8", errors="replace").splitlines()
+    told = (
+        Path(hf_hub_download(repo, SUMS, repo_type="dataset", **given))
+        .read_text(encoding="utf-8", errors="replace")
+        .splitlines()
+    )
     for path, sha in files.items():
         here = Path(hf_hub_download(repo, path, repo_type="dataset", **given))
         with here.open("rb") as file:
@@ -72,22 +97,37 @@ def require_equal(repo: str, revision: str, sent: Mapping[str, Sent], token: str
 
     try:
         found = list(differences(repo, revision, sent, token))
-    except (OSError, ValueError, RuntimeError, pa.ArrowException, DatasetsError) as error:  # what datasets raises for what it cannot load
-        if errno.ENOSPC in (getattr(one, "errno", None) for one in (error, error.__cause__, error.__context__)):
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        pa.ArrowException,
+        DatasetsError,
+    ) as error:  # what datasets raises for what it cannot load
+        if errno.ENOSPC in (
+            getattr(one, "errno", None) for one in (error, error.__cause__, error.__context__)
+        ):
             raise SynthError(
-                f"{repo}: was sent, but {gettempdir()} has no room to read it back in: free some, or name another folder with TMPDIR, and "
+                f"{repo}: was sent, but {gettempdir()} has no room to read it back in: free some, "
+                "or name another folder with TMPDIR, and "
                 "run the same command again (it sends nothing twice)"
             ) from error
         told = f"{error} {error.__cause__ or ''}"
         said = " ".join(told.replace(token, "[token]").split())[:600]
-        raise SynthError(f"{repo}: was sent, but cannot be read back: {type(error).__name__}: {said}") from error
+        raise SynthError(
+            f"{repo}: was sent, but cannot be read back: {type(error).__name__}: {said}"
+        ) from error
     if found:
-        raise SynthError(f"{repo}: what the Hub gives back is not what was sent: {'; '.join(found)}")
+        raise SynthError(
+            f"{repo}: what the Hub gives back is not what was sent: {'; '.join(found)}"
+        )
 
 
 @contextmanager
 def _downloaded_to(folder: str) -> Iterator[None]:
-    """huggingface_hub keeps what it downloads; `load_dataset` cannot tell it to do so elsewhere than in the user's cache."""
+    """huggingface_hub keeps what it downloads; `load_dataset` cannot tell it to do so elsewhere
+    than in the user's cache.
+    """
     from huggingface_hub import constants
 
     before, constants.HF_HUB_CACHE = constants.HF_HUB_CACHE, folder
@@ -101,5 +141,11 @@ def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     missing = sorted(set(expected) - set(found))
     extra = sorted(set(found) - set(expected))
     other = sorted(name for name in set(found) & set(expected) if found[name] != expected[name])
-    told = [f"columns {', '.join(names)} {what}" for names, what in ((missing, "missing"), (extra, "too many")) if names]
-    return "; ".join([*told, *(f"column {name} is {found[name]} instead of {expected[name]}" for name in other)])
+    told = [
+        f"columns {', '.join(names)} {what}"
+        for names, what in ((missing, "missing"), (extra, "too many"))
+        if names
+    ]
+    return "; ".join(
+        [*told, *(f"column {name} is {found[name]} instead of {expected[name]}" for name in other)]
+    )

@@ -1,4 +1,6 @@
-"""What a reader must know of rows that go out, counted in the rows themselves; every text in them is searched on the way."""
+"""What a reader must know of rows that go out, counted in the rows themselves; every text in them
+is searched on the way.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +19,9 @@ COUNTED = ("synthesizer", "method", "policy", "model", "outcome", "benchmark", "
 
 
 class RowFacts:
-    """Counts over the rows of one configuration. `identities` are the trajectories that its rows stand on, in the order of the rows."""
+    """Counts over the rows of one configuration. `identities` are the trajectories that its rows
+    stand on, in the order of the rows.
+    """
 
     def __init__(self) -> None:
         self.rows = 0
@@ -35,7 +39,11 @@ class RowFacts:
         names = set(batch.schema.names)
         self.rows += batch.num_rows
         self.bytes += batch.nbytes
-        by_script = [pc.fill_null(pc.equal(batch[column], "scripted"), False) for column in _AUTHORS if column in names]
+        by_script = [
+            pc.fill_null(pc.equal(batch[column], "scripted"), False)
+            for column in _AUTHORS
+            if column in names
+        ]
         if by_script:
             any_of_them = by_script[0]
             for other in by_script[1:]:
@@ -48,9 +56,21 @@ class RowFacts:
                 for entry in pc.value_counts(batch[column]).to_pylist():
                     self.composition[column][str(entry["values"] or "none")] += entry["counts"]
         if "trajectory_id" in names:
-            self.identities.update(dict.fromkeys(identity for identity in batch["trajectory_id"].to_pylist() if identity))
-        self.benchmarks = Counter({name: n for name, n in self.composition["benchmark"].items() if name != "none"})
-        self.held_out = Counter({name: n for name, n in self.composition["split"].items() if name not in ("none", "train")})
+            self.identities.update(
+                dict.fromkeys(
+                    identity for identity in batch["trajectory_id"].to_pylist() if identity
+                )
+            )
+        self.benchmarks = Counter(
+            {name: n for name, n in self.composition["benchmark"].items() if name != "none"}
+        )
+        self.held_out = Counter(
+            {
+                name: n
+                for name, n in self.composition["split"].items()
+                if name not in ("none", "train")
+            }
+        )
 
 
 def row_facts(config: Config, outgoing: Outgoing) -> RowFacts:
@@ -67,7 +87,9 @@ def row_facts(config: Config, outgoing: Outgoing) -> RowFacts:
 
 
 def texts_of(batch: pa.RecordBatch) -> Iterator[tuple[str, str]]:
-    """(column, text) of every text in a batch, lists and structs included; texts that rows share come once per batch."""
+    """(column, text) of every text in a batch, lists and structs included; texts that rows share
+    come once per batch.
+    """
     for name in batch.schema.names:
         for text in dict.fromkeys(_texts(batch[name])):
             yield name, text

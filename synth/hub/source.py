@@ -1,4 +1,6 @@
-"""Which of a run's datasets go out: those of the current flow's export stages, as they stand on the disk."""
+"""Which of a run's datasets go out: those of the current flow's export stages, as they stand on the
+disk.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +24,8 @@ from synth.schemas.errors import ConfigError
 class Config(msgspec.Struct, frozen=True):
     """One configuration of the dataset on the Hub: a folder under RUN/datasets.
 
-    `files`: its parquet shards by name, with where each lies on this machine; `skills`: where the skill texts beside them do, if there are
+    `files`: its parquet shards by name, with where each lies on this machine; `skills`: where the
+    skill texts beside them do, if there are
     any; `report` and `settings` are the export's.
     """
 
@@ -52,21 +55,34 @@ class _Form(msgspec.Struct, frozen=True):
 def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
     """The datasets of the run, those of `kinds` (kinds or names of folders) where any are named.
 
-    Shards that lie on an object store are copied to `aside`. Raises `ConfigError` where there are none, where one does not stand as the
+    Shards that lie on an object store are copied to `aside`. Raises `ConfigError` where there are
+    none, where one does not stand as the
     current flow wrote it, and for a kind that is not there.
     """
     order = list(KINDS)
-    all_of_them = sorted(_reported(ledger), key=lambda entry: (order.index(entry[2]["kind"]), entry[0]))
+    all_of_them = sorted(
+        _reported(ledger), key=lambda entry: (order.index(entry[2]["kind"]), entry[0])
+    )
     if not all_of_them:
         raise ConfigError(
-            f"{ledger.storage.url}: holds no datasets of its current flow; give the flow a stage `export` and run it to its end "
+            f"{ledger.storage.url}: holds no datasets of its current flow; give the flow a stage "
+            "`export` and run it to its end "
             "(`synth curate RUN FLOW.yaml` for what was imported)"
         )
-    known = sorted({name for name, _, _ in all_of_them} | {report["kind"] for _, _, report in all_of_them})
+    known = sorted(
+        {name for name, _, _ in all_of_them} | {report["kind"] for _, _, report in all_of_them}
+    )
     for kind in kinds:
         if kind not in known:
-            raise ConfigError(f"--kinds {kind}: {ledger.storage.url} holds no such dataset; there are {', '.join(known)}")
-    chosen = [entry for entry in all_of_them if not kinds or entry[0] in kinds or entry[2]["kind"] in kinds]
+            raise ConfigError(
+                f"--kinds {kind}: {ledger.storage.url} holds no such dataset; there are "
+                f"{', '.join(known)}"
+            )
+    chosen = [
+        entry
+        for entry in all_of_them
+        if not kinds or entry[0] in kinds or entry[2]["kind"] in kinds
+    ]
     configs, left_out = [], []
     for name, stage, report in chosen:
         if report["rows"] == 0:
@@ -75,7 +91,8 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
         config = _config(ledger, name, stage, report, aside)
         if config is None:
             left_out.append(
-                f"{name}: has files that are no parquet shards, which configurations on the Hub are made of; export it in another form"
+                f"{name}: has files that are no parquet shards, which configurations on the Hub "
+                "are made of; export it in another form"
             )
         else:
             configs.append(config)
@@ -90,18 +107,27 @@ def _reported(ledger: Ledger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         if report["kind"] == "export":
             for name, dataset in report["datasets"].items():
                 if not plain(name) or dataset["path"] != f"datasets/{name}":
-                    raise ConfigError(f"{ledger.storage.url}: {name[:80]!r} is no dataset folder of this run; nothing is sent from there")
+                    raise ConfigError(
+                        f"{ledger.storage.url}: {name[:80]!r} is no dataset folder of this run; "
+                        "nothing is sent from there"
+                    )
                 yield name, stage, dataset
 
 
-def _config(ledger: Ledger, name: str, stage: str, report: Mapping[str, Any], aside: Path) -> Config | None:
+def _config(
+    ledger: Ledger, name: str, stage: str, report: Mapping[str, Any], aside: Path
+) -> Config | None:
     url = ledger.storage.path(report["path"])
     problem = why_to_write(url, ledger.state.stages[stage].stage_key)
     if problem is None and report["path"] in ledger.state.written:
         problem = dataset_fault(ledger, report["path"], card=False)
     if problem is not None:
         whose = of_others(ledger, report["path"], str((ledger.state.flow or {}).get("name", "")))
-        how, problem = ("", problem) if whose is None else (f" with {overwriting(stage)}", f"{url}: holds {whose}")
+        how, problem = (
+            ("", problem)
+            if whose is None
+            else (f" with {overwriting(stage)}", f"{url}: holds {whose}")
+        )
         raise ConfigError(f"{problem}; run the flow again{how}, which writes it anew, then publish")
     storage = Storage(url)
     manifest = read_manifest(storage)
@@ -121,13 +147,16 @@ def _here(storage: Storage, file: str, manifest: Manifest, aside: Path) -> Path:
         return Path(storage.path(file))
     blob = storage.read(file)
     if digest(blob) != manifest.files[file].digest:
-        raise ConfigError(f"{storage.path(file)}: damaged; run the flow again, which writes it anew, then publish")
+        raise ConfigError(
+            f"{storage.path(file)}: damaged; run the flow again, which writes it anew, then publish"
+        )
     try:
         aside.mkdir(parents=True, exist_ok=True)
         (aside / file).write_bytes(blob)
     except OSError as error:
         raise ConfigError(
-            f"{aside}: cannot be written: {error.strerror}; what lies on an object store is copied there first: free some room, or "
+            f"{aside}: cannot be written: {error.strerror}; what lies on an object store is "
+            "copied there first: free some room, or "
             "name another folder with TMPDIR"
         ) from error
     return aside / file

@@ -12,8 +12,11 @@ from synth.set_aside import SetAside
 FOLDER = "traces"
 
 
-def traces(ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside) -> dict[str, bytes]:
-    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their hashes, redacted as rows are.
+def traces(
+    ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside
+) -> dict[str, bytes]:
+    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their
+    hashes, redacted as rows are.
 
     Those that cannot be written are noted in `aside`.
     """
@@ -23,5 +26,12 @@ def traces(ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside
     if not drawn:
         return {}
     clean = without_findings(ledger, ledger.trajectories(drawn), aside)
-    written = list(aside.each(clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))))
-    return {f"{FOLDER}/{record['name']}": record["text"].encode() for record in sorted(written, key=lambda record: record["name"])}
+    written = list(
+        aside.each(
+            clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))
+        )
+    )
+    return {
+        f"{FOLDER}/{record['name']}": record["text"].encode()
+        for record in sorted(written, key=lambda record: record["name"])
+    }

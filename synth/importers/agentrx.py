@@ -1,6 +1,8 @@
-"""AgentRx labels: `{trajectory_id, failures, root_cause}` per record, about trajectories of another file (tau-bench form with `index`).
+"""AgentRx labels: `{trajectory_id, failures, root_cause}` per record, about trajectories of another
+file (tau-bench form with `index`).
 
-`step_number` is 1-based over messages. A label on a user's message names no turn: it is not forced onto an agent's step.
+`step_number` is 1-based over messages. A label on a user's message names no turn: it is not forced
+onto an agent's step.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +10,16 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.records import Entry, Format, ImportSettings, Labelled, Mark, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    ImportSettings,
+    Labelled,
+    Mark,
+    Record,
+    Rejection,
+    each,
+)
 from synth.importers.tau_bench import AGENTRX
 
 _FAILURE, _ROOT = "agentrx.failure", "agentrx.root_cause"
@@ -36,7 +47,11 @@ class _Labels(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """`failures` of a `trajectory_id`."""
-    return isinstance(value, Mapping) and "trajectory_id" in value and isinstance(value.get("failures"), list)
+    return (
+        isinstance(value, Mapping)
+        and "trajectory_id" in value
+        and isinstance(value.get("failures"), list)
+    )
 
 
 def labels(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
@@ -49,19 +64,41 @@ FORMAT = Format(recognises, labels)
 
 def _labels(record: Record) -> Entry:
     read = msgspec.convert(record.value, _Labels)
-    return Labelled(record.file, record.locator, record.sha, f"{AGENTRX}/{read.trajectory_id}", lambda turns: _marks(read, turns))
+    return Labelled(
+        record.file,
+        record.locator,
+        record.sha,
+        f"{AGENTRX}/{read.trajectory_id}",
+        lambda turns: _marks(read, turns),
+    )
 
 
 def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[Mark, ...]:
-    """One mark per failure, and one more for that which is the root. Raises `ValueError` for a step outside the trajectory."""
+    """One mark per failure, and one more for that which is the root. Raises `ValueError` for a step
+    outside the trajectory.
+    """
     marks = []
     root = read.root_cause.failure_id if read.root_cause is not None else None
     for failure in read.failures:
         message = failure.step_number - 1
         if not 0 <= message < len(turns):
-            raise ValueError(f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages")
-        detail = {"message": message, "category": failure.failure_category, "agent": failure.failed_agent, "reason": failure.step_reason}
+            raise ValueError(
+                f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
+            )
+        detail = {
+            "message": message,
+            "category": failure.failure_category,
+            "agent": failure.failed_agent,
+            "reason": failure.step_reason,
+        }
         marks.append(Mark(_FAILURE, 1.0, turns[message], detail))
         if failure.failure_id == root and read.root_cause is not None:
-            marks.append(Mark(_ROOT, 1.0, turns[message], {**detail, "reason": read.root_cause.reason_for_root_cause}))
+            marks.append(
+                Mark(
+                    _ROOT,
+                    1.0,
+                    turns[message],
+                    {**detail, "reason": read.root_cause.reason_for_root_cause},
+                )
+            )
     return tuple(marks)

@@ -1,6 +1,8 @@
-"""ATIF v1.x (Agent Trajectory Interchange Format): `{schema_version, agent, steps, ...}`; sub-agents inside are trajectories too.
+"""ATIF v1.x (Agent Trajectory Interchange Format): `{schema_version, agent, steps, ...}`;
+sub-agents inside are trajectories too.
 
-A step of the agent is one turn. The format has no place for rewards: every outcome is unknown. Of `extra` the masks are read that synth
+A step of the agent is one turn. The format has no place for rewards: every outcome is unknown. Of
+`extra` the masks are read that synth
 writes there, and its stamps: the benchmark, and the split that a task is held out for.
 """
 
@@ -13,7 +15,16 @@ import msgspec
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
-from synth.importers.turn_notes import COPIED_MASK, Count, TurnNote, from_environment, goal_of, noted_conversation, totals, unresolved_mark
+from synth.importers.turn_notes import (
+    COPIED_MASK,
+    Count,
+    TurnNote,
+    from_environment,
+    goal_of,
+    noted_conversation,
+    totals,
+    unresolved_mark,
+)
 from synth.schemas.outcome import Termination
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import TokenId, Usage
@@ -25,7 +36,9 @@ _VERSION = re.compile(r"ATIF-v1\.\d+")
 
 
 class _Own(msgspec.Struct):
-    """Of what synth writes under its own key in `extra`: why a step carries no loss, what keeps a document out of exports."""
+    """Of what synth writes under its own key in `extra`: why a step carries no loss, what keeps a
+    document out of exports.
+    """
 
     mask: str | None = None
     benchmark: str | None = None
@@ -101,7 +114,9 @@ def recognises(value: Any) -> bool:
     return isinstance(value, Mapping) and str(value.get("schema_version")).startswith("ATIF-")
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """Every document, followed by the sub-agents that it embeds."""
     for record in records:
         if isinstance(record, Rejection):
@@ -115,9 +130,14 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
         while waiting:
             part, role = waiting.pop()
             yield from each([part], lambda one, role=role: _read(one, role))  # type: ignore[misc]
-            inside = part.value.get("subagent_trajectories") if isinstance(part.value, Mapping) else None
+            inside = (
+                part.value.get("subagent_trajectories") if isinstance(part.value, Mapping) else None
+            )
             embedded = inside if isinstance(inside, list) else []
-            waiting += [(part.part(f"subagent_trajectories/{i}", one), "subagent") for i, one in reversed(list(enumerate(embedded)))]
+            waiting += [
+                (part.part(f"subagent_trajectories/{i}", one), "subagent")
+                for i, one in reversed(list(enumerate(embedded)))
+            ]
 
 
 FORMAT = Format(recognises, trajectories)
@@ -129,21 +149,33 @@ def _read(record: Record, role: str) -> Entry:
     notes: list[TurnNote] = []
     for place, step in enumerate(document.steps, start=1):
         if step.step_id != place:
-            raise ValueError(f"step {place} has step_id {step.step_id}: steps are numbered from 1 without gaps")
+            raise ValueError(
+                f"step {place} has step_id {step.step_id}: steps are numbered from 1 without gaps"
+            )
         if step.source == "agent":
             messages.append(_answer(step))
             notes.append(_note(step))
         elif step.source in ("user", "system"):
             messages.append({"role": step.source, "content": text_of(step.message)})
         else:
-            raise ValueError(f"step {place} has source {step.source!r}: none of system, user, agent")
+            raise ValueError(
+                f"step {place} has source {step.source!r}: none of system, user, agent"
+            )
         messages += _observed(step)
     conversation = noted_conversation(messages, notes)
     if not conversation.turns:
         return record.rejected("no_turns", "no step of the agent")
-    env = f"atif/{document.agent.name}" if role == "main" else f"atif/{document.agent.name}/subagent"
+    env = (
+        f"atif/{document.agent.name}" if role == "main" else f"atif/{document.agent.name}/subagent"
+    )
     own = _own(document.extra)
-    task = Task.identified(env=env, goal=goal_of(conversation), origin=Origin.IMPORT, benchmark=own.benchmark, split=own.split)
+    task = Task.identified(
+        env=env,
+        goal=goal_of(conversation),
+        origin=Origin.IMPORT,
+        benchmark=own.benchmark,
+        split=own.split,
+    )
     found = attempt(
         record,
         _FORMAT,
@@ -159,15 +191,26 @@ def _read(record: Record, role: str) -> Entry:
 
 def _answer(step: _Step) -> dict[str, Any]:
     calls = [
-        {"id": call.tool_call_id, "type": "function", "function": {"name": call.function_name, "arguments": call.arguments}}
+        {
+            "id": call.tool_call_id,
+            "type": "function",
+            "function": {"name": call.function_name, "arguments": call.arguments},
+        }
         for call in step.tool_calls or ()
     ]
     content = text_of(step.message) or None
-    return {"role": "assistant", "content": content, "reasoning_content": step.reasoning_content, "tool_calls": calls}
+    return {
+        "role": "assistant",
+        "content": content,
+        "reasoning_content": step.reasoning_content,
+        "tool_calls": calls,
+    }
 
 
 def _observed(step: _Step) -> list[dict[str, Any]]:
-    """Results of calls as tool messages (without an id: of the calls that are left, in order); those of no call as the environment's."""
+    """Results of calls as tool messages (without an id: of the calls that are left, in order);
+    those of no call as the environment's.
+    """
     results = step.observation.results if step.observation else []
     left = len(step.tool_calls or ()) - sum(result.source_call_id is not None for result in results)
     messages: list[dict[str, Any]] = []
@@ -192,7 +235,11 @@ def _note(step: _Step) -> TurnNote:
     if metrics is None or step.is_copied_context:
         return TurnNote(mask=mask)
     cost = metrics.cost_usd if metrics.cost_usd is not None else metrics.cost
-    counts = (metrics.prompt_tokens or 0, metrics.completion_tokens or 0, metrics.cached_tokens or 0)
+    counts = (
+        metrics.prompt_tokens or 0,
+        metrics.completion_tokens or 0,
+        metrics.cached_tokens or 0,
+    )
     calls = 1 if step.llm_call_count is None else step.llm_call_count
     return TurnNote(
         usage=Usage(*counts, calls, cost),
@@ -213,5 +260,9 @@ def _totals(summed: Usage, final: _FinalMetrics | None) -> Usage:
     """What the steps add up to; the stated totals where no step has metrics."""
     if summed != Usage() or final is None:
         return summed
-    counts = (final.total_prompt_tokens or 0, final.total_completion_tokens or 0, final.total_cached_tokens or 0)
+    counts = (
+        final.total_prompt_tokens or 0,
+        final.total_completion_tokens or 0,
+        final.total_cached_tokens or 0,
+    )
     return Usage(*counts, 0, final.total_cost_usd)

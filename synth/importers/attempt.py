@@ -1,4 +1,6 @@
-"""A record of a foreign file as a `Trajectory`: ids, provenance and outcome in one place for all formats."""
+"""A record of a foreign file as a `Trajectory`: ids, provenance and outcome in one place for all
+formats.
+"""
 
 from math import isfinite
 from typing import Any
@@ -26,7 +28,8 @@ def attempt(
     fault: Fault | None = None,
     **more: Any,
 ) -> Trajectory:
-    """An attempt at `task`; `passed` is the source's own verdict, None where it gives none. A fault has no reward, whatever the file says.
+    """An attempt at `task`; `passed` is the source's own verdict, None where it gives none. A fault
+    has no reward, whatever the file says.
 
     Raises `ValueError` for a reward that is no number and for a trial that is none.
     """
@@ -35,7 +38,12 @@ def attempt(
     if not 0 <= trial < _MOST_TRIALS:
         raise ValueError(f"trial {trial} is no number of a trial")
     totals = more.get("totals", Usage())
-    numbers = (more.get("seed", 0), totals.prompt_tokens, totals.completion_tokens, totals.cached_tokens)
+    numbers = (
+        more.get("seed", 0),
+        totals.prompt_tokens,
+        totals.completion_tokens,
+        totals.cached_tokens,
+    )
     if any(not -_INTEGERS <= number < _INTEGERS for number in numbers):
         raise ValueError("seed or token counts are beyond 64 bits")
     slot, identity = record.ids(format)

@@ -11,14 +11,41 @@ from synth.importers.records import Record, Rejection, one_line
 from synth.importers.turn_notes import TurnNote, counted, from_environment
 from synth.schemas.trajectory import SampledBy, Usage
 
-_SILENT = frozenset((
-    "summary", "file-history-snapshot", "queue-operation", "progress", "attachment", "system", "turn_end", "custom-title", "ai-title",
-    "agent-name", "agent-color", "tag", "pr-link", "last-prompt", "mode", "permission-mode", "worktree-state", "content-replacement",
-    "saved_hook_context", "hook", "task-summary",
-))  # fmt: skip
+_SILENT = frozenset(
+    (
+        "summary",
+        "file-history-snapshot",
+        "queue-operation",
+        "progress",
+        "attachment",
+        "system",
+        "turn_end",
+        "custom-title",
+        "ai-title",
+        "agent-name",
+        "agent-color",
+        "tag",
+        "pr-link",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "worktree-state",
+        "content-replacement",
+        "saved_hook_context",
+        "hook",
+        "task-summary",
+    )
+)
 """Types of lines that record the program, not the conversation."""
 _SYNTHETIC = "<synthetic>"
-_HARNESS = ("[Request interrupted by user", "<command-name>", "<local-command-", "<bash-", "<system-reminder>", "<task-notification>")
+_HARNESS = (
+    "[Request interrupted by user",
+    "<command-name>",
+    "<local-command-",
+    "<bash-",
+    "<system-reminder>",
+    "<task-notification>",
+)
 
 
 class _Message(msgspec.Struct):
@@ -30,7 +57,9 @@ class _Message(msgspec.Struct):
 
 
 class Line(msgspec.Struct, kw_only=True):
-    """One line that has a place in the conversation; `message` is None for those that only link others."""
+    """One line that has a place in the conversation; `message` is None for those that only link
+    others.
+    """
 
     record: Record
     type: str
@@ -65,12 +94,18 @@ def recognises(value: Any) -> bool:
         return False
     if value.get("type") in ("user", "assistant", "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
-    kinds = {"summary": "leafUuid", "file-history-snapshot": "messageId", "queue-operation": "sessionId"}
+    kinds = {
+        "summary": "leafUuid",
+        "file-history-snapshot": "messageId",
+        "queue-operation": "sessionId",
+    }
     return any(value.get("type") == kind and key in value for kind, key in kinds.items())
 
 
 def line_of(record: Record) -> Line | Rejection | None:
-    """The line of a record; None for one that has no place in a conversation. Raises `ValueError` for a malformed one."""
+    """The line of a record; None for one that has no place in a conversation. Raises `ValueError`
+    for a malformed one.
+    """
     raw = msgspec.convert(record.value, _Raw)
     speaks = raw.type in ("user", "assistant")
     if not speaks and raw.type not in _SILENT:
@@ -97,11 +132,17 @@ def line_of(record: Record) -> Line | Rejection | None:
 def blocks(line: Line, kind: Literal["tool_use", "tool_result"]) -> list[Mapping[str, Any]]:
     """The blocks of one kind in a line's message."""
     content = line.message.content if line.message is not None else None
-    return [part for part in content if isinstance(part, Mapping) and part.get("type") == kind] if isinstance(content, list) else []
+    return (
+        [part for part in content if isinstance(part, Mapping) and part.get("type") == kind]
+        if isinstance(content, list)
+        else []
+    )
 
 
 def messages_of(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[TurnNote]]:
-    """The lines as chat messages: the lines of one reply (one `message.id`) are one message, in the place of its first line."""
+    """The lines as chat messages: the lines of one reply (one `message.id`) are one message, in the
+    place of its first line.
+    """
     messages: list[dict[str, Any]] = []
     notes: list[TurnNote] = []
     replies: dict[str, tuple[dict[str, Any], TurnNote, list[Any]]] = {}
@@ -125,20 +166,30 @@ def _take(line: Line, answer: dict[str, Any], note: TurnNote, kept: list[Any]) -
     """Adds a line's blocks to its reply. Thinking blocks stay in `raw` with their signatures."""
     message = line.message
     assert message is not None
-    parts = message.content if isinstance(message.content, list) else [{"type": "text", "text": text_of(message.content)}]
+    parts = (
+        message.content
+        if isinstance(message.content, list)
+        else [{"type": "text", "text": text_of(message.content)}]
+    )
     for part in parts:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "text":
-            answer["content"] = "\n".join(filter(None, (answer["content"], text_of([part])))) or None
+            answer["content"] = (
+                "\n".join(filter(None, (answer["content"], text_of([part])))) or None
+            )
         elif kind == "tool_use":
             function = {"name": part.get("name"), "arguments": part.get("input")}
-            answer.setdefault("tool_calls", []).append({"id": part.get("id"), "type": "function", "function": function})
+            answer.setdefault("tool_calls", []).append(
+                {"id": part.get("id"), "type": "function", "function": function}
+            )
         else:
             kept.append(part)
             note.raw = json.dumps(kept, ensure_ascii=False)
             if kind == "thinking":
                 thought = str(part.get("thinking") or "")
-                answer["reasoning_content"] = "\n".join(filter(None, (answer.get("reasoning_content"), thought))) or None
+                answer["reasoning_content"] = (
+                    "\n".join(filter(None, (answer.get("reasoning_content"), thought))) or None
+                )
             elif kind != "redacted_thinking":
                 note.mask = UNREAD_MASK
     if message.usage is not None:
@@ -151,11 +202,20 @@ def _heard(line: Line) -> list[dict[str, Any]]:
     """A user line: results of tools, and what the user said (or the program in the user's name)."""
     content = line.message.content if line.message is not None else None
     heard: list[dict[str, Any]] = []
-    for part in content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]:
+    for part in (
+        content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
+    ):
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
             text = text_of(part.get("content"))
             failed = part.get("is_error") is True
-            heard.append({"role": "tool", "tool_call_id": part.get("tool_use_id"), "content": text, "error": failed})
+            heard.append(
+                {
+                    "role": "tool",
+                    "tool_call_id": part.get("tool_use_id"),
+                    "content": text,
+                    "error": failed,
+                }
+            )
             continue
         text = text_of([part])
         is_harness = line.is_meta or line.is_summary or text.lstrip().startswith(_HARNESS)
@@ -165,14 +225,23 @@ def _heard(line: Line) -> list[dict[str, Any]]:
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
     """One reply's tokens; every line of it repeats them, so the last line counts."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    names = (
+        "input_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+    )
     fresh, written, cached, out = (counted(usage, name) for name in names)
     return Usage(fresh + written + cached, out, cached, 1)
 
 
 def models_of(lines: Sequence[Line]) -> list[str]:
     """The models that answered, in order of appearance."""
-    named = [line.message.model for line in lines if line.message is not None and line.type == "assistant"]
+    named = [
+        line.message.model
+        for line in lines
+        if line.message is not None and line.type == "assistant"
+    ]
     return list(dict.fromkeys(name for name in named if name is not None and name != _SYNTHETIC))
 
 

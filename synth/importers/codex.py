@@ -1,6 +1,8 @@
-"""Codex session logs (rollout JSON lines): one trajectory per stretch of context that the model saw; a compaction begins a new one.
+"""Codex session logs (rollout JSON lines): one trajectory per stretch of context that the model
+saw; a compaction begins a new one.
 
-Two forms are read: lines `{timestamp, type, payload}`, and those of 2025 before September, where items stand bare after a first line
+Two forms are read: lines `{timestamp, type, payload}`, and those of 2025 before September, where
+items stand bare after a first line
 with the session's id. The logs hold no tool schemas; the base instructions only in newer versions.
 """
 
@@ -10,9 +12,25 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import attempt
-from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Mark, Record, Rejection
+from synth.importers.records import (
+    WHOLE,
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+)
 from synth.importers.response_items import ResponseItems
-from synth.importers.turn_notes import counted, from_environment, goal_of, noted_conversation, totals, unresolved_mark
+from synth.importers.turn_notes import (
+    counted,
+    from_environment,
+    goal_of,
+    noted_conversation,
+    totals,
+    unresolved_mark,
+)
 from synth.schemas.canonical import content_hash
 from synth.schemas.outcome import Termination
 from synth.schemas.task import Origin, Task
@@ -21,9 +39,18 @@ from synth.schemas.trajectory import Usage
 _FORMAT = "codex"
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _HARNESS = (
-    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<user_shell_command>", "<skill>",
-    "<permissions instructions>", "<subagent_notification>", "<personality_spec>", "<collaboration_mode>", "<ENVIRONMENT_CONTEXT>",
-)  # fmt: skip
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<user_shell_command>",
+    "<skill>",
+    "<permissions instructions>",
+    "<subagent_notification>",
+    "<personality_spec>",
+    "<collaboration_mode>",
+    "<ENVIRONMENT_CONTEXT>",
+)
 
 
 def recognises(value: Any) -> bool:
@@ -32,7 +59,9 @@ def recognises(value: Any) -> bool:
         return False
     if value.get("type") in _TYPES:
         return isinstance(value.get("payload"), Mapping)
-    return value.get("record_type") == "state" or ({"id", "timestamp", "instructions"} <= value.keys() and "type" not in value)
+    return value.get("record_type") == "state" or (
+        {"id", "timestamp", "instructions"} <= value.keys() and "type" not in value
+    )
 
 
 class _Stretch(msgspec.Struct):
@@ -63,7 +92,9 @@ class _Session:
         self.stretches.append(_Stretch(items, []))
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The stretches of one session file, which is read whole before the first is given."""
     session = _Session()
     first: Record | None = None
@@ -121,7 +152,9 @@ def _take_meta(session: _Session, meta: Mapping[str, Any]) -> None:
     text = base.get("text") if isinstance(base, Mapping) else None
     session.instructions = session.instructions or (text if isinstance(text, str) else None)
     source = meta.get("source")
-    session.is_subagent = session.is_subagent or (isinstance(source, Mapping) and "subagent" in source)
+    session.is_subagent = session.is_subagent or (
+        isinstance(source, Mapping) and "subagent" in source
+    )
 
 
 def _take_context(session: _Session, context: Mapping[str, Any]) -> None:
@@ -132,16 +165,28 @@ def _take_context(session: _Session, context: Mapping[str, Any]) -> None:
         session.sampling["reasoning_effort"] = effort
 
 
-def _compact(session: _Session, record: Record, payload: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What comes next sees the history that replaced the old one; older versions store the summary alone."""
+def _compact(
+    session: _Session, record: Record, payload: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """What comes next sees the history that replaced the old one; older versions store the summary
+    alone.
+    """
     session.begin()
     history = payload.get("replacement_history")
-    kinds = [item.get("type") for item in history if not session.now.items.add(item)] if isinstance(history, list) else []
+    kinds = (
+        [item.get("type") for item in history if not session.now.items.add(item)]
+        if isinstance(history, list)
+        else []
+    )
     if not isinstance(history, list) and isinstance(payload.get("message"), str):
         session.now.items.messages.append(from_environment(payload["message"]))
     session.now.items.mark_as_copied()
     session.now.records.append(record)
-    return ("unknown_line", f"items of type {str(kinds[0])!r} in the replacement history") if kinds else None
+    return (
+        ("unknown_line", f"items of type {str(kinds[0])!r} in the replacement history")
+        if kinds
+        else None
+    )
 
 
 def _take_event(session: _Session, event: Mapping[str, Any]) -> None:
@@ -161,18 +206,28 @@ def _take_event(session: _Session, event: Mapping[str, Any]) -> None:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    sent, given, cached = (counted(usage, name) for name in ("input_tokens", "output_tokens", "cached_input_tokens"))
+    sent, given, cached = (
+        counted(usage, name) for name in ("input_tokens", "output_tokens", "cached_input_tokens")
+    )
     return Usage(sent, given, cached, 1)
 
 
 def _read(session: _Session, stretch: _Stretch, place: str) -> Entry:
     last = stretch.records[-1]
-    record = Record(last.file, last.sha, place, None, content_hash([one.content for one in stretch.records]))
-    system = [] if session.instructions is None else [{"role": "system", "content": session.instructions}]
+    record = Record(
+        last.file, last.sha, place, None, content_hash([one.content for one in stretch.records])
+    )
+    system = (
+        []
+        if session.instructions is None
+        else [{"role": "system", "content": session.instructions}]
+    )
     try:
         conversation = noted_conversation([*system, *stretch.items.messages], stretch.items.notes)
         if not conversation.turns:
-            return record.rejected("no_turns", "no answer of the model in this stretch of the session")
+            return record.rejected(
+                "no_turns", "no answer of the model in this stretch of the session"
+            )
         env = "codex/subagent" if session.is_subagent else _FORMAT
         task = Task.identified(env=env, goal=goal_of(conversation), origin=Origin.IMPORT)
         found = attempt(
@@ -187,5 +242,9 @@ def _read(session: _Session, stretch: _Stretch, place: str) -> Entry:
         )
     except (ValueError, RecursionError) as error:
         return record.rejected("bad_record", str(error))
-    marks = (Mark("rolled_back_messages", float(stretch.items.rolled_back)),) if stretch.items.rolled_back else ()
+    marks = (
+        (Mark("rolled_back_messages", float(stretch.items.rolled_back)),)
+        if stretch.items.rolled_back
+        else ()
+    )
     return Imported(task, found, marks=marks + unresolved_mark(conversation))

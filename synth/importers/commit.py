@@ -1,4 +1,6 @@
-"""Imported trajectories into a ledger, file by file: a file comes in whole or not at all, and what is there already stays as it is."""
+"""Imported trajectories into a ledger, file by file: a file comes in whole or not at all, and what
+is there already stays as it is.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,7 +9,17 @@ from stat import S_ISREG
 from synth.engine.progress import Progress
 from synth.importers.labels import LabelJoin
 from synth.importers.load import Opened, opened
-from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Labelled, Mark, Rejection, Replaced
+from synth.importers.records import (
+    WHOLE,
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Labelled,
+    Mark,
+    Rejection,
+    Replaced,
+)
 from synth.importers.synth_run import StoredRun
 from synth.importers.tally import FileTally, ImportTally
 from synth.ledger.importing import commit_files, discard
@@ -53,7 +65,9 @@ class _Rows:
 
 
 class Import:
-    """One run of `synth import`. The ledger is made when the first file is committed, and never in a dry run."""
+    """One run of `synth import`. The ledger is made when the first file is committed, and never in
+    a dry run.
+    """
 
     def __init__(self, run: str, say: Callable[[str], None], *, dry_run: bool = False) -> None:
         self._dry_run = dry_run
@@ -85,7 +99,9 @@ class Import:
         self.tally.take(refused)
 
     def take(self, opened: Opened, tick: Callable[[float], None]) -> None:
-        """Reads a file and commits it, alone if it is larger than a shard, else together with others; `tick` is told the share read."""
+        """Reads a file and commits it, alone if it is larger than a shard, else together with
+        others; `tick` is told the share read.
+        """
         tally, own, written = FileTally(), _Rows(), list[ShardLine]()
         try:
             for entry in opened.entries:
@@ -113,7 +129,9 @@ class Import:
         self._whole.take(own)
         if tally.trajectories:
             self._files.append(note)
-        if self._whole.full or isinstance(file, StoredRun):  # a copy of the run, grown, may come next: it must find what is there
+        if self._whole.full or isinstance(
+            file, StoredRun
+        ):  # a copy of the run, grown, may come next: it must find what is there
             self._flush()
 
     def _read(self, entry: Entry, file: str, tally: FileTally, own: _Rows) -> None:
@@ -159,9 +177,13 @@ class Import:
         """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
         if not rows.trajectories or self._dry_run:
             return []
-        ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories]))
+        ref = StageRef(
+            IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories])
+        )
         self._wrote = True
-        line, kept, ended = self._ledger.write_shard(ref, rows.trajectories, list(rows.tasks.values()), {"scores": rows.scores})
+        line, kept, ended = self._ledger.write_shard(
+            ref, rows.trajectories, list(rows.tasks.values()), {"scores": rows.scores}
+        )
         for before, now in zip(rows.trajectories, kept, strict=True):
             if any(now is other for other in ended):
                 tally.end(before, now)
@@ -182,11 +204,17 @@ def import_into(
     *,
     dry_run: bool = False,
 ) -> ImportTally:
-    """Reads sources into a run directory (made where there is none). Raises `ConfigError` before anything is made."""
+    """Reads sources into a run directory (made where there is none). Raises `ConfigError` before
+    anything is made.
+    """
     work = Import(run, progress.say, dry_run=dry_run)
     found = opened(sources, format=form, settings=settings, known=work.known())
     _refuse_own(work.root, sources)
-    total = sum(_size(path) for source in sources for path in (source.rglob("*") if source.is_dir() else [source]))
+    total = sum(
+        _size(path)
+        for source in sources
+        for path in (source.rglob("*") if source.is_dir() else [source])
+    )
     progress.start("import", round(total / _MEGABYTE), "MB")
     meter = _Meter(progress)
     try:
@@ -205,7 +233,10 @@ def _refuse_own(root: Path | None, sources: Sequence[Path]) -> None:
     """Raises `ConfigError` where the run lies in a source: its own files would be read."""
     for source in sources:
         if root is not None and source.resolve() in (root, *root.parents):
-            raise ConfigError(f"{source}: holds the run {root} that it is to be imported into; name a run elsewhere")
+            raise ConfigError(
+                f"{source}: holds the run {root} that it is to be imported into; name a run "
+                "elsewhere"
+            )
 
 
 def _size(path: Path) -> int:

@@ -1,6 +1,8 @@
-"""FireAct results: an object of episodes by question number, each a list of messages or one Alpaca-style text (by model).
+"""FireAct results: an object of episodes by question number, each a list of messages or one
+Alpaca-style text (by model).
 
-`reward` is exact match with the expected answer, a strict test: `f1` stands beside it as a score. Dataset, split, model and temperature
+`reward` is exact match with the expected answer, a strict test: `f1` stands beside it as a score.
+Dataset, split, model and temperature
 are what the file's name claims; nothing inside says so.
 """
 
@@ -12,15 +14,29 @@ import msgspec
 
 from synth.importers.attempt import attempt
 from synth.importers.react_text import react_steps, react_turns
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+    each,
+)
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Termination
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Observation, Source
 
 _FORMAT = "fireact"
-_ALPACA = re.compile(r"\A(?P<system>.*?)\n*### Instruction:\n(?P<question>.*?)\n+### Response:\n(?P<response>.*)\Z", re.DOTALL)
-_NAME = re.compile(r"^(?P<dataset>[a-z]+)_(?P<split>dev|test|train)_\d+_\d+_(?P<model>.+)_(?P<temperature>\d+\.\d+)_\d{4}-\d\d-\d\d-")
+_ALPACA = re.compile(
+    r"\A(?P<system>.*?)\n*### Instruction:\n(?P<question>.*?)\n+### Response:\n(?P<response>.*)\Z",
+    re.DOTALL,
+)
+_NAME = re.compile(
+    r"^(?P<dataset>[a-z]+)_(?P<split>dev|test|train)_\d+_\d+_(?P<model>.+)_(?P<temperature>\d+\.\d+)_\d{4}-\d\d-\d\d-"
+)
 _OBSERVATION = "Observation:"
 _FINISHED = "Episode finished"
 
@@ -41,11 +57,17 @@ def recognises(value: Any) -> bool:
     return isinstance(first, Mapping) and {"traj", "em", "gt"} <= set(first)
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The episodes of one file."""
     for record in records:
         if isinstance(record, Rejection) or not isinstance(record.value, Mapping):
-            yield record if isinstance(record, Rejection) else record.rejected("bad_record", "no object of episodes")
+            yield (
+                record
+                if isinstance(record, Rejection)
+                else record.rejected("bad_record", "no object of episodes")
+            )
             continue
         parts = (record.part(str(key), value) for key, value in record.value.items())
         yield from each(parts, lambda one: _episode(one, settings))
@@ -92,15 +114,24 @@ def _conversation(episode: _Episode) -> Conversation:
         if parts is None:
             raise ValueError("traj has no ### Instruction and ### Response")
         opening = (Observation(parts["question"], Source.USER),)
-        return Conversation(parts["system"] or None, opening, react_turns(react_steps(parts["response"])))
+        return Conversation(
+            parts["system"] or None, opening, react_turns(react_steps(parts["response"]))
+        )
     texts = [message.get("content") for message in episode.traj]
     roles = [message.get("role") for message in episode.traj]
-    if not texts or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
+    if not texts or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (
+        len(roles) % 2
+    ):
         raise ValueError("traj is no list of user and assistant messages in turn")
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("traj has a message without text")
     steps = []
     for at in range(1, len(texts), 2):
         answer = texts[at + 1] if at + 1 < len(texts) else None
-        steps.append((str(texts[at]).strip(), None if answer is None else str(answer).removeprefix(_OBSERVATION).strip()))
+        steps.append(
+            (
+                str(texts[at]).strip(),
+                None if answer is None else str(answer).removeprefix(_OBSERVATION).strip(),
+            )
+        )
     return Conversation(None, (Observation(str(texts[0]), Source.USER),), react_turns(steps))

@@ -1,6 +1,8 @@
-"""Inspect logs (EvalLog version 2 as JSON): one trajectory per sample and epoch; also single samples, as an unpacked `.eval` has them.
+"""Inspect logs (EvalLog version 2 as JSON): one trajectory per sample and epoch; also single
+samples, as an unpacked `.eval` has them.
 
-A sample counts by itself: cancelled and broken logs hold samples that were finished. Attachments are put back before anything is read.
+A sample counts by itself: cancelled and broken logs hold samples that were finished. Attachments
+are put back before anything is read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +13,17 @@ import msgspec
 
 from synth.importers.attempt import attempt
 from synth.importers.inspect_messages import recorded, with_attachments
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each, one_line
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+    each,
+    one_line,
+)
 from synth.importers.turn_notes import counted, goal_of, totals, unresolved_mark
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.task import Origin, Task
@@ -32,7 +44,16 @@ LIMITS: Mapping[str, tuple[Termination, Fault | None]] = {
     "operator": (Termination.FAULT, Fault.INFRASTRUCTURE),
 }
 """What a sample's `limit.type` is here; one that is not listed is a rejection."""
-_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_LETTERS = {
+    "C": 1.0,
+    "P": 0.5,
+    "I": 0.0,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
 
 
 class _Limit(msgspec.Struct):
@@ -85,18 +106,26 @@ class _Log(msgspec.Struct):
 
 
 def recognises(value: Any) -> bool:
-    """A log with `eval`, `status` and `version`; or one sample with input, target, epoch and messages."""
+    """A log with `eval`, `status` and `version`; or one sample with input, target, epoch and
+    messages.
+    """
     if not isinstance(value, Mapping):
         return False
     if isinstance(value.get("eval"), Mapping):
         return "status" in value and "version" in value
-    return isinstance(value.get("messages"), list) and all(key in value for key in ("id", "epoch", "input", "target"))
+    return isinstance(value.get("messages"), list) and all(
+        key in value for key in ("id", "epoch", "input", "target")
+    )
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The samples of logs; the epoch is the trial."""
     for record in records:
-        if isinstance(record, Rejection) or not (isinstance(record.value, Mapping) and "eval" in record.value):
+        if isinstance(record, Rejection) or not (
+            isinstance(record.value, Mapping) and "eval" in record.value
+        ):
             yield from each([record], lambda one: _read(one, _Eval(), settings))
             continue
         try:
@@ -105,9 +134,14 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
             yield record.rejected("bad_record", str(error))
             continue
         if log.version != 2:
-            yield record.rejected("unsupported_version", f"log version {log.version}: write it again with `inspect log convert`")
+            yield record.rejected(
+                "unsupported_version",
+                f"log version {log.version}: write it again with `inspect log convert`",
+            )
         elif not log.samples:
-            yield record.rejected("no_samples", "a header alone (of an .eval file), or a log of nothing")
+            yield record.rejected(
+                "no_samples", "a header alone (of an .eval file), or a log of nothing"
+            )
         for index, sample in enumerate(log.samples or () if log.version == 2 else ()):
             part = record.part(f"samples/{index}", sample)
             yield from each([part], lambda one, about=log.eval: _read(one, about, settings))  # type: ignore[misc]
@@ -118,11 +152,17 @@ FORMAT = Format(recognises, trajectories)
 
 def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     sample = msgspec.convert(record.value, _Sample)
-    sample = msgspec.convert(with_attachments(msgspec.to_builtins(sample), sample.attachments or {}), _Sample)
+    sample = msgspec.convert(
+        with_attachments(msgspec.to_builtins(sample), sample.attachments or {}), _Sample
+    )
     heard = recorded(sample.messages, sample.events, sample.events_data)
     if not heard.conversation.turns:
         return record.rejected(
-            "no_turns", one_line(f"no answer of the model: {sample.error.message if sample.error else 'no error either'}")
+            "no_turns",
+            one_line(
+                "no answer of the model: "
+                f"{sample.error.message if sample.error else 'no error either'}"
+            ),
         )
     termination, fault, detail = _ended(sample)
     reward = _reward(sample.scores)
@@ -142,16 +182,29 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
         fault_detail=detail,
         model=model if isinstance(model, str) else None,
         tools=heard.tools,
-        sampling={key: value for key, value in about.model_generate_config.items() if value is not None},
-        totals=totals(heard.conversation.turns) if heard.conversation.turns[0].usage else _usage(sample.model_usage or {}),
+        sampling={
+            key: value for key, value in about.model_generate_config.items() if value is not None
+        },
+        totals=totals(heard.conversation.turns)
+        if heard.conversation.turns[0].usage
+        else _usage(sample.model_usage or {}),
     )
-    return Imported(task, found, marks=_marks(sample) + heard.marks + unresolved_mark(heard.conversation))
+    return Imported(
+        task, found, marks=_marks(sample) + heard.marks + unresolved_mark(heard.conversation)
+    )
 
 
 def _task(sample: _Sample, about: _Eval, goal: str) -> Task:
     """The target is what a scorer compares with: the agent is never shown it."""
     name = about.task.rsplit("/", 1)[-1]
-    split = next((about.task_args[key] for key in ("split", "subset") if isinstance(about.task_args.get(key), str)), "unknown")
+    split = next(
+        (
+            about.task_args[key]
+            for key in ("split", "subset")
+            if isinstance(about.task_args.get(key), str)
+        ),
+        "unknown",
+    )
     return Task.identified(
         env=f"inspect/{name}",
         goal=goal,
@@ -162,11 +215,17 @@ def _task(sample: _Sample, about: _Eval, goal: str) -> Task:
 
 
 def _ended(sample: _Sample) -> tuple[Termination, Fault | None, str | None]:
-    """An error or an invalidation before a limit, a limit before an end; `done` is a sample that was finished."""
+    """An error or an invalidation before a limit, a limit before an end; `done` is a sample that
+    was finished.
+    """
     if sample.error is not None:
         return Termination.FAULT, Fault.INFRASTRUCTURE, one_line(sample.error.message)
     if sample.invalidation is not None:
-        return Termination.FAULT, Fault.INFRASTRUCTURE, one_line(f"invalidated: {sample.invalidation.reason or 'no reason given'}")
+        return (
+            Termination.FAULT,
+            Fault.INFRASTRUCTURE,
+            one_line(f"invalidated: {sample.invalidation.reason or 'no reason given'}"),
+        )
     if sample.limit is None:
         return Termination.DONE, None, None
     if sample.limit.type not in LIMITS:
@@ -176,13 +235,17 @@ def _ended(sample: _Sample) -> tuple[Termination, Fault | None, str | None]:
 
 
 def _reward(scores: Mapping[str, _Score] | None) -> float | None:
-    """The score on which all scorers agree; None where one gives no number, or two differ: then nobody says which one counts."""
+    """The score on which all scorers agree; None where one gives no number, or two differ: then
+    nobody says which one counts.
+    """
     values = {_number(score.value) for score in (scores or {}).values()}
     return values.pop() if len(values) == 1 else None
 
 
 def _number(value: Any) -> float | None:
-    """A score as Inspect's own `value_to_float` reads it, except that what it cannot read is no score rather than 0."""
+    """A score as Inspect's own `value_to_float` reads it, except that what it cannot read is no
+    score rather than 0.
+    """
     if isinstance(value, str):
         value = _LETTERS.get(value, _LETTERS.get(value.lower(), value))
     try:
@@ -200,7 +263,10 @@ def _usage(by_model: Mapping[str, Mapping[str, Any]]) -> Usage:
 
 def _marks(sample: _Sample) -> tuple[Mark, ...]:
     scores = tuple(
-        Mark(f"inspect/{name}", _number(score.value), detail={"value": score.value}) for name, score in (sample.scores or {}).items()
+        Mark(f"inspect/{name}", _number(score.value), detail={"value": score.value})
+        for name, score in (sample.scores or {}).items()
     )
-    retries = (Mark("error_retries", float(len(sample.error_retries))),) if sample.error_retries else ()
+    retries = (
+        (Mark("error_retries", float(len(sample.error_retries))),) if sample.error_retries else ()
+    )
     return scores + retries

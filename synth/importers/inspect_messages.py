@@ -1,4 +1,6 @@
-"""Messages and events of an Inspect sample -> a conversation with the tools that the model was shown."""
+"""Messages and events of an Inspect sample -> a conversation with the tools that the model was
+shown.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +28,9 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
-    """The value with every reference replaced by its text. Raises `ValueError` for one that is not there."""
+    """The value with every reference replaced by its text. Raises `ValueError` for one that is not
+    there.
+    """
     if isinstance(value, str):
         for protocol in _ATTACHMENTS:
             if value.startswith(protocol):
@@ -38,25 +42,46 @@ def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [with_attachments(item, attachments) for item in value]
     if isinstance(value, dict):
-        return {key: item if key == "attachments" else with_attachments(item, attachments) for key, item in value.items()}
+        return {
+            key: item if key == "attachments" else with_attachments(item, attachments)
+            for key, item in value.items()
+        }
     return value
 
 
-def recorded(messages: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]], pooled: Mapping[str, Any] | None) -> Recorded:
-    """The sample's messages; where it has none (it broke early), those of its last model call. Raises `ValueError`."""
-    calls = [event for event in events if event.get("event") == "model" and event.get("role") is None and not event.get("pending")]
+def recorded(
+    messages: Sequence[Mapping[str, Any]],
+    events: Sequence[Mapping[str, Any]],
+    pooled: Mapping[str, Any] | None,
+) -> Recorded:
+    """The sample's messages; where it has none (it broke early), those of its last model call.
+    Raises `ValueError`.
+    """
+    calls = [
+        event
+        for event in events
+        if event.get("event") == "model" and event.get("role") is None and not event.get("pending")
+    ]
     marks: tuple[Mark, ...] = ()
     if not messages:
         messages = _of_last_call(calls, pooled)
         marks = (Mark("messages_from_events", float(len(messages))),) if messages else ()
     by_answer = {answer: call for call in calls if (answer := _answer_id(call)) is not None}
-    ours = [by_answer[str(m["id"])] for m in messages if m.get("role") == "assistant" and str(m.get("id")) in by_answer]
+    ours = [
+        by_answer[str(m["id"])]
+        for m in messages
+        if m.get("role") == "assistant" and str(m.get("id")) in by_answer
+    ]
     read = [_message(message) for message in messages]
-    notes = [_note(m, by_answer.get(str(m.get("id")))) for m in messages if m.get("role") == "assistant"]
+    notes = [
+        _note(m, by_answer.get(str(m.get("id")))) for m in messages if m.get("role") == "assistant"
+    ]
     return Recorded(noted_conversation(read, notes), _tools(ours), marks)
 
 
-def _of_last_call(calls: Sequence[Mapping[str, Any]], pooled: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+def _of_last_call(
+    calls: Sequence[Mapping[str, Any]], pooled: Mapping[str, Any] | None
+) -> list[Mapping[str, Any]]:
     for call in reversed(calls):
         answer = _answer(call)
         if answer is not None:
@@ -94,7 +119,11 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     if role == "assistant":
         parts: list[Any] = content if isinstance(content, list) else []
         said = [part for part in parts if not _is_block(part)] if parts else content
-        thoughts = [str(part.get("reasoning") or "") for part in parts if _is_block(part, "reasoning") and not part.get("redacted")]
+        thoughts = [
+            str(part.get("reasoning") or "")
+            for part in parts
+            if _is_block(part, "reasoning") and not part.get("redacted")
+        ]
         thought = "\n".join(filter(None, thoughts)) or None
         return {
             "role": role,
@@ -105,14 +134,26 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     if role != "tool":
         return {"role": role, "content": text_of(content)}
     error = message.get("error")
-    text = text_of(content) or str((error.get("message") if isinstance(error, Mapping) else None) or "")
+    text = text_of(content) or str(
+        (error.get("message") if isinstance(error, Mapping) else None) or ""
+    )
     call_id = message.get("tool_call_id")
-    return {"role": role, "content": text, "tool_call_id": call_id, "name": message.get("function"), "error": error is not None}
+    return {
+        "role": role,
+        "content": text,
+        "tool_call_id": call_id,
+        "name": message.get("function"),
+        "error": error is not None,
+    }
 
 
 def _is_block(part: Any, kind: str | None = None) -> bool:
     """Whether a part of an answer is no text (and of that kind)."""
-    return isinstance(part, Mapping) and part.get("type") != "text" and (kind is None or part.get("type") == kind)
+    return (
+        isinstance(part, Mapping)
+        and part.get("type") != "text"
+        and (kind is None or part.get("type") == kind)
+    )
 
 
 def _calls(calls: Any) -> list[dict[str, Any]]:
@@ -129,10 +170,15 @@ def _calls(calls: Any) -> list[dict[str, Any]]:
 def _note(message: Mapping[str, Any], call: Mapping[str, Any] | None) -> TurnNote:
     content = message.get("content")
     blocks = [part for part in content if _is_block(part)] if isinstance(content, list) else []
-    note = TurnNote(raw=json.dumps(blocks, ensure_ascii=False) if blocks else None, usage=_usage(call))
+    note = TurnNote(
+        raw=json.dumps(blocks, ensure_ascii=False) if blocks else None, usage=_usage(call)
+    )
     if any(part.get("type") != "reasoning" for part in blocks):
         note.mask = UNREAD_MASK
-    if any(isinstance(one, Mapping) and one.get("parse_error") for one in message.get("tool_calls") or []):
+    if any(
+        isinstance(one, Mapping) and one.get("parse_error")
+        for one in message.get("tool_calls") or []
+    ):
         note.mask = "parse_error"
     if message.get("source") == "input":
         note.mask, note.sampled_by = DATASET_MASK, SampledBy.CANNED
@@ -144,7 +190,10 @@ def _usage(call: Mapping[str, Any] | None) -> Usage | None:
     usage = output.get("usage") if isinstance(output, Mapping) else None
     if not isinstance(usage, Mapping):
         return None
-    sent, given, cached = (counted(usage, name) for name in ("input_tokens", "output_tokens", "input_tokens_cache_read"))
+    sent, given, cached = (
+        counted(usage, name)
+        for name in ("input_tokens", "output_tokens", "input_tokens_cache_read")
+    )
     cost = usage.get("total_cost")
     return Usage(sent, given, cached, 1, cost if isinstance(cost, float) else None)
 
@@ -154,6 +203,8 @@ def _tools(calls: Sequence[Mapping[str, Any]]) -> tuple[ToolSchema, ...]:
     shown: dict[str, ToolSchema] = {}
     for call in calls:
         for tool in msgspec.convert(call.get("tools") or [], list[dict[str, Any]]):
-            function = {key: tool[key] for key in ("name", "description", "parameters") if key in tool}
+            function = {
+                key: tool[key] for key in ("name", "description", "parameters") if key in tool
+            }
             shown[str(tool.get("name"))] = {"type": "function", "function": function}
     return tuple(shown.values())

@@ -1,6 +1,8 @@
-"""A stream of bytes -> JSON records: one per line, the elements of an array, or one document; told apart by content.
+"""A stream of bytes -> JSON records: one per line, the elements of an array, or one document; told
+apart by content.
 
-Memory is bounded by one record. A broken line is a rejection of that line; an array or a document whose text is broken is a rejection
+Memory is bounded by one record. A broken line is a rejection of that line; an array or a document
+whose text is broken is a rejection
 of the whole file.
 """
 
@@ -28,7 +30,9 @@ def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejec
         if not head:
             yield Rejection(file.name, WHOLE, "empty")
         elif head.startswith(_UTF16_32):
-            yield Rejection(file.name, WHOLE, "not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)")
+            yield Rejection(
+                file.name, WHOLE, "not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)"
+            )
         elif head[:1] not in (b"{", b"["):
             yield Rejection(file.name, WHOLE, _why(head), "begins with neither { nor [")
         elif _is_lines(head, whole=at + len(head) >= file.size):
@@ -40,7 +44,9 @@ def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejec
 
 
 def _start(stream: io.BufferedReader) -> tuple[bytes, int, int]:
-    """The first bytes that are no white space, still to be read, the number of the line in which they stand, and their place."""
+    """The first bytes that are no white space, still to be read, the number of the line in which
+    they stand, and their place.
+    """
     at, line = 0, 1
     if stream.peek(_CHUNK).startswith(codecs.BOM_UTF8):
         at = len(stream.read(len(codecs.BOM_UTF8)))
@@ -56,7 +62,8 @@ def _start(stream: io.BufferedReader) -> tuple[bytes, int, int]:
 def _is_lines(head: bytes, *, whole: bool) -> bool:
     """Whether this is one record per line.
 
-    It is where the first line is a whole object, or a whole array that other lines follow or that is itself a chat; and where the first
+    It is where the first line is a whole object, or a whole array that other lines follow or that
+    is itself a chat; and where the first
     line is broken, but another one that opens at the margin is whole.
     """
     first, newline, rest = head.partition(b"\n")
@@ -79,7 +86,9 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _is_chat(text: bytes) -> bool:
-    """Whether an array is one bare list of chat messages, and not a list of records: its first element has a role."""
+    """Whether an array is one bare list of chat messages, and not a list of records: its first
+    element has a role.
+    """
     inside = text[1:].lstrip(_SPACE).decode("utf-8", "surrogateescape")
     try:
         first, _ = end_of_value(inside, 0)
@@ -88,7 +97,9 @@ def _is_chat(text: bytes) -> bool:
     return isinstance(first, dict) and isinstance(first.get("role"), str)
 
 
-def _lines(stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int) -> Iterator[Record | Rejection]:
+def _lines(
+    stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int
+) -> Iterator[Record | Rejection]:
     while line := stream.readline(limit + 1):
         end = at + len(line.rstrip(b"\r\n"))
         record = Record(file.name, file.sha_at(end), f"line{number}", None)
@@ -129,7 +140,9 @@ class _Window:
         self.ended = False
 
     def more(self, at: int) -> None:
-        """Forgets what stands before `at`, and takes in at least as much text as is left: long values are tried a few times only."""
+        """Forgets what stands before `at`, and takes in at least as much text as is left: long
+        values are tried a few times only.
+        """
         self.text = self.text[at:]
         self._dropped += at
         chunk = self._stream.read(max(_CHUNK, len(self.text)))
@@ -137,7 +150,9 @@ class _Window:
         self.text += self._decoder.decode(chunk, final=self.ended)
 
     def next(self, at: int) -> int:
-        """The place of the next character that is no white space; the end of the text where there is none."""
+        """The place of the next character that is no white space; the end of the text where there
+        is none.
+        """
         while (place := _BLANK.match(self.text, at).end()) == len(self.text) and not self.ended:  # type: ignore[union-attr]
             self.more(place)
             at = 0
@@ -158,7 +173,12 @@ def _array(window: _Window, file: Unpacked) -> Iterator[Record | Rejection]:
     while True:
         record = Record(file.name, file.sha, str(index), None)
         found, at, end = _element(window, at, record)
-        if index == 0 and isinstance(found, Record) and isinstance(found.value, dict) and isinstance(found.value.get("role"), str):
+        if (
+            index == 0
+            and isinstance(found, Record)
+            and isinstance(found.value, dict)
+            and isinstance(found.value.get("role"), str)
+        ):
             while not window.ended and len(window.text) <= window.limit:
                 window.more(0)
             yield _document(window.text, file, window.limit)
@@ -167,27 +187,52 @@ def _array(window: _Window, file: Unpacked) -> Iterator[Record | Rejection]:
             place = f"{record.locator}, at character {window.place(at)}"
             detail = found.detail if isinstance(found, Rejection) else ""
             reason = found.reason if isinstance(found, Rejection) else "not_json"
-            yield Record(file.name, file.sha, WHOLE, None).rejected(reason, f"in the array's element {place}: {detail}")
+            yield Record(file.name, file.sha, WHOLE, None).rejected(
+                reason, f"in the array's element {place}: {detail}"
+            )
             return
         yield found
         at, index = window.next(end), index + 1
         if window.text.startswith("]", at):
             at = window.next(at + 1)
             if at < len(window.text):
-                yield Rejection(file.name, WHOLE, why(window.text[at:]), f"text after the array at character {window.place(at)}")
+                yield Rejection(
+                    file.name,
+                    WHOLE,
+                    why(window.text[at:]),
+                    f"text after the array at character {window.place(at)}",
+                )
             return
         if not window.text.startswith(",", at):
-            yield Rejection(file.name, WHOLE, why(window.text[at:]), f"neither , nor ] at character {window.place(at)}")
+            yield Rejection(
+                file.name,
+                WHOLE,
+                why(window.text[at:]),
+                f"neither , nor ] at character {window.place(at)}",
+            )
             return
         at = window.next(at + 1)
 
 
-def _element(window: _Window, at: int, record: Record) -> tuple[Record | Rejection, int, int | None]:
-    """The element at a place of the window, where it begins and ends; the window is read on until the element is whole."""
+def _element(
+    window: _Window, at: int, record: Record
+) -> tuple[Record | Rejection, int, int | None]:
+    """The element at a place of the window, where it begins and ends; the window is read on until
+    the element is whole.
+    """
     while True:
         found, end = record_at(window.text, at, record)
-        cut = end is None or (end == len(window.text) and not isinstance(getattr(found, "value", None), dict | list))
-        if window.ended or not cut or (isinstance(found, Rejection) and found.reason in ("nested_too_deep", "out_of_memory")):
+        cut = end is None or (
+            end == len(window.text) and not isinstance(getattr(found, "value", None), dict | list)
+        )
+        if (
+            window.ended
+            or not cut
+            or (
+                isinstance(found, Rejection)
+                and found.reason in ("nested_too_deep", "out_of_memory")
+            )
+        ):
             return found, at, end
         if len(window.text) - at > window.limit:
             return record.rejected("record_too_large", f"more than {window.limit} bytes"), at, None

@@ -1,4 +1,6 @@
-"""JSON text -> a value and the hash of its canonical form; duplicate keys, NaN and broken text are told apart."""
+"""JSON text -> a value and the hash of its canonical form; duplicate keys, NaN and broken text are
+told apart.
+"""
 
 import json
 import re
@@ -30,7 +32,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
-        raise _RefusedError("duplicate_keys", f"key {next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
+        raise _RefusedError(
+            "duplicate_keys",
+            f"key {next(n for n in names if names.count(n) > 1)!r} stands twice in one object",
+        )
     return value
 
 
@@ -40,7 +45,9 @@ _STRICT = json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_object)
 
 
 def end_of_value(text: str, start: int) -> tuple[Any, int]:
-    """The value at `start` as it stands, with the place after it. Raises `ValueError`, `RecursionError`."""
+    """The value at `start` as it stands, with the place after it. Raises `ValueError`,
+    `RecursionError`.
+    """
     return _LENIENT.raw_decode(text, start)
 
 
@@ -71,9 +78,11 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
 
 
 def _same_keys(text: str, start: int, end: int, canonical: bytes) -> bool:
-    """Whether no key was lost to a later one of its name: then there are as many colons as in the canonical text.
+    """Whether no key was lost to a later one of its name: then there are as many colons as in the
+    canonical text.
 
-    A colon stands after every key and in strings, where both texts have the same ones unless it was escaped. This is many times
+    A colon stands after every key and in strings, where both texts have the same ones unless it was
+    escaped. This is many times
     faster than a look at every object.
     """
     return text.count(":", start, end) == canonical.count(b":")

@@ -1,4 +1,6 @@
-"""Message contents of several chat dialects as text; what is not text leaves a note, and masks what was said after it."""
+"""Message contents of several chat dialects as text; what is not text leaves a note, and masks what
+was said after it.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,14 +12,18 @@ from synth.schemas.trajectory import Observation, Turn
 
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
 UNSEEN_MASK = "after_unseen_content"
-"""Mask of turns whose context held an image, a document or a sound: their words may rest on what the row does not show."""
+"""Mask of turns whose context held an image, a document or a sound: their words may rest on what
+the row does not show.
+"""
 UNREAD_MASK = "unread_block"
-"""Mask of turns with blocks that are no text, such as tools that the provider ran within the call."""
+"""Mask of turns with blocks that are no text, such as tools that the provider ran within the call.
+"""
 _UNSEEN = re.compile(r"\[[\w/-]+ left out on import\]")
 
 
 def text_of(content: Any) -> str:
-    """Text, or a list of parts: texts on lines of their own, anything else as `[image left out on import]`.
+    """Text, or a list of parts: texts on lines of their own, anything else as `[image left out on
+    import]`.
 
     Null is no text. Raises `ValueError` for what is neither.
     """
@@ -46,6 +52,12 @@ def mask_after_unseen(opening: Sequence[Observation], turns: Sequence[Turn]) -> 
     seen_all = not any(_UNSEEN.search(observation.content) for observation in opening)
     masked = []
     for turn in turns:
-        masked.append(turn if seen_all or turn.mask is not None else msgspec.structs.replace(turn, mask=UNSEEN_MASK))
-        seen_all = seen_all and not any(_UNSEEN.search(observation.content) for observation in turn.observations)
+        masked.append(
+            turn
+            if seen_all or turn.mask is not None
+            else msgspec.structs.replace(turn, mask=UNSEEN_MASK)
+        )
+        seen_all = seen_all and not any(
+            _UNSEEN.search(observation.content) for observation in turn.observations
+        )
     return tuple(masked)

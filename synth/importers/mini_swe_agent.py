@@ -1,7 +1,9 @@
 """mini-SWE-agent `.traj.json`: `{info, messages, trajectory_format, instance_id?}`.
 
-Text agents write a shell block and are answered by the user's role; tool-calling agents have tool messages; agents on the Responses
-API have whole response objects among their messages. What answers the agent is the harness; only interruptions are a person's.
+Text agents write a shell block and are answered by the user's role; tool-calling agents have tool
+messages; agents on the Responses
+API have whole response objects among their messages. What answers the agent is the harness; only
+interruptions are a person's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +16,16 @@ from synth.importers.message_parts import text_of
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
 from synth.importers.response_items import ResponseItems
 from synth.importers.swe_benchmark import swe_benchmark
-from synth.importers.turn_notes import Count, TurnNote, counted, from_environment, goal_of, noted_conversation, totals, unresolved_mark
+from synth.importers.turn_notes import (
+    Count,
+    TurnNote,
+    counted,
+    from_environment,
+    goal_of,
+    noted_conversation,
+    totals,
+    unresolved_mark,
+)
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.task import Origin, Task
@@ -41,7 +52,9 @@ ENDED: Mapping[str, tuple[Termination, Fault | None]] = {
     "ServiceUnavailableError": (Termination.FAULT, Fault.MODEL),
     "Timeout": (Termination.FAULT, Fault.MODEL),
 }
-"""What an `exit_status` is here. Other statuses are names of exceptions that broke the run; none at all is a run that was killed."""
+"""What an `exit_status` is here. Other statuses are names of exceptions that broke the run; none at
+all is a run that was killed.
+"""
 
 
 class _Config(msgspec.Struct):
@@ -72,10 +85,14 @@ def recognises(value: Any) -> bool:
     if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
         return False
     info = value.get("info")
-    return str(value.get("trajectory_format")).startswith("mini-swe-agent") or (isinstance(info, Mapping) and "mini_version" in info)
+    return str(value.get("trajectory_format")).startswith("mini-swe-agent") or (
+        isinstance(info, Mapping) and "mini_version" in info
+    )
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """One trajectory per document."""
     yield from each(records, _read)
 
@@ -90,10 +107,16 @@ def _read(record: Record) -> Entry:
         return record.rejected("no_turns", "no answer of the model: no result, not a failure")
     config, stats = run.info.config or _Config(), run.info.model_stats or _Stats()
     termination, fault = _ended(run.info.exit_status, stats, config.agent.get("step_limit"))
-    image, model, sampling = config.environment.get("image"), config.model.get("model_name"), config.model.get("model_kwargs")
+    image, model, sampling = (
+        config.environment.get("image"),
+        config.model.get("model_name"),
+        config.model.get("model_kwargs"),
+    )
     shown = (o.content for turn in conversation.turns[:5] for o in turn.observations)
     benchmark = swe_benchmark(run.instance_id, image if isinstance(image, str) else None, shown)
-    task = Task.identified(env=_FORMAT, goal=goal_of(conversation), origin=Origin.IMPORT, benchmark=benchmark)
+    task = Task.identified(
+        env=_FORMAT, goal=goal_of(conversation), origin=Origin.IMPORT, benchmark=benchmark
+    )
     used = totals(conversation.turns)
     found = attempt(
         record,
@@ -105,7 +128,9 @@ def _read(record: Record) -> Entry:
         fault_detail=run.info.exit_status if fault else None,
         model=model if isinstance(model, str) else None,
         sampling=sampling if isinstance(sampling, Mapping) else {},
-        totals=msgspec.structs.replace(used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost),
+        totals=msgspec.structs.replace(
+            used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost
+        ),
     )
     return Imported(task, found, marks=unresolved_mark(conversation))
 
@@ -113,7 +138,9 @@ def _read(record: Record) -> Entry:
 def _ended(status: str | None, stats: _Stats, step_limit: Any) -> tuple[Termination, Fault | None]:
     if not status:
         return Termination.UNREPORTED, None
-    if status == "LimitsExceeded" and not (isinstance(step_limit, int) and 0 < step_limit <= stats.api_calls):
+    if status == "LimitsExceeded" and not (
+        isinstance(step_limit, int) and 0 < step_limit <= stats.api_calls
+    ):
         return Termination.TOKEN_LIMIT, None  # the other limit is on cost
     return ENDED.get(status, (Termination.FAULT, Fault.INFRASTRUCTURE))
 
@@ -148,12 +175,16 @@ def _conversation(run: _Run) -> Conversation:
 
 
 def _take_end(items: ResponseItems, message: Mapping[str, Any], status: str | None) -> None:
-    """The harness notes its last word as a message: what was submitted answers the last action, all else was shown to nobody."""
+    """The harness notes its last word as a message: what was submitted answers the last action, all
+    else was shown to nobody.
+    """
     items.end()
     text = text_of(message.get("content"))
     if status == "Submitted" and text:
         has_calls = bool(items.messages and items.messages[-1].get("tool_calls"))
-        items.messages.append({"role": "tool", "content": text} if has_calls else from_environment(text))
+        items.messages.append(
+            {"role": "tool", "content": text} if has_calls else from_environment(text)
+        )
 
 
 def _take_response(items: ResponseItems, response: Mapping[str, Any]) -> None:
@@ -170,7 +201,11 @@ def _note_usage(items: ResponseItems, message: Mapping[str, Any], extra: Mapping
     """Tokens as the provider reported them, cost as the agent did."""
     response = extra.get("response") if message.get("object") != "response" else message
     usage = response.get("usage") if isinstance(response, Mapping) else None
-    details = (usage.get("prompt_tokens_details") or usage.get("input_tokens_details")) if isinstance(usage, Mapping) else None
+    details = (
+        (usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+        if isinstance(usage, Mapping)
+        else None
+    )
     cost = extra.get("cost")
     if not usage and cost is None:
         return

@@ -1,6 +1,8 @@
-"""Chats in OpenAI's form: `{"messages": [...], "tools"?: [...], ...}` or a bare list of messages per record.
+"""Chats in OpenAI's form: `{"messages": [...], "tools"?: [...], ...}` or a bare list of messages
+per record.
 
-Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`, `split`. Without the first three the outcome is unknown.
+Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`, `split`. Without the
+first three the outcome is unknown.
 Turns that the source gives no loss (`weight` 0, `training` false, `masked_turns`) are masked.
 """
 
@@ -22,7 +24,9 @@ from synth.schemas.trajectory import Observation, Source, ToolSchema
 _FORMAT = "openai_messages"
 _ENV = "openai_messages"
 _LOSS = {"weight": "zero_weight", "training": "not_trained"}
-"""Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask of those that do not."""
+"""Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
+of those that do not.
+"""
 
 
 class _Masked(msgspec.Struct):
@@ -42,12 +46,16 @@ class _Chat(msgspec.Struct):
     masked_turns: list[_Masked] | None = None
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The chats of one file, one at a time; trials are numbered by order within a task."""
     trials: Counter[str] = Counter()
 
     def read(record: Record) -> Entry:
-        chat = msgspec.convert(record.value if isinstance(record.value, dict) else {"messages": record.value}, _Chat)
+        chat = msgspec.convert(
+            record.value if isinstance(record.value, dict) else {"messages": record.value}, _Chat
+        )
         conversation = _without_loss(from_messages(chat.messages), chat)
         tools = _tools(chat.tools)
         if not conversation.turns:
@@ -55,7 +63,17 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
         task = _task(conversation, chat)
         passed = _passed(chat, settings)
         trial = trials[task.task_id]
-        found = attempt(record, _FORMAT, task, conversation, trial=trial, passed=passed, reward=chat.reward, model=chat.model, tools=tools)
+        found = attempt(
+            record,
+            _FORMAT,
+            task,
+            conversation,
+            trial=trial,
+            passed=passed,
+            reward=chat.reward,
+            model=chat.model,
+            tools=tools,
+        )
         trials[task.task_id] += 1
         return Imported(task, found)
 
@@ -63,15 +81,23 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
 
 
 def recognises(value: Any) -> bool:
-    """Chat messages whose calls are nested under `function`; flat calls and `requestor` are other formats' (tau2)."""
+    """Chat messages whose calls are nested under `function`; flat calls and `requestor` are other
+    formats' (tau2).
+    """
     messages = value.get("messages") if isinstance(value, Mapping) else value
     if not isinstance(messages, list) or not messages:
         return False
     for message in messages:
-        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str) or "requestor" in message:
+        if (
+            not isinstance(message, Mapping)
+            or not isinstance(message.get("role"), str)
+            or "requestor" in message
+        ):
             return False
         calls = message.get("tool_calls") or []
-        if not isinstance(calls, list) or any(isinstance(call, Mapping) and "function" not in call for call in calls):
+        if not isinstance(calls, list) or any(
+            isinstance(call, Mapping) and "function" not in call for call in calls
+        ):
             return False
     return True
 
@@ -86,13 +112,24 @@ def _tools(tools: list[dict[str, Any]] | str | None) -> tuple[ToolSchema, ...]:
 
 
 def _without_loss(conversation: Conversation, chat: _Chat) -> Conversation:
-    """The conversation with a mask on the turns that the source gives no loss. Raises `ValueError` where it says neither yes nor no."""
-    masks = {place: mask for place, at in enumerate(_answers(chat)) if (mask := _unweighted(chat.messages[at], at)) is not None}
+    """The conversation with a mask on the turns that the source gives no loss. Raises `ValueError`
+    where it says neither yes nor no.
+    """
+    masks = {
+        place: mask
+        for place, at in enumerate(_answers(chat))
+        if (mask := _unweighted(chat.messages[at], at)) is not None
+    }
     masks |= {masked.turn: masked.reason for masked in chat.masked_turns or ()}
     turns = conversation.turns
     if beyond := sorted(masks.keys() - range(len(turns))):
-        raise ValueError(f"masked_turns names turn {beyond[0]}, the chat has {len(turns)} turns, counted from 0")
-    masked = (turn if turn.mask is not None else msgspec.structs.replace(turn, mask=masks.get(turn.index)) for turn in turns)
+        raise ValueError(
+            f"masked_turns names turn {beyond[0]}, the chat has {len(turns)} turns, counted from 0"
+        )
+    masked = (
+        turn if turn.mask is not None else msgspec.structs.replace(turn, mask=masks.get(turn.index))
+        for turn in turns
+    )
     return msgspec.structs.replace(conversation, turns=tuple(masked))
 
 
@@ -114,7 +151,9 @@ def _unweighted(message: Mapping[str, Any], at: int) -> str | None:
 
 
 def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
-    """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for an outcome it cannot have."""
+    """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for
+    an outcome it cannot have.
+    """
     if chat.outcome is not None:
         if chat.outcome not in (Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNKNOWN):
             raise ValueError(f"outcome {chat.outcome!r} is none of success, failure, unknown")
@@ -125,7 +164,9 @@ def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
 
 
 def _task(conversation: Conversation, chat: _Chat) -> Task:
-    """What the user first said, under the system prompt that stood before it; a chat that no user speaks in has the prompt as goal."""
+    """What the user first said, under the system prompt that stood before it; a chat that no user
+    speaks in has the prompt as goal.
+    """
     heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     prompt = conversation.system_prompt or ""
     return Task.identified(

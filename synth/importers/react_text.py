@@ -17,7 +17,9 @@ SEVERAL_ACTIONS = "text_after_action"
 
 
 def react_turns(steps: Sequence[tuple[str, str | None]]) -> tuple[Turn, ...]:
-    """(what the model wrote, what it was answered) per step; the first action of a step is the one that was executed."""
+    """(what the model wrote, what it was answered) per step; the first action of a step is the one
+    that was executed.
+    """
     return tuple(_turn(index, written, answer) for index, (written, answer) in enumerate(steps))
 
 
@@ -42,14 +44,31 @@ def _turn(index: int, written: str, answer: str | None) -> Turn:
     written = valid_text(written)
     action = _ACTION.search(written)
     call_id = f"call_{index}_0"
-    observations = () if answer is None else (Observation(valid_text(answer), call_id=call_id if action else None),)
+    observations = (
+        ()
+        if answer is None
+        else (Observation(valid_text(answer), call_id=call_id if action else None),)
+    )
     if action is None:
         return Turn(index, written, observations=observations)
     line = action["argument"]
     argument, bracket, rest = line.rpartition("]")
     name = action["name"]
-    call = ToolCall.received(call_id, name, json.dumps({_ARGUMENT.get(name, "input"): argument if bracket else line}, ensure_ascii=False))
+    call = ToolCall.received(
+        call_id,
+        name,
+        json.dumps(
+            {_ARGUMENT.get(name, "input"): argument if bracket else line}, ensure_ascii=False
+        ),
+    )
     thought = _THOUGHT.sub("", written[: action.start()].strip()) or None
     after = bool(rest.strip() or written[action.end() :].strip())
     mask = SEVERAL_ACTIONS if after else None
-    return Turn(index, tool_calls=(call,), observations=observations, thought=thought, mask=mask, raw=written)
+    return Turn(
+        index,
+        tool_calls=(call,),
+        observations=observations,
+        thought=thought,
+        mask=mask,
+        raw=written,
+    )

@@ -10,9 +10,11 @@ from synth.schemas.printable import printable
 
 
 def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
-    """(path, name) of a file, or of all files below a folder in sorted order; the name is relative to the folder.
+    """(path, name) of a file, or of all files below a folder in sorted order; the name is relative
+    to the folder.
 
-    Links to folders are followed, once: one that leads to a folder already seen is a rejection. A folder that is a run of synth comes
+    Links to folders are followed, once: one that leads to a folder already seen is a rejection. A
+    folder that is a run of synth comes
     whole, and is not looked into.
     """
     if not source.is_dir() or is_run(source):
@@ -26,7 +28,12 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
         for name in sorted(folders, key=lambda name: (Path(folder, name).is_symlink(), name)):
             identity = _identity(Path(folder, name))
             if identity in seen:
-                yield Rejection(_name(Path(folder, name), source), "folder", "folder_again", "a link to a folder that is read elsewhere")
+                yield Rejection(
+                    _name(Path(folder, name), source),
+                    "folder",
+                    "folder_again",
+                    "a link to a folder that is read elsewhere",
+                )
             elif is_run(Path(folder, name)):
                 seen.add(identity)
                 yield Path(folder, name), _name(Path(folder, name), source)
@@ -39,7 +46,9 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
             yield path, _name(path, source)
     for error in failed:
         name = os.path.relpath(error.filename, source) if error.filename else source.name
-        yield Rejection(printable(name), "folder", "unreadable", one_line(error.strerror or str(error)))
+        yield Rejection(
+            printable(name), "folder", "unreadable", one_line(error.strerror or str(error))
+        )
 
 
 def _identity(folder: str | Path) -> tuple[int, int]:

@@ -1,4 +1,6 @@
-"""What passes between reading a file and having trajectories: records, rejections, imported pairs, labels."""
+"""What passes between reading a file and having trajectories: records, rejections, imported pairs,
+labels.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -11,15 +13,21 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 WHOLE = "file"
-"""The locator of a file as a whole. A rejection at it takes back everything that the file gave: a damaged file leaves nothing behind."""
+"""The locator of a file as a whole. A rejection at it takes back everything that the file gave: a
+damaged file leaves nothing behind.
+"""
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One JSON value of a file; `locator` is its place in it: 0-based index, `line` and its 1-based number, or `file`.
+    """One JSON value of a file; `locator` is its place in it: 0-based index, `line` and its 1-based
+    number, or `file`.
 
-    `sha` is the hash of the file's unpacked content: the same records have the same ids, however they are named or packed. In a log
-    that has grown since it was imported, old lines keep the hash of the file that they were first imported from. `content` is the
-    hash of the canonical value: equal records have equal ones, wherever they stand. `replaced`: U+FFFD stands in it for lone surrogates.
+    `sha` is the hash of the file's unpacked content: the same records have the same ids, however
+    they are named or packed. In a log
+    that has grown since it was imported, old lines keep the hash of the file that they were first
+    imported from. `content` is the
+    hash of the canonical value: equal records have equal ones, wherever they stand. `replaced`:
+    U+FFFD stands in it for lone surrogates.
     """
 
     file: str
@@ -40,7 +48,9 @@ class Record(msgspec.Struct, frozen=True):
         return slot, trajectory_id(slot, 0)
 
     def source(self, format: str) -> str:
-        """`<format>:<content hash of the file>:<locator>:<file name>`: provenance without a path of this machine."""
+        """`<format>:<content hash of the file>:<locator>:<file name>`: provenance without a path of
+        this machine.
+        """
         return f"{format}:{self.sha}:{self.locator}:{self.file}"
 
     def rejected(self, reason: str, detail: str = "") -> "Rejection":
@@ -49,7 +59,9 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """Something that was found and does not come in; `reason` is a short stable name that becomes a counter."""
+    """Something that was found and does not come in; `reason` is a short stable name that becomes a
+    counter.
+    """
 
     file: str
     locator: str
@@ -58,7 +70,9 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class Replaced(msgspec.Struct, frozen=True):
-    """How many records of a file had lone surrogates, for which U+FFFD stands now, and the first of them."""
+    """How many records of a file had lone surrogates, for which U+FFFD stands now, and the first of
+    them.
+    """
 
     file: str
     locator: str
@@ -66,7 +80,9 @@ class Replaced(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A label that the source gives to a trajectory or one of its turns; it becomes a row of `scores`."""
+    """A label that the source gives to a trajectory or one of its turns; it becomes a row of
+    `scores`.
+    """
 
     metric: str
     value: float | None
@@ -75,9 +91,11 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A trajectory with the task that it is an attempt at, and the labels that stand beside it in the source.
+    """A trajectory with the task that it is an attempt at, and the labels that stand beside it in
+    the source.
 
-    `name` is what label files call it (`<format>/<id>`); `turn_of_message` maps the source's message indices to turns.
+    `name` is what label files call it (`<format>/<id>`); `turn_of_message` maps the source's
+    message indices to turns.
     """
 
     task: Task
@@ -88,7 +106,9 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 class Labelled(msgspec.Struct, frozen=True):
-    """Labels of a file of their own, for the trajectory that calls itself `name`; `marks` gets its map from message to turn."""
+    """Labels of a file of their own, for the trajectory that calls itself `name`; `marks` gets its
+    map from message to turn.
+    """
 
     file: str
     locator: str
@@ -98,7 +118,9 @@ class Labelled(msgspec.Struct, frozen=True):
 
 
 class ImportSettings(msgspec.Struct, frozen=True):
-    """`reward_threshold`: a reward of at least this is a success (published rewards may be composites in 0..1)."""
+    """`reward_threshold`: a reward of at least this is a success (published rewards may be
+    composites in 0..1).
+    """
 
     reward_threshold: float = 1.0
     max_record_bytes: int = 256 << 20
@@ -111,7 +133,9 @@ Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Ent
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A format that `synth import` reads. `recognises` sees one record's value, and must not raise."""
+    """A format that `synth import` reads. `recognises` sees one record's value, and must not
+    raise.
+    """
 
     recognises: Callable[[Any], bool]
     read: Importer

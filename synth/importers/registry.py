@@ -1,4 +1,6 @@
-"""Importers by format name, in the order in which they are asked whether they know a record: the specific before the general."""
+"""Importers by format name, in the order in which they are asked whether they know a record: the
+specific before the general.
+"""
 
 IMPORTERS: dict[str, str] = {
     "synth": "synth.importers.synth_run:FORMAT",

@@ -1,4 +1,6 @@
-"""Items of OpenAI's Responses API as chat messages: what the model gave between two answers of the world is one assistant message."""
+"""Items of OpenAI's Responses API as chat messages: what the model gave between two answers of the
+world is one assistant message.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,14 +20,20 @@ _OPAQUE = (
     "mcp_call",
     "computer_call",
 )
-_UNSEEN = ("compaction", "compaction_summary", "item_reference")  # the model read them, and nobody else can
+_UNSEEN = (
+    "compaction",
+    "compaction_summary",
+    "item_reference",
+)  # the model read them, and nobody else can
 
 
 class ResponseItems:
     """Messages and notes (one per assistant message) of the items added so far.
 
-    Reasoning is a thought where its text is there; summaries and encrypted reasoning, and tools that the provider ran within the call,
-    stay in `raw`: neither is what the model wrote. A custom tool's free text becomes `{"input": text}`.
+    Reasoning is a thought where its text is there; summaries and encrypted reasoning, and tools
+    that the provider ran within the call,
+    stay in `raw`: neither is what the model wrote. A custom tool's free text becomes `{"input":
+    text}`.
     """
 
     def __init__(self, is_harness: Callable[[str], bool] = lambda text: False) -> None:
@@ -37,7 +45,9 @@ class ResponseItems:
         self._opaque: list[Mapping[str, Any]] = []
 
     def add(self, item: Any) -> bool:
-        """Takes one item; False where its kind is not known. Raises `ValueError` for one that is malformed."""
+        """Takes one item; False where its kind is not known. Raises `ValueError` for one that is
+        malformed.
+        """
         if not isinstance(item, Mapping):
             raise ValueError(f"response item is {type(item).__name__}, no object")
         kind = item.get("type", "message" if "role" in item else None)
@@ -55,11 +65,15 @@ class ResponseItems:
             self.end()
             text = text_of(item.get("content"))
             harness = item.get("role") == "user" and self._is_harness(text)
-            self.messages.append(from_environment(text) if harness else {"role": item.get("role"), "content": text})
+            self.messages.append(
+                from_environment(text) if harness else {"role": item.get("role"), "content": text}
+            )
         elif kind == "message":
             answer = self._answer()
             text = text_of(item.get("content"))
-            answer["content"] = text if answer["content"] is None else f"{answer['content']}\n{text}"
+            answer["content"] = (
+                text if answer["content"] is None else f"{answer['content']}\n{text}"
+            )
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             self._answer().setdefault("tool_calls", []).append(_call(item, kind))
         elif kind in _OPAQUE:
@@ -84,7 +98,11 @@ class ResponseItems:
 
     def roll_back(self, rounds: int) -> None:
         """Forgets what was said since the user spoke, `rounds` times."""
-        asked = [place for place, message in enumerate(self.messages) if message["role"] == "user" and "name" not in message]
+        asked = [
+            place
+            for place, message in enumerate(self.messages)
+            if message["role"] == "user" and "name" not in message
+        ]
         cut = len(self.messages) if rounds <= 0 or not asked else asked[-min(rounds, len(asked))]
         self.rolled_back += len(self.messages) - cut
         del self.messages[cut:]
@@ -107,7 +125,11 @@ class ResponseItems:
             self.notes[-1].mask = UNREAD_MASK
         elif item.get("content"):
             thought = text_of(item["content"])
-            answer["reasoning_content"] = f"{answer['reasoning_content']}\n{thought}" if "reasoning_content" in answer else thought
+            answer["reasoning_content"] = (
+                f"{answer['reasoning_content']}\n{thought}"
+                if "reasoning_content" in answer
+                else thought
+            )
 
 
 def _call(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -117,7 +139,11 @@ def _call(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
         name, arguments = "local_shell", item.get("action")
     elif kind == "custom_tool_call":
         arguments = {"input": item.get("input")}
-    return {"id": item.get("call_id") or item.get("id"), "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {
+        "id": item.get("call_id") or item.get("id"),
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
 
 
 def _result(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,4 +152,9 @@ def _result(item: Mapping[str, Any]) -> dict[str, Any]:
     failed = False
     if isinstance(output, Mapping):
         output, failed = output.get("content"), output.get("success") is False
-    return {"role": "tool", "tool_call_id": item.get("call_id"), "content": text_of(output), "error": failed}
+    return {
+        "role": "tool",
+        "tool_call_id": item.get("call_id"),
+        "content": text_of(output),
+        "error": failed,
+    }

@@ -1,7 +1,10 @@
-"""SWE-agent `.traj`: `{trajectory: [steps], history: [messages], info, environment, replay_config?}`; retry runs hold `attempts` of these.
+"""SWE-agent `.traj`: `{trajectory: [steps], history: [messages], info, environment,
+replay_config?}`; retry runs hold `attempts` of these.
 
-The conversation is the history without demonstrations. Text-format files have no tool calls: the action stands in the words, and what
-the shell answered comes in the role of the user. Steps give only what the history lacks: the answer to the last action, and times.
+The conversation is the history without demonstrations. Text-format files have no tool calls: the
+action stands in the words, and what
+the shell answered comes in the role of the user. Steps give only what the history lacks: the answer
+to the last action, and times.
 """
 
 import json
@@ -13,9 +16,25 @@ import msgspec
 
 from synth.importers.attempt import attempt
 from synth.importers.message_parts import text_of
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+    each,
+)
 from synth.importers.swe_benchmark import swe_benchmark
-from synth.importers.turn_notes import Count, TurnNote, from_environment, goal_of, noted_conversation, unresolved_mark
+from synth.importers.turn_notes import (
+    Count,
+    TurnNote,
+    from_environment,
+    goal_of,
+    noted_conversation,
+    unresolved_mark,
+)
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Authorship, Usage
@@ -39,7 +58,9 @@ ENDED: Mapping[str, tuple[Termination, Fault | None]] = {
     "exit_error": (Termination.FAULT, Fault.INFRASTRUCTURE),
     "early_exit": (Termination.FAULT, Fault.INFRASTRUCTURE),
 }
-"""What an `exit_status` is here; `submitted (x)` is what x is, and one that is not listed leaves open how the run ended."""
+"""What an `exit_status` is here; `submitted (x)` is what x is, and one that is not listed leaves
+open how the run ended.
+"""
 
 
 class _Message(msgspec.Struct):
@@ -96,23 +117,40 @@ def recognises(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     if isinstance(value.get("attempts"), list):
-        return any(recognises(one) for one in value["attempts"] if isinstance(one, Mapping) and "attempts" not in one)
+        return any(
+            recognises(one)
+            for one in value["attempts"]
+            if isinstance(one, Mapping) and "attempts" not in one
+        )
     history = value.get("history")
     if not isinstance(history, list) or "mistake_agent" in value:
         return False
     if isinstance(value.get("trajectory"), list) and isinstance(value.get("info"), Mapping):
         return True
-    return bool(history) and all(isinstance(message, Mapping) and "role" in message and "agent" in message for message in history)
+    return bool(history) and all(
+        isinstance(message, Mapping) and "role" in message and "agent" in message
+        for message in history
+    )
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
-    """One trajectory per document; of a retry run, one per attempt (its top level repeats the best one)."""
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
+    """One trajectory per document; of a retry run, one per attempt (its top level repeats the best
+    one).
+    """
     for record in records:
-        if isinstance(record, Record) and isinstance(record.value, Mapping) and isinstance(record.value.get("attempts"), list):
+        if (
+            isinstance(record, Record)
+            and isinstance(record.value, Mapping)
+            and isinstance(record.value.get("attempts"), list)
+        ):
             whole = record.value
             shared = {key: whole[key] for key in ("replay_config", "instance_id") if key in whole}
             for index, one in enumerate(whole["attempts"]):
-                part = record.part(f"attempts/{index}", {**shared, **one} if isinstance(one, Mapping) else one)
+                part = record.part(
+                    f"attempts/{index}", {**shared, **one} if isinstance(one, Mapping) else one
+                )
                 yield from each([part], lambda part, index=index: _read(part, index))  # type: ignore[misc]
         else:
             yield from each([record], lambda one: _read(one, 0))
@@ -128,12 +166,19 @@ def _read(record: Record, trial: int) -> Entry:
     steps = _steps_of(said, run.trajectory or [])
     conversation = noted_conversation(*_messages(said, steps))
     if not conversation.turns:
-        return record.rejected("no_turns", "no message of the agent's own: no result, not a failure")
+        return record.rejected(
+            "no_turns", "no message of the agent's own: no result, not a failure"
+        )
     stats = run.info.model_stats
     termination, fault = _ended(run.info.exit_status)
     shown = (o.content for turn in conversation.turns[:_TURNS_ASKED] for o in turn.observations)
     benchmark = swe_benchmark(config.problem or run.instance_id, config.image, shown)
-    task = Task.identified(env=_FORMAT, goal=config.text or goal_of(conversation), origin=Origin.IMPORT, benchmark=benchmark)
+    task = Task.identified(
+        env=_FORMAT,
+        goal=config.text or goal_of(conversation),
+        origin=Origin.IMPORT,
+        benchmark=benchmark,
+    )
     found = attempt(
         record,
         _FORMAT,
@@ -145,8 +190,14 @@ def _read(record: Record, trial: int) -> Entry:
         fault_detail=run.info.exit_status if fault else None,
         model=config.model,
         sampling=config.sampling,
-        authorship=Authorship.HUMAN if config.model in ("human", "human_thought") else Authorship.MODEL,
-        totals=Usage() if stats is None else Usage(stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost),
+        authorship=Authorship.HUMAN
+        if config.model in ("human", "human_thought")
+        else Authorship.MODEL,
+        totals=Usage()
+        if stats is None
+        else Usage(
+            stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost
+        ),
     )
     return Imported(task, found, marks=_marks(said, steps, run) + unresolved_mark(conversation))
 
@@ -156,22 +207,43 @@ def _ended(status: str | None) -> tuple[Termination, Fault | None]:
     return ENDED.get(after["why"] if after else status or "", (Termination.UNREPORTED, None))
 
 
-def _messages(said: Sequence[_Message], steps: Sequence[_Step | None]) -> tuple[list[dict[str, Any]], list[TurnNote]]:
-    """The history in OpenAI's form. In text-format files the first user message is the task, and all later ones are the shell's."""
+def _messages(
+    said: Sequence[_Message], steps: Sequence[_Step | None]
+) -> tuple[list[dict[str, Any]], list[TurnNote]]:
+    """The history in OpenAI's form. In text-format files the first user message is the task, and
+    all later ones are the shell's.
+    """
     messages: list[dict[str, Any]] = []
     notes: list[TurnNote] = []
     heard = False
     for message in said:
         content = text_of(message.content)
         if message.role == "assistant":
-            thought = "\n".join(str(block["thinking"]) for block in message.thinking_blocks or () if block.get("thinking"))
-            answer = {"role": "assistant", "content": content, "reasoning_content": thought or None, "tool_calls": message.tool_calls}
+            thought = "\n".join(
+                str(block["thinking"])
+                for block in message.thinking_blocks or ()
+                if block.get("thinking")
+            )
+            answer = {
+                "role": "assistant",
+                "content": content,
+                "reasoning_content": thought or None,
+                "tool_calls": message.tool_calls,
+            }
             messages.append(answer)
-            raw = json.dumps({"thinking_blocks": message.thinking_blocks}, ensure_ascii=False) if message.thinking_blocks else None
-            notes.append(TurnNote(raw=raw, agent=None if message.agent in _PRIMARY else message.agent))
+            raw = (
+                json.dumps({"thinking_blocks": message.thinking_blocks}, ensure_ascii=False)
+                if message.thinking_blocks
+                else None
+            )
+            notes.append(
+                TurnNote(raw=raw, agent=None if message.agent in _PRIMARY else message.agent)
+            )
         elif message.role == "tool":
             ids: Sequence[str | None] = message.tool_call_ids or (None,)
-            messages += [{"role": "tool", "tool_call_id": call_id, "content": content} for call_id in ids]
+            messages += [
+                {"role": "tool", "tool_call_id": call_id, "content": content} for call_id in ids
+            ]
         elif message.role == "user" and heard:
             messages.append(from_environment(content))
         else:
@@ -180,18 +252,28 @@ def _messages(said: Sequence[_Message], steps: Sequence[_Step | None]) -> tuple[
     last = steps[-1] if steps else None
     if messages and messages[-1]["role"] == "assistant" and last is not None and last.observation:
         calls = messages[-1].get("tool_calls")
-        messages.append({"role": "tool", "content": last.observation} if calls else from_environment(last.observation))
+        messages.append(
+            {"role": "tool", "content": last.observation}
+            if calls
+            else from_environment(last.observation)
+        )
     return messages, notes
 
 
 def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | None]:
-    """For every message of the agent the step that it became: the next one with its thought and action."""
+    """For every message of the agent the step that it became: the next one with its thought and
+    action.
+    """
     found: list[_Step | None] = []
     at = 0
     for message in said:
         if message.role != "assistant":
             continue
-        same = (i for i in range(at, len(steps)) if (steps[i].thought, steps[i].action) == (message.thought, message.action))
+        same = (
+            i
+            for i in range(at, len(steps))
+            if (steps[i].thought, steps[i].action) == (message.thought, message.action)
+        )
         index = next(same, None)
         found.append(None if index is None else steps[index])
         at = at if index is None else index + 1
@@ -199,7 +281,11 @@ def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | 
 
 
 def _marks(said: Sequence[_Message], steps: Sequence[_Step | None], run: _Run) -> tuple[Mark, ...]:
-    times = [Mark("execution_time_s", step.execution_time, turn) for turn, step in enumerate(steps) if step and step.execution_time]
+    times = [
+        Mark("execution_time_s", step.execution_time, turn)
+        for turn, step in enumerate(steps)
+        if step and step.execution_time
+    ]
     outside = len(run.trajectory or ()) - sum(step is not None for step in steps)
     demos = len(run.history) - len(said)
     counts = {"steps_outside_history": outside, "demonstrations_left_out": demos}
@@ -212,10 +298,17 @@ def _config(config: Any) -> _Config:
         config = json.loads(config)
     model = _inside(config, "agent", "model")
     name, image = _inside(model, "name"), _inside(config, "env", "deployment", "image")
-    problem, text = _inside(config, "problem_statement", "id"), _inside(config, "problem_statement", "text")
+    problem, text = (
+        _inside(config, "problem_statement", "id"),
+        _inside(config, "problem_statement", "text"),
+    )
     return _Config(
         model=name if isinstance(name, str) and name != "replay" else None,
-        sampling={key: model[key] for key in ("temperature", "top_p") if isinstance(model.get(key), int | float)}
+        sampling={
+            key: model[key]
+            for key in ("temperature", "top_p")
+            if isinstance(model.get(key), int | float)
+        }
         if isinstance(model, Mapping)
         else {},
         problem=problem if isinstance(problem, str) else None,

@@ -1,4 +1,6 @@
-"""Which public benchmark a run of a coding agent belongs to, by what it says of itself: instance, image, working directories."""
+"""Which public benchmark a run of a coding agent belongs to, by what it says of itself: instance,
+image, working directories.
+"""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +17,10 @@ _DEV = (
 _INSTANCE = re.compile(r"^(?P<repository>[\w.-]+__[\w.-]+)-\d+$")
 _CLONED = re.compile(r"/(" + "|".join(map(re.escape, (*_TEST, *_DEV))) + r")(?![\w.-])")
 _OTHERS = (
-    (re.compile(r"/testbed\b"), "swe-bench/unknown"),  # where the images of SWE-bench keep the repository
+    (
+        re.compile(r"/testbed\b"),
+        "swe-bench/unknown",
+    ),  # where the images of SWE-bench keep the repository
     (re.compile(r"/swe-bench__humanevalfix-python\b"), "humanevalfix/python"),
     (re.compile(r"LLM_CTF_Dataset_Dev__"), "nyu-ctf/dev"),
     (re.compile(r"LLM_CTF_Dataset_Test__"), "nyu-ctf/test"),
@@ -23,15 +28,23 @@ _OTHERS = (
 
 
 def swe_benchmark(instance: str | None, image: str | None, texts: Iterable[str]) -> str | None:
-    """`swe-bench/test`, `/dev` or `/unknown`, or another benchmark's name and split; None where nothing points to one.
+    """`swe-bench/test`, `/dev` or `/unknown`, or another benchmark's name and split; None where
+    nothing points to one.
 
-    `texts` are searched for working directories: other work on a repository of SWE-bench (`/django__django`) counts as the benchmark
+    `texts` are searched for working directories: other work on a repository of SWE-bench
+    (`/django__django`) counts as the benchmark
     too, so that nothing of it slips into training data.
     """
     named, shown = _INSTANCE.match(instance or ""), list(texts)
-    repository = named["repository"] if named else next((found[1] for text in shown if (found := _CLONED.search(text))), None)
+    repository = (
+        named["repository"]
+        if named
+        else next((found[1] for text in shown if (found := _CLONED.search(text))), None)
+    )
     if repository is not None:
         return f"swe-bench/{'test' if repository in _TEST else 'dev' if repository in _DEV else 'unknown'}"
     if "swebench" in (image or ""):
         return "swe-bench/unknown"
-    return next((name for pattern, name in _OTHERS if any(pattern.search(text) for text in shown)), None)
+    return next(
+        (name for pattern, name in _OTHERS if any(pattern.search(text) for text in shown)), None
+    )

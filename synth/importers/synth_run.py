@@ -1,6 +1,8 @@
-"""Another run of synth: its trials with their tasks, so that their worlds can be opened again where they are here too.
+"""Another run of synth: its trials with their tasks, so that their worlds can be opened again where
+they are here too.
 
-What a run found out about its trials (verdicts of filters, leak scans, labels of tests) is about its own rows and does not come along;
+What a run found out about its trials (verdicts of filters, leak scans, labels of tests) is about
+its own rows and does not come along;
 nor do the rows that need it: retries, injected runs, continuations.
 """
 
@@ -11,7 +13,17 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, one_line
+from synth.importers.records import (
+    WHOLE,
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+    one_line,
+)
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.views import connect
@@ -28,7 +40,9 @@ _TOGETHER = 200
 
 
 class StoredRun(msgspec.Struct, frozen=True):
-    """A run folder: the hash of what the current flow sees in it, and the bytes of its trajectories and turns."""
+    """A run folder: the hash of what the current flow sees in it, and the bytes of its trajectories
+    and turns.
+    """
 
     name: str
     sha: str
@@ -53,29 +67,49 @@ def stored_run(folder: Path, name: str) -> StoredRun | Rejection:
         ledger = Ledger(str(folder))
     except SynthError as error:
         return Rejection(name, WHOLE, "damaged_run", one_line(str(error)))
-    shards = [shard for part in ledger.state.visible() for shard in part if "trajectories" in shard.files]
-    files = [shard.files[table] for shard in shards for table in ("trajectories", "turns") if table in shard.files]
-    sha = content_hash([ledger.state.run_id, [file.digest for file in files], sorted(ledger.state.superseded)])
-    return StoredRun(printable(name), sha, sum(file.bytes for file in files), sum(len(shard.slots) for shard in shards))
+    shards = [
+        shard for part in ledger.state.visible() for shard in part if "trajectories" in shard.files
+    ]
+    files = [
+        shard.files[table]
+        for shard in shards
+        for table in ("trajectories", "turns")
+        if table in shard.files
+    ]
+    sha = content_hash(
+        [ledger.state.run_id, [file.digest for file in files], sorted(ledger.state.superseded)]
+    )
+    return StoredRun(
+        printable(name),
+        sha,
+        sum(file.bytes for file in files),
+        sum(len(shard.slots) for shard in shards),
+    )
 
 
 def trials(folder: Path, run: StoredRun) -> Iterator[Entry]:
-    """The base trials that the run's current flow sees, each slot's valid attempt or its last; the other trajectories as rejections.
+    """The base trials that the run's current flow sees, each slot's valid attempt or its last; the
+    other trajectories as rejections.
 
-    All shards are compared with their digests first, also those that nothing is read from: a damaged run is rejected whole.
+    All shards are compared with their digests first, also those that nothing is read from: a
+    damaged run is rejected whole.
     """
     try:
         ledger = Ledger(str(folder))
         for file in (file for shard in ledger.state.shards for file in shard.files.values()):
             ledger.files.verify(file)
-        yield from (Rejection(run.name, "shard", "lost_shard", one_line(line)) for line in ledger.state.lost)
+        yield from (
+            Rejection(run.name, "shard", "lost_shard", one_line(line)) for line in ledger.state.lost
+        )
         lasting = _lasting(ledger.state)
         found = ledger.trajectories()
         while chunk := list(islice(found, _TOGETHER)):
             run.meter[0] += len(chunk)
             wanted = [one for one in chunk if one.trajectory_id in lasting]
             tasks = ledger.tasks({one.task_id for one in wanted})
-            marks = _marks(ledger, [one.trajectory_id for one in wanted if one.synthesizer == IMPORT])
+            marks = _marks(
+                ledger, [one.trajectory_id for one in wanted if one.synthesizer == IMPORT]
+            )
             for one in wanted:
                 yield _trial(one, tasks.get(one.task_id), marks.get(one.trajectory_id, ()), run)
     except SynthError as error:
@@ -88,19 +122,29 @@ def _lasting(state: LedgerState) -> set[str]:
     last: dict[str, str] = {}
     whole, partly = state.visible()
     for record in (record for shard in (*whole, *partly) for record in shard.slots):
-        if record.trajectory_id in valid or (record.fault is not None and last.get(record.slot_id) not in valid):
+        if record.trajectory_id in valid or (
+            record.fault is not None and last.get(record.slot_id) not in valid
+        ):
             last[record.slot_id] = record.trajectory_id
     return set(last.values())
 
 
-def _trial(trial: Trajectory, task: Task | None, marks: tuple[Mark, ...], run: StoredRun) -> Imported | Rejection:
-    """The same trial as data: its policy, model, sampling and authors are told as they were; its role was another flow's."""
+def _trial(
+    trial: Trajectory, task: Task | None, marks: tuple[Mark, ...], run: StoredRun
+) -> Imported | Rejection:
+    """The same trial as data: its policy, model, sampling and authors are told as they were; its
+    role was another flow's.
+    """
     if trial.synthesizer not in BASE or trial.parent_id is not None or trial.guidance is not None:
         detail = "stays with the run that judged it"
         return Rejection(run.name, trial.trajectory_id, f"no_trial:{trial.synthesizer}", detail)
     if task is None:
         return Rejection(run.name, trial.trajectory_id, "no_task", "the run does not hold its task")
-    same = content_hash(msgspec.structs.replace(trial, trajectory_id="", slot_id="", attempt=0, created_at=None, source=None))
+    same = content_hash(
+        msgspec.structs.replace(
+            trial, trajectory_id="", slot_id="", attempt=0, created_at=None, source=None
+        )
+    )
     slot = content_hash([IMPORT, NAME, trial.trajectory_id, same])
     found = msgspec.structs.replace(
         trial,
@@ -121,11 +165,18 @@ def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[Mark, ..
     """The labels that sources gave to trajectories that the run had imported itself."""
     if not identities:
         return {}
-    sql = "SELECT subject_id, metric, value, turn, detail FROM scores WHERE stage = ? AND subject_id IN (SELECT unnest(?))"
+    sql = (
+        "SELECT subject_id, metric, value, turn, detail FROM scores WHERE stage = ? AND "
+        "subject_id IN (SELECT unnest(?))"
+    )
     found: dict[str, tuple[Mark, ...]] = {}
     with connect(ledger) as connection:
-        for subject, metric, value, turn, detail in connection.execute(sql, [IMPORT, identities]).fetchall():
-            mark = Mark(metric, value, turn, None if detail is None else msgspec.json.decode(detail))
+        for subject, metric, value, turn, detail in connection.execute(
+            sql, [IMPORT, identities]
+        ).fetchall():
+            mark = Mark(
+                metric, value, turn, None if detail is None else msgspec.json.decode(detail)
+            )
             found[subject] = (*found.get(subject, ()), mark)
     return found
 
@@ -133,7 +184,11 @@ def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[Mark, ..
 def _records(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
     """Runs are folders: files are none, whatever they hold."""
     for record in records:
-        yield record if isinstance(record, Rejection) else record.rejected("no_run", "a run is a folder with a manifest; name the folder")
+        yield (
+            record
+            if isinstance(record, Rejection)
+            else record.rejected("no_run", "a run is a folder with a manifest; name the folder")
+        )
 
 
 def _never(value: Any) -> bool:

@@ -27,14 +27,18 @@ class FileTally:
         """Counts a trajectory that comes in."""
         counts = self.formats[format_name(trajectory)]
         turns = trajectory.turns
-        counts.update(trajectories=1, turns=len(turns), tool_calls=sum(len(turn.tool_calls) for turn in turns))
+        counts.update(
+            trajectories=1, turns=len(turns), tool_calls=sum(len(turn.tool_calls) for turn in turns)
+        )
         counts[trajectory.outcome.value] += 1
         self.marks += marks
         if trajectory.benchmark is not None:
             self.benchmarks.add(trajectory.benchmark)
 
     def end(self, before: Trajectory, ended: Trajectory) -> None:
-        """Counts a trajectory that came in, but could not be held as it was, under its new outcome."""
+        """Counts a trajectory that came in, but could not be held as it was, under its new
+        outcome.
+        """
         counts = self.formats[format_name(before)]
         turns = len(ended.turns) - len(before.turns)
         calls = sum(len(turn.tool_calls) for turn in before.turns[len(ended.turns) :])

@@ -1,6 +1,8 @@
-"""tau2-bench results: one document with `simulations`, a bare list of simulations, or one object per task with `run_info`.
+"""tau2-bench results: one document with `simulations`, a bare list of simulations, or one object
+per task with `run_info`.
 
-How a simulation ended decides before its reward does: runs that broke or hit a limit carry reward 0 without having been scored.
+How a simulation ended decides before its reward does: runs that broke or hit a limit carry reward 0
+without having been scored.
 """
 
 import re
@@ -10,7 +12,16 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import attempt
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+    each,
+)
 from synth.importers.tau2_messages import dialogue
 from synth.importers.tau2_task import tau2_task
 from synth.importers.trials import Stated, numbered
@@ -33,7 +44,9 @@ ENDED: Mapping[str, tuple[Termination, Fault | None]] = {
     "infrastructure_error": (Termination.FAULT, Fault.INFRASTRUCTURE),
     "unexpected_error": (Termination.FAULT, Fault.INFRASTRUCTURE),
 }
-"""What a `termination_reason` is here. One that is not listed leaves the outcome unknown, whatever the reward says."""
+"""What a `termination_reason` is here. One that is not listed leaves the outcome unknown, whatever
+the reward says.
+"""
 
 
 class _Simulation(msgspec.Struct):
@@ -70,7 +83,9 @@ class _Run(msgspec.Struct, frozen=True):
 
 
 def recognises(value: Any) -> bool:
-    """A list of simulations beside `tasks` or `info`; or one simulation, with messages and how it ended."""
+    """A list of simulations beside `tasks` or `info`; or one simulation, with messages and how it
+    ended.
+    """
     if not isinstance(value, Mapping):
         return False
     if isinstance(value.get("simulations"), list):
@@ -80,7 +95,9 @@ def recognises(value: Any) -> bool:
     return isinstance(value.get("run_info"), Mapping) or "termination_reason" in value
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The simulations of one file; its first ones decide whether its trial numbers are any."""
     stated: dict[str, Stated] = {}
     yield from numbered(_simulations(records, settings, stated), stated)
@@ -89,9 +106,13 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
 FORMAT = Format(recognises, trajectories)
 
 
-def _simulations(records: Iterable[Record | Rejection], settings: ImportSettings, stated: dict[str, Stated]) -> Iterator[Entry]:
+def _simulations(
+    records: Iterable[Record | Rejection], settings: ImportSettings, stated: dict[str, Stated]
+) -> Iterator[Entry]:
     for record in records:
-        if isinstance(record, Rejection) or not (isinstance(record.value, Mapping) and "simulations" in record.value):
+        if isinstance(record, Rejection) or not (
+            isinstance(record.value, Mapping) and "simulations" in record.value
+        ):
             yield from each([record], lambda one: _simulation(one, _Run(), settings, stated))
             continue
         try:
@@ -102,7 +123,10 @@ def _simulations(records: Iterable[Record | Rejection], settings: ImportSettings
             continue
         if not results.simulations:
             yield record.rejected("empty", "no simulations")
-        parts = (record.part(f"simulations/{index}", value) for index, value in enumerate(results.simulations))
+        parts = (
+            record.part(f"simulations/{index}", value)
+            for index, value in enumerate(results.simulations)
+        )
         yield from each(parts, lambda one, run=run: _simulation(one, run, settings, stated))  # type: ignore[misc]
 
 
@@ -118,22 +142,36 @@ def _run(results: _Results) -> _Run:
         policy=_text(environment.get("policy")),
         model=_text(agent.get("llm")),
         sampling=agent["llm_args"] if isinstance(agent.get("llm_args"), Mapping) else {},
-        tools=tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else (),
+        tools=tuple(tool for tool in tools if isinstance(tool, dict))
+        if isinstance(tools, list)
+        else (),
     )
 
 
-def _simulation(record: Record, run: _Run, settings: ImportSettings, stated: dict[str, Stated]) -> Entry:
+def _simulation(
+    record: Record, run: _Run, settings: ImportSettings, stated: dict[str, Stated]
+) -> Entry:
     simulation = msgspec.convert(record.value, _Simulation)
     reason = simulation.termination_reason or _text(simulation.run_info.get("termination_reason"))
-    termination, fault = ENDED.get(reason, (Termination.UNREPORTED, None)) if reason is not None else (Termination.UNREPORTED, None)
+    termination, fault = (
+        ENDED.get(reason, (Termination.UNREPORTED, None))
+        if reason is not None
+        else (Termination.UNREPORTED, None)
+    )
     policy = simulation.policy or run.policy
     heard = dialogue(simulation.messages, policy)
     if not heard.conversation.turns and fault is None:
         return record.rejected("no_turns", "the agent said nothing: no result, not a failure")
     reward = _reward(simulation.reward_info)
     believed = reason is None or reason in ENDED
-    passed = reward >= settings.reward_threshold - _ROUNDING if reward is not None and believed else None
-    task = tau2_task(simulation.task or run.tasks.get(str(simulation.task_id)) or {}, run.domain, heard.first_said)
+    passed = (
+        reward >= settings.reward_threshold - _ROUNDING if reward is not None and believed else None
+    )
+    task = tau2_task(
+        simulation.task or run.tasks.get(str(simulation.task_id)) or {},
+        run.domain,
+        heard.first_said,
+    )
     found = attempt(
         record,
         _FORMAT,
@@ -149,13 +187,20 @@ def _simulation(record: Record, run: _Run, settings: ImportSettings, stated: dic
         seed=simulation.seed or 0,
         tools=run.tools,
         totals=heard.totals,
-        check_result=_checked(simulation.reward_info, passed) if termination not in LIMITS and fault is None else None,
+        check_result=_checked(simulation.reward_info, passed)
+        if termination not in LIMITS and fault is None
+        else None,
     )
     stated[found.trajectory_id] = Stated(task.task_id, simulation.trial, simulation.task_id)
     marks = heard.user_calls
     if policy is not None:
         marks += (
-            Mark("synthesised_system_prompt", 1.0, None, {"from": "the policy text of the file: the agent's own prompt may say more"}),
+            Mark(
+                "synthesised_system_prompt",
+                1.0,
+                None,
+                {"from": "the policy text of the file: the agent's own prompt may say more"},
+            ),
         )
     if not believed:
         marks += (Mark("unknown_termination", 1.0, None, {"termination_reason": reason}),)
@@ -173,21 +218,44 @@ def _reward(info: Mapping[str, Any] | None) -> float | None:
 
 
 def _checked(info: Mapping[str, Any] | None, passed: bool | None) -> CheckResult | None:
-    """The scorer's parts; the reward is the product over `reward_basis` only, so a part may fail where the whole passed."""
+    """The scorer's parts; the reward is the product over `reward_basis` only, so a part may fail
+    where the whole passed.
+    """
     if info is None or passed is None:
         return None
     parts: list[SubVerdict] = []
     db = info.get("db_check")
     if isinstance(db, Mapping) and isinstance(db.get("db_match"), bool):
         parts.append(SubVerdict("db", db["db_match"]))
-    for name, flag in (("action", "action_match"), ("communicate", "met"), ("env_assertion", "met"), ("nl_assertion", "met")):
-        checks = info.get("action_checks" if name == "action" else f"{name}_checks" if name == "communicate" else f"{name}s")
-        found = [check for check in checks if isinstance(check, Mapping)] if isinstance(checks, list) else []
+    for name, flag in (
+        ("action", "action_match"),
+        ("communicate", "met"),
+        ("env_assertion", "met"),
+        ("nl_assertion", "met"),
+    ):
+        checks = info.get(
+            "action_checks"
+            if name == "action"
+            else f"{name}_checks"
+            if name == "communicate"
+            else f"{name}s"
+        )
+        found = (
+            [check for check in checks if isinstance(check, Mapping)]
+            if isinstance(checks, list)
+            else []
+        )
         if found:
-            missed = tuple(f"{name} {i}" for i, check in enumerate(found) if check.get(flag) is not True)
+            missed = tuple(
+                f"{name} {i}" for i, check in enumerate(found) if check.get(flag) is not True
+            )
             parts.append(SubVerdict(name, not missed, missed))
     basis = info.get("reward_basis")
-    return CheckResult(passed, tuple(parts), version="basis " + "+".join(map(str, basis)) if isinstance(basis, list) else "")
+    return CheckResult(
+        passed,
+        tuple(parts),
+        version="basis " + "+".join(map(str, basis)) if isinstance(basis, list) else "",
+    )
 
 
 def _model(file: str) -> str | None:

@@ -1,4 +1,6 @@
-"""A tau2 task as ours: what its user knows, the actions that its authors expect of the agent, and what is checked."""
+"""A tau2 task as ours: what its user knows, the actions that its authors expect of the agent, and
+what is checked.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +13,8 @@ from synth.schemas.trajectory import ToolCall
 def tau2_task(task: Mapping[str, Any], domain: str | None, first_said: str) -> Task:
     """The task of an attempt; `first_said` by the user stands in where the file holds no task.
 
-    A task is what its user is told, not its number: numbers are reused, and one number has had two texts. Gold are the agent's
+    A task is what its user is told, not its number: numbers are reused, and one number has had two
+    texts. Gold are the agent's
     actions only; those that the user is expected to take are part of the script.
     """
     scenario = _mapping(task.get("user_scenario"))
@@ -21,14 +24,33 @@ def tau2_task(task: Mapping[str, Any], domain: str | None, first_said: str) -> T
     criteria = _mapping(task.get("evaluation_criteria"))
     actions = criteria.get("actions")
     by_user = [action for action in _list(actions) if action.get("requestor") == "user"]
-    checked = {name: criteria.get(name) for name in ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")}
+    checked = {
+        name: criteria.get(name)
+        for name in ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
+    }
     return Task.identified(
         env=f"tau2/{where}",
         goal=_goal(told) or first_said,
         origin=Origin.IMPORT,
-        gold=None if actions is None else tuple(_gold(i, a) for i, a in enumerate(_list(actions)) if a.get("requestor") != "user"),
-        script=_present({"persona": scenario.get("persona"), "instructions": told, "user_actions": by_user, **checked}),
-        env_config=_present({"initial_state": _present(_mapping(task.get("initial_state"))), "ticket": task.get("ticket")}),
+        gold=None
+        if actions is None
+        else tuple(
+            _gold(i, a) for i, a in enumerate(_list(actions)) if a.get("requestor") != "user"
+        ),
+        script=_present(
+            {
+                "persona": scenario.get("persona"),
+                "instructions": told,
+                "user_actions": by_user,
+                **checked,
+            }
+        ),
+        env_config=_present(
+            {
+                "initial_state": _present(_mapping(task.get("initial_state"))),
+                "ticket": task.get("ticket"),
+            }
+        ),
         benchmark=f"tau2-bench/{where}",
     )
 
@@ -37,7 +59,11 @@ def _goal(told: Any) -> str:
     """What the user wants, in the file's words."""
     if isinstance(told, str):
         return told
-    parts = [told.get(name) for name in ("reason_for_call", "task_instructions")] if isinstance(told, Mapping) else []
+    parts = (
+        [told.get(name) for name in ("reason_for_call", "task_instructions")]
+        if isinstance(told, Mapping)
+        else []
+    )
     return "\n".join(part for part in parts if isinstance(part, str) and part)
 
 
@@ -45,7 +71,9 @@ def _gold(index: int, action: Mapping[str, Any]) -> ToolCall:
     name = action.get("name")
     if not isinstance(name, str):
         raise ValueError(f"evaluation_criteria.actions[{index}] has no name")
-    return ToolCall.received(f"gold_{index}", name, json.dumps(action.get("arguments") or {}, ensure_ascii=False))
+    return ToolCall.received(
+        f"gold_{index}", name, json.dumps(action.get("arguments") or {}, ensure_ascii=False)
+    )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

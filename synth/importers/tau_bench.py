@@ -1,8 +1,11 @@
 """tau-bench result lists: `{task_id, reward, info: {task}, traj: [messages], trial}` per record.
 
-The files have no tool schemas and do not say how an episode ended. `task_id` and `trial` are not trusted: a task is its instruction and
-user, and trials are numbered by order where the source's number repeats or is the task's. Control signals of the user simulator
-(`###STOP###`, `###TRANSFER###`) stay in the trajectory as evidence of how it ended; training exports cut what follows the last turn.
+The files have no tool schemas and do not say how an episode ended. `task_id` and `trial` are not
+trusted: a task is its instruction and
+user, and trials are numbered by order where the source's number repeats or is the task's. Control
+signals of the user simulator
+(`###STOP###`, `###TRANSFER###`) stay in the trajectory as evidence of how it ended; training
+exports cut what follows the last turn.
 """
 
 import json
@@ -25,8 +28,11 @@ AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""
 _ROUNDING = 1e-6  # tau-bench itself compares rewards with 1 up to this
 _DOMAIN = re.compile(r"\b(airline|retail)\s+agent\b", re.IGNORECASE)
-# {strategy}-{agent model}-{temperature}_range_..._user-... as tau-bench names its results; "none" where it was not stated
-_RUN_NAME = re.compile(r"(?:^|_)(?:tool-calling|act|react|few-shot)-(?P<model>.+?)-(?P<temperature>\d+\.\d+)_range_")
+# {strategy}-{agent model}-{temperature}_range_..._user-... as tau-bench names its results; "none"
+# where it was not stated
+_RUN_NAME = re.compile(
+    r"(?:^|_)(?:tool-calling|act|react|few-shot)-(?P<model>.+?)-(?P<temperature>\d+\.\d+)_range_"
+)
 _DOMAIN_NAME = re.compile(r"^(?P<model>[A-Za-z0-9.-]+?)-(?:airline|retail)\b")
 
 
@@ -54,8 +60,12 @@ class _Result(msgspec.Struct):
     trial: Any = None
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
-    """The attempts of one result file; its first records decide whether its trial numbers are any."""
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
+    """The attempts of one result file; its first records decide whether its trial numbers are
+    any.
+    """
     stated: dict[str, Stated] = {}
 
     def read(record: Record) -> Entry:
@@ -68,21 +78,33 @@ def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings
         stated[found.trajectory_id] = Stated(task.task_id, result.trial, result.task_id)
         if result.traj is None or "index" not in result.traj[0]:
             return Imported(task, found)
-        return Imported(task, found, name=f"{AGENTRX}/{result.task_id}", turn_of_message=turn_of_message(result.traj))
+        return Imported(
+            task,
+            found,
+            name=f"{AGENTRX}/{result.task_id}",
+            turn_of_message=turn_of_message(result.traj),
+        )
 
     yield from numbered(each(records, read), stated)
 
 
 def recognises(value: Any) -> bool:
     """`info.task` beside a `traj`."""
-    return isinstance(value, Mapping) and "traj" in value and isinstance(value.get("info"), Mapping) and "task" in value["info"]
+    return (
+        isinstance(value, Mapping)
+        and "traj" in value
+        and isinstance(value.get("info"), Mapping)
+        and "task" in value["info"]
+    )
 
 
 FORMAT = Format(recognises, trajectories)
 
 
 def _task(task: _Task, system_prompt: str | None) -> Task:
-    """The instruction is what the user simulator was told; domain by the policy text, `unknown` where that names none."""
+    """The instruction is what the user simulator was told; domain by the policy text, `unknown`
+    where that names none.
+    """
     named = _DOMAIN.search((system_prompt or "")[:2000])
     domain = named.group(1).lower() if named else "unknown"
     script: dict[str, Any] = {"user_id": task.user_id, "outputs": task.outputs}
@@ -90,28 +112,55 @@ def _task(task: _Task, system_prompt: str | None) -> Task:
         env=f"tau_bench/{domain}",
         goal=task.instruction,
         origin=Origin.IMPORT,
-        gold=None if task.actions is None else tuple(_gold(i, action) for i, action in enumerate(task.actions)),
+        gold=None
+        if task.actions is None
+        else tuple(_gold(i, action) for i, action in enumerate(task.actions)),
         script={key: value for key, value in script.items() if value},
         benchmark=f"tau-bench/{domain if named else 'test'}",
     )
 
 
 def _gold(index: int, action: _Action) -> ToolCall:
-    return ToolCall.received(f"gold_{index}", action.name, json.dumps(action.kwargs, ensure_ascii=False))
+    return ToolCall.received(
+        f"gold_{index}", action.name, json.dumps(action.kwargs, ensure_ascii=False)
+    )
 
 
-def _trajectory(record: Record, result: _Result, conversation: Conversation, task: Task, settings: ImportSettings) -> Trajectory:
-    passed = None if result.reward is None else result.reward >= settings.reward_threshold - _ROUNDING
+def _trajectory(
+    record: Record,
+    result: _Result,
+    conversation: Conversation,
+    task: Task,
+    settings: ImportSettings,
+) -> Trajectory:
+    passed = (
+        None if result.reward is None else result.reward >= settings.reward_threshold - _ROUNDING
+    )
     model, sampling = _model_and_sampling(record.file)
-    return attempt(record, _FORMAT, task, conversation, passed=passed, reward=result.reward, model=model, sampling=sampling)
+    return attempt(
+        record,
+        _FORMAT,
+        task,
+        conversation,
+        passed=passed,
+        reward=result.reward,
+        model=model,
+        sampling=sampling,
+    )
 
 
 def _model_and_sampling(file: str) -> tuple[str | None, Mapping[str, Any]]:
-    """What a file name claims of the agent's model and temperature; nothing inside the file says so."""
+    """What a file name claims of the agent's model and temperature; nothing inside the file says
+    so.
+    """
     name = file.rsplit("/", 1)[-1]
     run = _RUN_NAME.search(name)
     if run is not None:
         model = run["model"]
-        return (None, {}) if model.endswith("none") else (model, {"temperature": float(run["temperature"])})
+        return (
+            (None, {})
+            if model.endswith("none")
+            else (model, {"temperature": float(run["temperature"])})
+        )
     domain = _DOMAIN_NAME.match(name)
     return (domain["model"] if domain else None), {}

@@ -1,6 +1,8 @@
-"""ToolBench search trees: every path from the root to a leaf is a trajectory; each but the first branches off from the one before it.
+"""ToolBench search trees: every path from the root to a leaf is a trajectory; each but the first
+branches off from the one before it.
 
-Before it tried another child of a node, the model was shown a prompt that the tree does not hold: such a turn is masked.
+Before it tried another child of a node, the model was shown a prompt that the tree does not hold:
+such a turn is masked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +22,9 @@ _FORMAT = "toolbench"
 UNRECORDED_PROMPT = "unrecorded_prompt"
 _GAVE_UP = 4
 """`observation_code` of Finish with give_up_and_restart."""
-_ERRORS = frozenset({1, 2, 5, 6, 7, 8, 9, 10, 11, 12})  # hallucinated name, input error, server errors, ...
+_ERRORS = frozenset(
+    {1, 2, 5, 6, 7, 8, 9, 10, 11, 12}
+)  # hallucinated name, input error, server errors, ...
 
 
 class _Node(msgspec.Struct):
@@ -69,10 +73,16 @@ class _Step(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """A `tree` beside `answer_generation`."""
-    return isinstance(value, Mapping) and isinstance(value.get("answer_generation"), Mapping) and isinstance(value.get("tree"), Mapping)
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("answer_generation"), Mapping)
+        and isinstance(value.get("tree"), Mapping)
+    )
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The paths of the trees of one file."""
     for record in records:
         if isinstance(record, Rejection):
@@ -92,10 +102,21 @@ FORMAT = Format(recognises, trajectories)
 
 def _paths(record: Record, search: _Search) -> Iterator[Imported]:
     answer = search.answer_generation
-    prompt = from_messages(answer.train_messages[0][:2] if answer.train_messages else [{"role": "user", "content": answer.query}])
+    prompt = from_messages(
+        answer.train_messages[0][:2]
+        if answer.train_messages
+        else [{"role": "user", "content": answer.query}]
+    )
     opening = prompt.opening or (Observation(valid_text(answer.query), Source.USER),)
-    tools: tuple[ToolSchema, ...] = tuple({"type": "function", "function": function} for function in answer.function)
-    task = Task.identified(env="toolbench", goal=valid_text(answer.query), origin=Origin.IMPORT, benchmark="toolbench/unknown")
+    tools: tuple[ToolSchema, ...] = tuple(
+        {"type": "function", "function": function} for function in answer.function
+    )
+    task = Task.identified(
+        env="toolbench",
+        goal=valid_text(answer.query),
+        origin=Origin.IMPORT,
+        benchmark="toolbench/unknown",
+    )
     before: list[_Step] = []
     parent: str | None = None
     for index, path in enumerate(_leaves(search.tree.tree)):
@@ -119,7 +140,9 @@ def _paths(record: Record, search: _Search) -> Iterator[Imported]:
 
 
 def _ended(leaf: _Node, win: bool | None) -> tuple[Termination, bool | None]:
-    """How a path ended: in an answer (the file's own verdict), given up, or cut by the search's limits."""
+    """How a path ended: in an answer (the file's own verdict), given up, or cut by the search's
+    limits.
+    """
     if leaf.finished:
         return Termination.DONE, win
     if leaf.observation_code == _GAVE_UP:
@@ -140,7 +163,9 @@ def _leaves(root: _Node) -> Iterator[list[_Step]]:
 
 
 def _with(path: Sequence[_Step], node: _Node, *, another: bool) -> list[_Step]:
-    """A path with one more node: a thought opens a turn, an action joins the thought before it, an input its action."""
+    """A path with one more node: a thought opens a turn, an action joins the thought before it, an
+    input its action.
+    """
     last = path[-1] if path else None
     if node.node_type == "Thought":
         return [*path, _Step(thought=node, another=another)]
@@ -176,5 +201,9 @@ def _turn(index: int, step: _Step) -> Turn:
     observed: tuple[Observation, ...] = ()
     if step.input is not None:
         error = step.input.observation_code in _ERRORS
-        observed = (Observation(valid_text(step.input.observation), call_id=call_id, name=call.name, error=error),)
+        observed = (
+            Observation(
+                valid_text(step.input.observation), call_id=call_id, name=call.name, error=error
+            ),
+        )
     return Turn(index, content, (call,), observed, mask=mask)

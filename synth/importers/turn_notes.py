@@ -1,4 +1,6 @@
-"""What logs say of a model call beside its message: usage, raw blocks, who wrote it, whether it may be trained on."""
+"""What logs say of a model call beside its message: usage, raw blocks, who wrote it, whether it may
+be trained on.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -13,7 +15,9 @@ from synth.schemas.trajectory import SampledBy, Source, TokenId, Turn, Usage
 _MOST = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 COPIED_MASK = "copied_context"
-"""Mask of answers repeated from an earlier stretch or trajectory: they are trained on there, if anywhere."""
+"""Mask of answers repeated from an earlier stretch or trajectory: they are trained on there, if
+anywhere.
+"""
 
 
 class TurnNote(msgspec.Struct, omit_defaults=True):
@@ -29,15 +33,22 @@ class TurnNote(msgspec.Struct, omit_defaults=True):
     logprobs: tuple[float, ...] | None = None
 
 
-def noted_conversation(messages: Sequence[Mapping[str, Any]], notes: Sequence[TurnNote] = ()) -> Conversation:
-    """`from_messages` with the n-th note on the n-th assistant message; turns after content that is not text are masked."""
+def noted_conversation(
+    messages: Sequence[Mapping[str, Any]], notes: Sequence[TurnNote] = ()
+) -> Conversation:
+    """`from_messages` with the n-th note on the n-th assistant message; turns after content that is
+    not text are masked.
+    """
     read = from_messages(messages)
     noted = [_with(turn, notes[i]) if i < len(notes) else turn for i, turn in enumerate(read.turns)]
     return msgspec.structs.replace(read, turns=mask_after_unseen(read.opening, noted))
 
 
 def _with(turn: Turn, note: TurnNote) -> Turn:
-    return msgspec.structs.replace(turn, **{key: value for key, value in msgspec.structs.asdict(note).items() if value is not None})
+    return msgspec.structs.replace(
+        turn,
+        **{key: value for key, value in msgspec.structs.asdict(note).items() if value is not None},
+    )
 
 
 def counted(usage: Any, *names: str) -> int:
@@ -57,7 +68,9 @@ def totals(turns: Sequence[Turn]) -> Usage:
 
 
 def goal_of(conversation: Conversation) -> str:
-    """What the user first asked; where none speaks, what the environment or the system prompt says."""
+    """What the user first asked; where none speaks, what the environment or the system prompt
+    says.
+    """
     heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     for source in (Source.USER, Source.ENVIRONMENT):
         for observation in heard:
@@ -68,4 +81,8 @@ def goal_of(conversation: Conversation) -> str:
 
 def unresolved_mark(conversation: Conversation) -> tuple[Mark, ...]:
     """How many tool results answer no call, where there are any."""
-    return (Mark("unresolved_results", float(conversation.unresolved)),) if conversation.unresolved else ()
+    return (
+        (Mark("unresolved_results", float(conversation.unresolved)),)
+        if conversation.unresolved
+        else ()
+    )

@@ -1,4 +1,6 @@
-"""Bytes of a file, unpacked by content, read twice: once to know that all of it can be had, once to be parsed."""
+"""Bytes of a file, unpacked by content, read twice: once to know that all of it can be had, once to
+be parsed.
+"""
 
 import bz2
 import gzip
@@ -17,11 +19,18 @@ from synth.importers.records import WHOLE, Rejection, one_line
 
 MAX_UNPACKED = 1 << 30
 MAX_RATIO = 200
-"""A packed file may unpack to `MAX_UNPACKED` bytes, or to `MAX_RATIO` times its size where that is more; logs pack 10 to 50 times."""
+"""A packed file may unpack to `MAX_UNPACKED` bytes, or to `MAX_RATIO` times its size where that is
+more; logs pack 10 to 50 times.
+"""
 _HELD = 16 << 20  # files up to this size are unpacked once and kept
 _CHUNK = 1 << 20
 _GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
-_NOT_UNPACKED = {b"PK\x03\x04": "zip", b"PK\x05\x06": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"\x04\x22\x4d\x18": "lz4"}
+_NOT_UNPACKED = {
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"\x04\x22\x4d\x18": "lz4",
+}
 _TAR_AT, _TAR = 257, b"ustar"
 
 
@@ -31,7 +40,9 @@ class _Bytes(Protocol):
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """A file whose content is whole: its hash and size, and where in it earlier imports of the same log ended (`former`: offset, hash)."""
+    """A file whose content is whole: its hash and size, and where in it earlier imports of the same
+    log ended (`former`: offset, hash).
+    """
 
     path: Path
     name: str
@@ -47,8 +58,14 @@ class Unpacked(msgspec.Struct, frozen=True):
         return self.meter[0] / max(1, self.size)
 
     def open(self) -> io.BufferedReader:
-        """The content, as long as it was when it was hashed: what a live log has gained since belongs to the next import."""
-        raw: io.RawIOBase = _Stream(io.BytesIO(self.held) if self.held is not None else _opened(self.path), self.size, self.meter)
+        """The content, as long as it was when it was hashed: what a live log has gained since
+        belongs to the next import.
+        """
+        raw: io.RawIOBase = _Stream(
+            io.BytesIO(self.held) if self.held is not None else _opened(self.path),
+            self.size,
+            self.meter,
+        )
         return io.BufferedReader(raw, _CHUNK)
 
     def sha_at(self, end: int) -> str:
@@ -56,8 +73,12 @@ class Unpacked(msgspec.Struct, frozen=True):
         return next((sha for offset, sha in self.former if end <= offset), self.sha)
 
 
-def unpacked(path: Path, name: str, known: Mapping[int, Set[str]], *, max_bytes: int = MAX_UNPACKED) -> Unpacked | Rejection:
-    """Reads all of a file. `known` are the files imported before, hashes by size: those that this one begins with are found."""
+def unpacked(
+    path: Path, name: str, known: Mapping[int, Set[str]], *, max_bytes: int = MAX_UNPACKED
+) -> Unpacked | Rejection:
+    """Reads all of a file. `known` are the files imported before, hashes by size: those that this
+    one begins with are found.
+    """
     try:
         if not path.is_file():
             return Rejection(name, WHOLE, "not_a_file", "" if path.exists() else "a broken link")
@@ -73,7 +94,9 @@ def unpacked(path: Path, name: str, known: Mapping[int, Set[str]], *, max_bytes:
         return Rejection(name, WHOLE, "unreadable", one_line(error.strerror or str(error)))
 
 
-def _fingerprint(stream: _Bytes, path: Path, name: str, known: Mapping[int, Set[str]], limit: int) -> Unpacked | Rejection:
+def _fingerprint(
+    stream: _Bytes, path: Path, name: str, known: Mapping[int, Set[str]], limit: int
+) -> Unpacked | Rejection:
     hashed = blake2b(digest_size=16)
     former: list[tuple[int, str]] = []
     ends = iter([*sorted(known), limit + _CHUNK])
@@ -93,10 +116,17 @@ def _fingerprint(stream: _Bytes, path: Path, name: str, known: Mapping[int, Set[
             size += len(chunk)
             held = _kept(held, chunk)
             if size > limit:
-                return Rejection(name, WHOLE, "file_too_large", f"a packed file that unpacks to more than {limit} bytes: unpack it first")
+                return Rejection(
+                    name,
+                    WHOLE,
+                    "file_too_large",
+                    f"a packed file that unpacks to more than {limit} bytes: unpack it first",
+                )
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         return Rejection(name, WHOLE, "damaged_file", one_line(str(error)))
-    return Unpacked(path, name, hashed.hexdigest(), size, tuple(former), None if held is None else bytes(held))
+    return Unpacked(
+        path, name, hashed.hexdigest(), size, tuple(former), None if held is None else bytes(held)
+    )
 
 
 def _after(chunk: bytes, cut: int, held: bytearray | None) -> bytes:
@@ -143,7 +173,9 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fills the buffer, unless the end comes first."""
         view, count = memoryview(buffer), 0
-        while count < len(view) and (chunk := self._stream.read(min(len(view) - count, self._left))):
+        while count < len(view) and (
+            chunk := self._stream.read(min(len(view) - count, self._left))
+        ):
             view[count : count + len(chunk)] = chunk
             count, self._left = count + len(chunk), self._left - len(chunk)
         self._meter[0] += count

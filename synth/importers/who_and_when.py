@@ -1,6 +1,8 @@
-"""Who&When: one failed multi-agent run per document, with the agent and the step that a person blamed.
+"""Who&When: one failed multi-agent run per document, with the agent and the step that a person
+blamed.
 
-Every agent that speaks is a turn; the computer terminal and people are not agents. `mistake_step` is a 0-based message index in a string.
+Every agent that speaks is a turn; the computer terminal and people are not agents. `mistake_step`
+is a 0-based message index in a string.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +11,16 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import attempt
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Mark, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Mark,
+    Record,
+    Rejection,
+    each,
+)
 from synth.schemas.canonical import valid_text
 from synth.schemas.messages import Conversation
 from synth.schemas.task import Origin, Task
@@ -43,10 +54,17 @@ class _Run(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """A `history` with a `mistake_step`."""
-    return isinstance(value, Mapping) and isinstance(value.get("history"), list) and "mistake_step" in value and "question" in value
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("history"), list)
+        and "mistake_step" in value
+        and "question" in value
+    )
 
 
-def trajectories(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def trajectories(
+    records: Iterable[Record | Rejection], settings: ImportSettings
+) -> Iterator[Entry]:
     """The runs of one file."""
     yield from each(records, _run)
 
@@ -58,7 +76,9 @@ def _run(record: Record) -> Entry:
     run = msgspec.convert(record.value, _Run)
     conversation, turn_of_message = _conversation(run.history)
     if isinstance(run.system_prompt, str):
-        conversation = msgspec.structs.replace(conversation, system_prompt=valid_text(run.system_prompt))
+        conversation = msgspec.structs.replace(
+            conversation, system_prompt=valid_text(run.system_prompt)
+        )
     if not conversation.turns:
         return record.rejected("no_turns", "no agent spoke")
     step = int(run.mistake_step)
@@ -73,17 +93,29 @@ def _run(record: Record) -> Entry:
         env_config={"system_prompts": prompts} if prompts else {},
         script={} if answer is None else {"answer": answer},
         difficulty={} if run.level is None else {"level": run.level},
-        benchmark="who-and-when/" + ("algorithm-generated" if any(message.name for message in run.history) else "hand-crafted"),
+        benchmark="who-and-when/"
+        + (
+            "algorithm-generated"
+            if any(message.name for message in run.history)
+            else "hand-crafted"
+        ),
     )
     solved = run.is_correct if run.is_correct is not None else run.is_corrected
     found = attempt(record, _FORMAT, task, conversation, passed=bool(solved))
     speaker = _speaker(run.history[step])
-    detail = {"message": step, "agent": run.mistake_agent, "speaker": speaker, "reason": run.mistake_reason}
+    detail = {
+        "message": step,
+        "agent": run.mistake_agent,
+        "speaker": speaker,
+        "reason": run.mistake_reason,
+    }
     return Imported(task, found, (Mark(_MISTAKE, 1.0, turn_of_message[step], detail),))
 
 
 def _conversation(history: list[_Message]) -> tuple[Conversation, list[int | None]]:
-    """The messages as turns of named agents with what they heard, and the turn that each message is."""
+    """The messages as turns of named agents with what they heard, and the turn that each message
+    is.
+    """
     opening: list[Observation] = []
     heard: list[list[Observation]] = []
     spoken: list[tuple[str, str]] = []
@@ -98,7 +130,10 @@ def _conversation(history: list[_Message]) -> tuple[Conversation, list[int | Non
         turn_of_message.append(None)
         source = Source.ENVIRONMENT if message.name == _TERMINAL else Source.USER
         (heard[-1] if heard else opening).append(Observation(text, source, name=message.name))
-    turns = tuple(Turn(i, content, observations=tuple(heard[i]), agent=agent) for i, (agent, content) in enumerate(spoken))
+    turns = tuple(
+        Turn(i, content, observations=tuple(heard[i]), agent=agent)
+        for i, (agent, content) in enumerate(spoken)
+    )
     return Conversation(None, tuple(opening), turns), turn_of_message
 
 

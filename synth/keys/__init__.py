@@ -1,4 +1,6 @@
-"""Keys: named by the environment variable that holds them, refused where they are written out, taken out of whatever comes back."""
+"""Keys: named by the environment variable that holds them, refused where they are written out,
+taken out of whatever comes back.
+"""
 
 from synth.keys.from_env import EnvironmentValue, FromEnv, resolved
 from synth.keys.literals import key_like, refuse_literals

@@ -1,4 +1,6 @@
-"""A text as it reads once escapes are undone or separators are left out, and where each byte of that stood."""
+"""A text as it reads once escapes are undone or separators are left out, and where each byte of
+that stood.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -14,7 +16,9 @@ DEEPEST = 3
 
 
 def in_bytes(pattern: bytes) -> Any:
-    """A pattern of RE2 over bytes; a pattern that it cannot read is never printed, for it may be a key."""
+    """A pattern of RE2 over bytes; a pattern that it cannot read is never printed, for it may be a
+    key.
+    """
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
@@ -47,7 +51,9 @@ def otherwise_read(*, marks: bool) -> bytes:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The bytes, and the changes that made them from those that were read: where each stands (`starts`, `ends`), and where it stood."""
+    """The bytes, and the changes that made them from those that were read: where each stands
+    (`starts`, `ends`), and where it stood.
+    """
 
     text: bytes
     starts: tuple[int, ...] = ()
@@ -57,7 +63,9 @@ class Reading(msgspec.Struct, frozen=True):
     of: "Reading | None" = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """A span of these bytes in the text as it stands; an escape that it touches belongs to it."""
+        """A span of these bytes in the text as it stands; an escape that it touches belongs to
+        it.
+        """
         if self.of is None:
             return start, end
         first = bisect_right(self.ends, start)
@@ -74,7 +82,8 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def readings(text: bytes, *, marks: bool) -> Iterator[Reading]:
-    """The text as it stands, without escapes level by level, and with long words and hexadecimal numbers in one piece.
+    """The text as it stands, without escapes level by level, and with long words and hexadecimal
+    numbers in one piece.
 
     `marks`: escapes of `MARKED` characters are undone too, of which every text in JSON has many.
     """
@@ -96,8 +105,16 @@ def _nothing(_: "re.Match[bytes]") -> bytes:
     return b""
 
 
-def _replaced(reading: Reading, pattern: re.Pattern[bytes], by: Callable[["re.Match[bytes]"], bytes]) -> Reading:
-    pieces, starts, ends, began, ended = list[bytes](), list[int](), list[int](), list[int](), list[int]()
+def _replaced(
+    reading: Reading, pattern: re.Pattern[bytes], by: Callable[["re.Match[bytes]"], bytes]
+) -> Reading:
+    pieces, starts, ends, began, ended = (
+        list[bytes](),
+        list[int](),
+        list[int](),
+        list[int](),
+        list[int](),
+    )
     last, length = 0, 0
     for found in pattern.finditer(reading.text):
         new = by(found)
@@ -110,7 +127,9 @@ def _replaced(reading: Reading, pattern: re.Pattern[bytes], by: Callable[["re.Ma
         ended.append(found.end())
         last = found.end()
     pieces.append(reading.text[last:])
-    return Reading(b"".join(pieces), tuple(starts), tuple(ends), tuple(began), tuple(ended), reading)
+    return Reading(
+        b"".join(pieces), tuple(starts), tuple(ends), tuple(began), tuple(ended), reading
+    )
 
 
 def _character(found: "re.Match[bytes]") -> bytes:

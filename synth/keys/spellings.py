@@ -1,4 +1,6 @@
-"""How a key may be written in what a server says: base64 at every alignment, hexadecimal, and those within each other."""
+"""How a key may be written in what a server says: base64 at every alignment, hexadecimal, and those
+within each other.
+"""
 
 import base64
 from collections.abc import Iterator
@@ -6,7 +8,8 @@ from urllib.parse import quote_plus
 
 
 def spellings(key: bytes) -> dict[bytes, bool]:
-    """The spellings of a key that are looked for literally, in small letters, the key itself first, each with whether it is base64.
+    """The spellings of a key that are looked for literally, in small letters, the key itself first,
+    each with whether it is base64.
 
     Escapes are undone elsewhere.
     """
@@ -19,7 +22,9 @@ def spellings(key: bytes) -> dict[bytes, bool]:
 
 
 def _base64(text: bytes) -> Iterator[bytes]:
-    """What base64 of any text that holds this one has in common: at three alignments, without the characters that neighbours share."""
+    """What base64 of any text that holds this one has in common: at three alignments, without the
+    characters that neighbours share.
+    """
     for before in range(3):
         coded = base64.b64encode(bytes(before) + text + bytes(2))
         inside = coded[-(-before * 8 // 6) : (before + len(text)) * 8 // 6]

@@ -9,7 +9,9 @@ _DEEPEST = 30
 
 
 def authored(turn: Turn) -> Iterator[str]:
-    """Text, thought, and of every call the values of its arguments with keys that are values, or the text where it is no JSON object."""
+    """Text, thought, and of every call the values of its arguments with keys that are values, or
+    the text where it is no JSON object.
+    """
     if turn.content:
         yield turn.content
     if turn.thought:

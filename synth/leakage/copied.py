@@ -10,7 +10,9 @@ Run = tuple[str, ...]
 
 
 def runs(text: str, length: int = WORDS) -> set[Run]:
-    """All runs of that many words, without case and punctuation; a shorter text of at least 4 words is one run."""
+    """All runs of that many words, without case and punctuation; a shorter text of at least 4 words
+    is one run.
+    """
     words = _WORD.findall(text.casefold())
     if 4 <= len(words) < length:
         return {tuple(words)}
@@ -24,5 +26,9 @@ def shared(texts: Iterable[str], wanted: set[Run]) -> set[Run]:
     for text in texts:
         words = _WORD.findall(text.casefold())
         for length in lengths:
-            found.update(run for at in range(len(words) - length + 1) if (run := tuple(words[at : at + length])) in wanted)
+            found.update(
+                run
+                for at in range(len(words) - length + 1)
+                if (run := tuple(words[at : at + length])) in wanted
+            )
     return found

@@ -1,4 +1,6 @@
-"""What a text names that can only be known from somewhere: identifiers, numbers, names, paths, quotations."""
+"""What a text names that can only be known from somewhere: identifiers, numbers, names, paths,
+quotations.
+"""
 
 import re
 
@@ -15,10 +17,14 @@ _ONE_NAME = re.compile(rf"(?<=[a-zà-ÿ,;] )({_NAME})(?=[.,;:!?)]?(?: [a-zà-ÿ]
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 LEAST_NUMBER = 100
-"""Whole numbers below it stand everywhere, and name nothing (as in synth.provenance); nor does a year alone."""
+"""Whole numbers below it stand everywhere, and name nothing (as in synth.provenance); nor does a
+year alone.
+"""
 _NO_NAMES = (
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october "
-    "november december english please thank thanks the this that these those one two three four five first second here there what which "
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may "
+    "june july august september october "
+    "november december english please thank thanks the this that these those one two three four "
+    "five first second here there what which "
     "when where how and but for not yes"
 )
 _EVERYDAY = frozenset(_NO_NAMES.split())
@@ -29,15 +35,25 @@ def literals(text: str) -> frozenset[str]:
     found: set[str] = set()
     for pattern in (_EMAIL, _PATH, _SNAKE):
         found.update(match[0].rstrip("./") for match in pattern.finditer(text))
-    found.update(match[0] for match in _WITH_DIGIT.finditer(text) if any(map(str.isdigit, match[0])))
+    found.update(
+        match[0] for match in _WITH_DIGIT.finditer(text) if any(map(str.isdigit, match[0]))
+    )
     found.update(match[1] for match in _MARKED.finditer(text) if _says_something(match[1]))
-    found.update(match[0] for match in _NAMES.finditer(text) if not _EVERYDAY.issuperset(match[0].casefold().split()[:1]))
-    found.update(match[1] for match in _ONE_NAME.finditer(text) if match[1].casefold() not in _EVERYDAY)
+    found.update(
+        match[0]
+        for match in _NAMES.finditer(text)
+        if not _EVERYDAY.issuperset(match[0].casefold().split()[:1])
+    )
+    found.update(
+        match[1] for match in _ONE_NAME.finditer(text) if match[1].casefold() not in _EVERYDAY
+    )
     return frozenset(literal for literal in found if _tells(literal))
 
 
 def is_one_name(literal: str) -> bool:
-    """Whether it is one capitalised word: written small it is likely another word (Information, information)."""
+    """Whether it is one capitalised word: written small it is likely another word (Information,
+    information).
+    """
     return re.fullmatch(_NAME, literal) is not None
 
 

@@ -1,4 +1,6 @@
-"""Words that speak of help, or of an attempt before this one, which the reader of a transcript knows nothing of."""
+"""Words that speak of help, or of an attempt before this one, which the reader of a transcript
+knows nothing of.
+"""
 
 import re
 
@@ -6,14 +8,19 @@ from synth.schemas.trajectory import Source, Turn
 
 _EARLIER = r"(?:earlier|previous|prior|last|first|past|former|preceding|failed)"
 _ATTEMPT = r"(?:attempts?|tr(?:y|ies)|runs?|trials?|episodes?|trajector(?:y|ies)|rollouts?|go)"
-_HELP = r"(?:hints?|guidance|reflections?|lessons?|memo|improvement suggestions?|root[- ]cause analysis|post-?mortem)"
+_HELP = (
+    r"(?:hints?|guidance|reflections?|lessons?|memo|improvement suggestions?|root[- ]cause "
+    r"analysis|post-?mortem)"
+)
 _OF_WHICH = r"(?:(?:earlier|previous|given|provided|above|hidden|same|key|main|useful|helpful) )?"
 _OF_HELP = re.compile(
     "|".join(
         (
             rf"\b(?:the|my|this|that|these|those|our|given|provided|above) {_OF_WHICH}{_HELP}\b",
-            rf"\b{_HELP} (?:says?|said|tells?|told|suggests?|suggested|advises?|advised|mentions?|mentioned|recommends?|learn(?:ed|t)|i)\b",
-            rf"\b(?:per|following|given|based on|according to|applying|thanks to|recall(?:ing)?) {_OF_WHICH}{_HELP}\b",
+            rf"\b{_HELP} "
+            r"(?:says?|said|tells?|told|suggests?|suggested|advises?|advised|mentions?|mentioned|recommends?|learn(?:ed|t)|i)\b",
+            r"\b(?:per|following|given|based on|according to|applying|thanks to|recall(?:ing)?) "
+            rf"{_OF_WHICH}{_HELP}\b",
             r"\bas (?:i was|we were)? ?(?:advised|hinted|reminded|warned)\b",
             r"\b(?:i|we)(?: have|'ve)? (?:reflected|learn(?:ed|t) (?:that|from|my|to))\b",
             r"\b(?:i|we)(?: have)? (?:was|were|been) (?:advised|reminded|warned|hinted)\b",
@@ -30,17 +37,21 @@ _OF_AN_ATTEMPT = re.compile(
         (
             rf"\b(?:my|the|our|an?|that|this) {_EARLIER} {_ATTEMPT}\b",
             rf"\b(?:in|from|during|after|on|of|since|unlike) {_EARLIER} {_ATTEMPT}\b",
-            r"\b(?:i|we)\b[^.\n]{0,40}\b(?:last|previous) time\b|\b(?:last|previous) time\b[^.\n]{0,40}\b(?:i|we)\b",
+            r"\b(?:i|we)\b[^.\n]{0,40}\b(?:last|previous) time\b|\b(?:last|previous) "
+            r"time\b[^.\n]{0,40}\b(?:i|we)\b",
             r"\bsecond attempt\b|\btr(?:y|ying) (?:this )?again from\b",
-            r"\b(?:avoid|repeat|make|making)(?:ing)? (?:the|my|that|this) (?:same|earlier|previous) (?:mistake|error)s?\b",
+            r"\b(?:avoid|repeat|make|making)(?:ing)? (?:the|my|that|this) "
+            r"(?:same|earlier|previous) (?:mistake|error)s?\b",
         )
     ),
     re.IGNORECASE,
 )
 _THIS_TIME = re.compile(r"(?<!at )\bthis time,? (?:i|let me|we)\b", re.IGNORECASE)
 _FAILED = re.compile(
-    r"\b(?:errors?|fail(?:ed|s|ure)?|invalid|denied|not found|unknown|no such|no results?|exception|traceback|timed? ?out|unable|can ?not|"
-    r"could not|does not exist|must be|disabled|not available|unavailable|forbidden|unauthori[sz]ed|rate limit|"
+    r"\b(?:errors?|fail(?:ed|s|ure)?|invalid|denied|not found|unknown|no such|no "
+    r"results?|exception|traceback|timed? ?out|unable|can ?not|"
+    r"could not|does not exist|must be|disabled|not "
+    r"available|unavailable|forbidden|unauthori[sz]ed|rate limit|"
     r"exceeds?)\b|[\[{]\s*[\]}]",
     re.IGNORECASE,
 )
@@ -50,9 +61,11 @@ RECENT = 5
 
 
 def reference(text: str, *, failed_recently: bool = False, again: bool = False) -> str | None:
-    """The first words that speak of an earlier attempt, a hint, a reflection or a lesson; None where there are none.
+    """The first words that speak of an earlier attempt, a hint, a reflection or a lesson; None
+    where there are none.
 
-    After a call of its own that failed or found nothing, an agent may speak of an earlier attempt: that one stands in the transcript. Where
+    After a call of its own that failed or found nothing, an agent may speak of an earlier attempt:
+    that one stands in the transcript. Where
     it calls a tool `again`, it may say what it does otherwise this time.
     """
     match = _OF_HELP.search(text)
@@ -64,6 +77,7 @@ def reference(text: str, *, failed_recently: bool = False, again: bool = False) 
 def failed(turn: Turn) -> bool:
     """Whether a tool's answer to the turn speaks of a failure, or is empty."""
     return any(
-        o.source is not Source.USER and (o.error or _FAILED.search(_NO_ERROR.sub("", o.content[:2000])) is not None)
+        o.source is not Source.USER
+        and (o.error or _FAILED.search(_NO_ERROR.sub("", o.content[:2000])) is not None)
         for o in turn.observations
     )

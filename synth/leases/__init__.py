@@ -1,4 +1,6 @@
-"""Who works on which piece of a run: leases in the run's own storage, which workers on many machines share."""
+"""Who works on which piece of a run: leases in the run's own storage, which workers on many
+machines share.
+"""
 
 from synth.leases.lease import Lease, Leases
 

@@ -1,6 +1,8 @@
-"""The episodes of one shard that this process has in hand: taken one by one, each as there is a place for it, held until committed.
+"""The episodes of one shard that this process has in hand: taken one by one, each as there is a
+place for it, held until committed.
 
-Nobody has more of a shard than it plays, so what a slow worker has not begun is free for whoever comes by.
+Nobody has more of a shard than it plays, so what a slow worker has not begun is free for whoever
+comes by.
 """
 
 import asyncio
@@ -33,7 +35,9 @@ def still_open(planned: PlannedSlot, state: LedgerState) -> bool:
 
 
 class Others:
-    """What one process knows of the workers beside it: their claims, who of them is alive, and what they have committed."""
+    """What one process knows of the workers beside it: their claims, who of them is alive, and what
+    they have committed.
+    """
 
     def __init__(self, leases: Leases, *, term_s: float) -> None:
         self._leases = leases
@@ -43,13 +47,17 @@ class Others:
         self._next: asyncio.Future[LedgerState] | None = None
 
     async def look(self) -> LedgerState:
-        """The ledger's state after all that was committed before this call; looks wanted at the same moment are one."""
+        """The ledger's state after all that was committed before this call; looks wanted at the
+        same moment are one.
+        """
         if self._next is None:
             self._next = asyncio.ensure_future(self._soon())
         return await asyncio.shield(self._next)
 
     async def claim(self, slot_id: str) -> Lease | None:
-        """A claim on a slot; None where one of another holder, that is not void, stands before it."""
+        """A claim on a slot; None where one of another holder, that is not void, stands before
+        it.
+        """
         holder = self._leases.holder()
         found: Lease | Claim | None = self._claims.get(slot_id)
         if found is None:
@@ -65,12 +73,16 @@ class Others:
         return found
 
     async def asked(self, request: Callable[[], T]) -> T:
-        """What a request to the storage gives; the loop goes on meanwhile where that may be slow."""
+        """What a request to the storage gives; the loop goes on meanwhile where that may be
+        slow.
+        """
         return request() if self._leases.ledger.storage.local else await asyncio.to_thread(request)
 
     def _void(self, claim: Claim) -> bool:
         holder = "" if claim.record is None else claim.record.holder
-        if holder not in self._leases.ledger.state.fences and time.monotonic() < self._alive.get(holder, 0):
+        if holder not in self._leases.ledger.state.fences and time.monotonic() < self._alive.get(
+            holder, 0
+        ):
             return False
         if self._leases.void(claim):
             return True
@@ -87,7 +99,12 @@ class Hand:
     """What this process holds of the `slots` of a shard. Not for several event loops."""
 
     def __init__(
-        self, leases: Leases, others: Others, slots: Sequence[PlannedSlot], rng: random.Random, say: Callable[[str], None]
+        self,
+        leases: Leases,
+        others: Others,
+        slots: Sequence[PlannedSlot],
+        rng: random.Random,
+        say: Callable[[str], None],
     ) -> None:
         self.leases = leases
         self._others = others
@@ -104,10 +121,14 @@ class Hand:
         """Nothing of the shard is left to be taken: what is under way here is all that there is."""
 
     async def begin(self, *, shared: bool) -> bool:
-        """Takes a first episode; False where there is none to take. Of a shard that others are at (`shared`) any, else only the first."""
+        """Takes a first episode; False where there is none to take. Of a shard that others are at
+        (`shared`) any, else only the first.
+        """
         state = self.leases.ledger.refresh()
         self._order = [slot for slot in self._order if still_open(slot, state)]
-        if shared and len(self._order) > 1:  # from behind, where who began it comes last, and not where the next one does
+        if (
+            shared and len(self._order) > 1
+        ):  # from behind, where who began it comes last, and not where the next one does
             at = self._rng.randrange(len(self._order))
             self._order = [*self._order[at::-1], *self._order[:at:-1]]
         for slot in self._order[: LOOKS if shared else 1]:
@@ -116,7 +137,9 @@ class Hand:
         return False
 
     def in_order(self) -> list[PlannedSlot]:
-        """The slots that were open when it began, as they are to be played: first what was taken first."""
+        """The slots that were open when it began, as they are to be played: first what was taken
+        first.
+        """
         self._untried = {slot.slot_id for slot in self._order}
         return sorted(self._order, key=lambda slot: slot.slot_id not in self._held)
 
@@ -160,12 +183,17 @@ class Hand:
                 continue
             finally:
                 FENCE.reset(before)
-            done = [self._held.pop(slot_id) for slot_id in dict.fromkeys(attempt.slot_id for attempt in kept)]
+            done = [
+                self._held.pop(slot_id)
+                for slot_id in dict.fromkeys(attempt.slot_id for attempt in kept)
+            ]
             await self._others.asked(partial(self.leases.discard, done))
             return ended
 
     async def reclaim(self) -> None:
-        """After this process was declared dead: claims again what it had in hand; what others have taken meanwhile is dropped."""
+        """After this process was declared dead: claims again what it had in hand; what others have
+        taken meanwhile is dropped.
+        """
         async with self._reclaiming:
             holder, lost = self.leases.holder(), 0
             for slot_id, lease in list(self._held.items()):
@@ -182,7 +210,10 @@ class Hand:
                 if slot_id in self._playing:
                     self._playing[slot_id].cancel()
             if lost:
-                self._say(f"this process was silent for so long that others took {lost} of its episodes over; its own tries are dropped")
+                self._say(
+                    f"this process was silent for so long that others took {lost} of its episodes "
+                    "over; its own tries are dropped"
+                )
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:

@@ -1,6 +1,8 @@
-"""A process as a holder of leases: one id until it is declared dead, which its claims name and which it gives signs of life under.
+"""A process as a holder of leases: one id until it is declared dead, which its claims name and
+which it gives signs of life under.
 
-`RUN/leases/holders/<id>` changes with every sign of life and is removed when the process is through, or by who declares it dead. A lock
+`RUN/leases/holders/<id>` changes with every sign of life and is removed when the process is
+through, or by who declares it dead. A lock
 (flock) beside the journals tells the processes of the same machine the same without any wait.
 """
 
@@ -18,7 +20,9 @@ LOCK = "holder-"
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """What lies in storage; it changes with every sign of life. It says what a claim does, so that on a disk a claim is a link to it."""
+    """What lies in storage; it changes with every sign of life. It says what a claim does, so that
+    on a disk a claim is a link to it.
+    """
 
     term_s: float
     holder: str = ""
@@ -27,7 +31,9 @@ class Beat(msgspec.Struct, frozen=True):
 
 
 class Holder:
-    """Alive from the moment it is made, so that no claim is seen before its holder. Raises `SynthError`."""
+    """Alive from the moment it is made, so that no claim is seen before its holder. Raises
+    `SynthError`.
+    """
 
     def __init__(self, storage: Storage, journals: Path, term_s: float, place: str) -> None:
         self.id = uuid.uuid4().hex
@@ -43,7 +49,9 @@ class Holder:
         storage.replace(beat_name(self.id), msgspec.json.encode(self._beat))
 
     def renew(self) -> bool:
-        """Gives a sign of life; False where this holder was declared dead, as far as can be seen here."""
+        """Gives a sign of life; False where this holder was declared dead, as far as can be seen
+        here.
+        """
         if self._storage.size(beat_name(self.id)) is None:
             return False
         self._beat = msgspec.structs.replace(self._beat, renewal=self._beat.renewal + 1)
@@ -65,7 +73,9 @@ def beat_name(holder: str) -> str:
 
 
 def lives_here(journals: Path, holder: str) -> bool:
-    """Whether a process of this machine, which has these journals, is that holder; a stopped one is."""
+    """Whether a process of this machine, which has these journals, is that holder; a stopped one
+    is.
+    """
     try:
         lock = os.open(_lock_path(journals, holder), os.O_RDWR)
     except FileNotFoundError:
@@ -83,7 +93,10 @@ def lives_here(journals: Path, holder: str) -> bool:
 
 def dead_here(journals: Path) -> list[str]:
     """Holders that processes of this machine were, and have left their locks as they died."""
-    holders = [path.name.removeprefix(LOCK).removesuffix(".lock") for path in journals.glob(f"{LOCK}*.lock")]
+    holders = [
+        path.name.removeprefix(LOCK).removesuffix(".lock")
+        for path in journals.glob(f"{LOCK}*.lock")
+    ]
     return [holder for holder in holders if not lives_here(journals, holder)]
 
 

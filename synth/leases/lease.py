@@ -1,9 +1,14 @@
-"""Leases on pieces of work: who claims one first has it, until its holder is through, dead, or silent for a whole term.
+"""Leases on pieces of work: who claims one first has it, until its holder is through, dead, or
+silent for a whole term.
 
-`RUN/leases/<work>.<number>` names the holder and is created if absent; it is never renewed. Signs of life are given by holder, not by
-claim (`synth.leases.holder`), and hold no time: each watcher counts the term on its own clock, from when it saw the last change, so
-clocks that differ or jump mean nothing. A holder is declared dead by a line of the manifest (`synth.ledger.fencing`), which from then
-on refuses whatever it commits when it wakes, and makes all its claims void; a void claim is followed by the one with the next number,
+`RUN/leases/<work>.<number>` names the holder and is created if absent; it is never renewed. Signs
+of life are given by holder, not by
+claim (`synth.leases.holder`), and hold no time: each watcher counts the term on its own clock, from
+when it saw the last change, so
+clocks that differ or jump mean nothing. A holder is declared dead by a line of the manifest
+(`synth.ledger.fencing`), which from then
+on refuses whatever it commits when it wakes, and makes all its claims void; a void claim is
+followed by the one with the next number,
 which again is whose create succeeds. A lease only saves work; the fence keeps the truth.
 """
 
@@ -50,7 +55,9 @@ class Claim(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True, eq=False)
 class Lease:
-    """A piece of work that this process holds; `lost` once it was seen that this process was declared dead."""
+    """A piece of work that this process holds; `lost` once it was seen that this process was
+    declared dead.
+    """
 
     work: str
     number: int
@@ -65,12 +72,18 @@ class Lease:
 
 
 class Leases:
-    """The leases that this process takes on the work of one run. A thread gives its signs of life: a busy event loop is no dead worker."""
+    """The leases that this process takes on the work of one run. A thread gives its signs of life:
+    a busy event loop is no dead worker.
+    """
 
-    def __init__(self, ledger: Ledger, *, term_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, ledger: Ledger, *, term_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.ledger = ledger
         self.gone_here: set[str] = set()
-        """Holders of this machine that were found dead or through: what they have journaled may be taken up."""
+        """Holders of this machine that were found dead or through: what they have journaled may be
+        taken up.
+        """
         self.watchers: set[Callable[[], None]] = set()
         """Called, from any thread, when this process was declared dead."""
         self._storage = ledger.storage
@@ -85,23 +98,30 @@ class Leases:
         self._thread: threading.Thread | None = None
 
     def holder(self) -> str:
-        """The id under which this process takes leases now, alive from here on; another one after it was declared dead."""
+        """The id under which this process takes leases now, alive from here on; another one after
+        it was declared dead.
+        """
         holder = self._holder  # the thread that gives the signs of life may lose it at any moment
         if holder is not None and holder.id in self.ledger.state.fences:
             self._lose(holder)
             holder = None
         if holder is None:
-            holder = self._holder = Holder(self._storage, self.ledger.journal_folder, self._term_s, self._place)
+            holder = self._holder = Holder(
+                self._storage, self.ledger.journal_folder, self._term_s, self._place
+            )
         if self._thread is None:
             self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
             self._thread.start()
         return holder.id
 
     def take(self, work: str) -> Lease | None:
-        """A lease on a piece of work whose journal is locked here; None while another worker holds it.
+        """A lease on a piece of work whose journal is locked here; None while another worker holds
+        it.
 
-        Taken over is what its holder has given back or what was held by a process with the journals of this place (it is not at it, or
-        the journal were locked), by one that is through, and by one that was silent for a term. Raises `SynthError` where the storage
+        Taken over is what its holder has given back or what was held by a process with the journals
+        of this place (it is not at it, or
+        the journal were locked), by one that is through, and by one that was silent for a term.
+        Raises `SynthError` where the storage
         cannot be used.
         """
         holder = self.holder()
@@ -117,11 +137,15 @@ class Leases:
         return found
 
     def claim(self, work: str, holder: str) -> Lease | Claim | None:
-        """The first claim on a piece of work, or the one that another has made; None where it is being cleared away just now.
+        """The first claim on a piece of work, or the one that another has made; None where it is
+        being cleared away just now.
 
-        Asks the storage only, as `following` and `claim_after` do: they may be called from any thread.
+        Asks the storage only, as `following` and `claim_after` do: they may be called from any
+        thread.
         """
-        return Lease(work, 0, holder) if self._made(work, 0, holder) else self._read(work, 0, holder)
+        return (
+            Lease(work, 0, holder) if self._made(work, 0, holder) else self._read(work, 0, holder)
+        )
 
     def following(self, void: Claim, holder: str) -> Lease | Claim | None:
         """The last claim after a void one; None where there is none."""
@@ -144,16 +168,24 @@ class Leases:
 
     def claim_after(self, void: Claim, holder: str) -> Lease | None:
         """A claim that follows a void one; None where another was quicker."""
-        return Lease(void.work, void.number + 1, holder) if self._made(void.work, void.number + 1, holder) else None
+        return (
+            Lease(void.work, void.number + 1, holder)
+            if self._made(void.work, void.number + 1, holder)
+            else None
+        )
 
     def _made(self, work: str, number: int, holder: str) -> bool:
         made = self._storage.link(_name(work, number), beat_name(holder))
         if made is None:
-            made = self._storage.create(_name(work, number), msgspec.json.encode(Record(holder, self._place)), durable=False)
+            made = self._storage.create(
+                _name(work, number), msgspec.json.encode(Record(holder, self._place)), durable=False
+            )
         return made
 
     def void(self, claim: Claim) -> bool:
-        """Whether a claim counts no more; its holder is declared dead where it is, or was silent for a term as far as was seen here."""
+        """Whether a claim counts no more; its holder is declared dead where it is, or was silent
+        for a term as far as was seen here.
+        """
         if claim.record is None:
             return self._silent(_name(claim.work, claim.number), b"", self._term_s)
         if not claim.record.released and not self._gone(claim.record):
@@ -170,7 +202,11 @@ class Leases:
             blob = self._storage.read(beat_name(holder))
         except FileNotFoundError:  # it is through, or was declared dead
             return True
-        if lives_here(self.ledger.journal_folder, holder) if here else not self._silent(holder, blob, _term_s(blob, self._term_s)):
+        if (
+            lives_here(self.ledger.journal_folder, holder)
+            if here
+            else not self._silent(holder, blob, _term_s(blob, self._term_s))
+        ):
             return False
         self.ledger.fence(holder, 1, self.holder())
         called("lease", lambda: self._storage.discard(beat_name(holder)))
@@ -179,7 +215,8 @@ class Leases:
         return True
 
     async def under(self, lease: Lease, work: Callable[[], Awaitable[None]]) -> None:
-        """Awaits `work()`, whose commits are refused once its holder is declared dead; it is cancelled as soon as that is seen.
+        """Awaits `work()`, whose commits are refused once its holder is declared dead; it is
+        cancelled as soon as that is seen.
 
         Raises `FencedError` in both cases.
         """
@@ -201,18 +238,30 @@ class Leases:
             raise
 
     def give_back(self, lease: Lease) -> None:
-        """Ends a lease, so that others need not wait until this process is through with all its work."""
+        """Ends a lease, so that others need not wait until this process is through with all its
+        work.
+        """
         self._held.discard(lease)
         if not lease.lost:
             released = msgspec.json.encode(Record(lease.holder, self._place, released=True))
             with contextlib.suppress(SynthError):  # it ends with this process
-                called("lease", lambda: self._storage.replace(_name(lease.work, lease.number), released))
+                called(
+                    "lease",
+                    lambda: self._storage.replace(_name(lease.work, lease.number), released),
+                )
 
     def discard(self, committed: Sequence[Lease]) -> None:
-        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger next, and lets it be."""
+        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger
+        next, and lets it be.
+        """
         for lease in committed:
             with contextlib.suppress(SynthError):  # cleared away at the stage's end
-                called("lease", lambda lease=lease: self._storage.discard(_name(lease.work, lease.number)))  # type: ignore[misc]
+                called(
+                    "lease",
+                    lambda lease=lease: self._storage.discard(  # type: ignore[misc]
+                        _name(lease.work, lease.number)
+                    ),
+                )
 
     def close(self) -> None:
         """Gives everything back, and no sign of life any more."""
@@ -225,7 +274,9 @@ class Leases:
             self._holder = None
 
     def _silent(self, what: str, blob: bytes, term_s: float) -> bool:
-        """Whether something has not changed for a term on this process's clock, since it was first seen as it is."""
+        """Whether something has not changed for a term on this process's clock, since it was first
+        seen as it is.
+        """
         before = self._seen.get(what)
         if before is None or before[0] != blob:
             self._seen[what] = (blob, self._clock())
@@ -233,7 +284,9 @@ class Leases:
         return self._clock() - before[1] > term_s
 
     def _lose(self, holder: Holder) -> None:
-        """This process was declared dead: all that it held under that id is lost, and it goes on under another."""
+        """This process was declared dead: all that it held under that id is lost, and it goes on
+        under another.
+        """
         with self._losing:
             if self._holder is not holder:
                 return
@@ -259,16 +312,31 @@ class Leases:
 
 
 def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
-    """Removes the claims on the work of a stage that is done, and what dead holders have left; what cannot be removed stays."""
-    planned = {item.slot_id for shard in plan.shards for item in shard.items if isinstance(item, PlannedSlot)}
+    """Removes the claims on the work of a stage that is done, and what dead holders have left; what
+    cannot be removed stays.
+    """
+    planned = {
+        item.slot_id
+        for shard in plan.shards
+        for item in shard.items
+        if isinstance(item, PlannedSlot)
+    }
     storage, slots = ledger.storage, ledger.state.slots
 
     def over(work: str) -> bool:
-        return work in planned or work.startswith(f"{stage_key}-") or (work in slots and slots[work].valid is not None)
+        return (
+            work in planned
+            or work.startswith(f"{stage_key}-")
+            or (work in slots and slots[work].valid is not None)
+        )
 
     claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if over(name.rpartition(".")[0])]
     dead = set(dead_here(ledger.journal_folder))
-    beats = [beat_name(holder) for holder in storage.names(HOLDERS) if holder in dead or holder in ledger.state.fences]
+    beats = [
+        beat_name(holder)
+        for holder in storage.names(HOLDERS)
+        if holder in dead or holder in ledger.state.fences
+    ]
     for name in claims + beats:
         with contextlib.suppress(SynthError):  # one may not delete there
             called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
@@ -277,7 +345,9 @@ def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
 
 
 def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
-    """Has something called in a loop from any thread; not at all once the loop is closed, because its work is over."""
+    """Has something called in a loop from any thread; not at all once the loop is closed, because
+    its work is over.
+    """
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(call)
 

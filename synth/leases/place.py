@@ -1,4 +1,6 @@
-"""The place that a process works at: the state folder that it shares with all processes that see its locks."""
+"""The place that a process works at: the state folder that it shares with all processes that see
+its locks.
+"""
 
 import os
 import uuid
@@ -10,7 +12,9 @@ from synth.ledger.storage import access_error
 
 @lru_cache(maxsize=64)
 def place(journals: Path) -> str:
-    """An id of a run's journals on this machine, drawn by the first process that asks. Raises `SynthError`."""
+    """An id of a run's journals on this machine, drawn by the first process that asks. Raises
+    `SynthError`.
+    """
     path = journals / "place"
     drawn = journals / f".place-{uuid.uuid4().hex}"
     try:

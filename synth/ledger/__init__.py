@@ -1,4 +1,6 @@
-"""Every task, trajectory, turn, score and decision is a row; every row says where it came from; nothing is overwritten."""
+"""Every task, trajectory, turn, score and decision is a row; every row says where it came from;
+nothing is overwritten.
+"""
 
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 

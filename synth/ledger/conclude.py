@@ -1,4 +1,6 @@
-"""What a stage concludes from all its work: rows whose worth depends on work that came after what they are about."""
+"""What a stage concludes from all its work: rows whose worth depends on work that came after what
+they are about.
+"""
 
 from collections.abc import Sequence
 
@@ -9,10 +11,25 @@ from synth.ledger.state import conclusion
 from synth.schemas.canonical import content_hash
 
 
-def conclude(ledger: Ledger, ref: StageRef, *, scores: Sequence[Score] = (), decisions: Sequence[Decision] = ()) -> None:
-    """Writes a stage's conclusion in place of the one before, which no view shows any more; nothing where both are the same."""
+def conclude(
+    ledger: Ledger,
+    ref: StageRef,
+    *,
+    scores: Sequence[Score] = (),
+    decisions: Sequence[Decision] = (),
+) -> None:
+    """Writes a stage's conclusion in place of the one before, which no view shows any more; nothing
+    where both are the same.
+    """
     digest = content_hash(msgspec.to_builtins([scores, decisions]))
     before = ledger.refresh().concluded(ref.stage_key)
-    if (before is None and not scores and not decisions) or (before is not None and before.name == digest):
+    if (before is None and not scores and not decisions) or (
+        before is not None and before.name == digest
+    ):
         return
-    ledger.commit(StageRef(ref.stage, conclusion(ref.stage_key)), scores=scores, decisions=decisions, name=digest)
+    ledger.commit(
+        StageRef(ref.stage, conclusion(ref.stage_key)),
+        scores=scores,
+        decisions=decisions,
+        name=digest,
+    )

@@ -1,4 +1,6 @@
-"""Where one ledger stands in the manifest: it reads on from there, line by line or by packs, and writes where the log ends."""
+"""Where one ledger stands in the manifest: it reads on from there, line by line or by packs, and
+writes where the log ends.
+"""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -14,7 +16,8 @@ FEW = 3
 
 
 class Cursor:
-    """The next line is `number`. While the run is opened, a disk is read line by line, so that every damaged one is named there.
+    """The next line is `number`. While the run is opened, a disk is read line by line, so that
+    every damaged one is named there.
 
     `mends`: packs that are missing are made of the lines that were read one by one.
     """
@@ -35,19 +38,31 @@ class Cursor:
         self._listed_to: int | None = None
 
     def append(self, line: Line) -> bool:
-        """Writes a line at the end of the log, and the packs that it fills; False where another writer was first."""
+        """Writes a line at the end of the log, and the packs that it fills; False where another
+        writer was first.
+        """
         blob = manifest.stored(line, self._history)
         if not self._storage.create(manifest.name_of(self.number), blob):
             return False
-        packs.write(self._storage, self.number, [*self._block, blob], packs.history_after(self._history, blob))
+        packs.write(
+            self._storage,
+            self.number,
+            [*self._block, blob],
+            packs.history_after(self._history, blob),
+        )
         return True
 
     def ahead(self, folded: int) -> Sequence[Line]:
-        """The lines after those `folded`: one, or what is left of a pack; none at the end. Raises `DamagedError`."""
+        """The lines after those `folded`: one, or what is left of a pack; none at the end. Raises
+        `DamagedError`.
+        """
         if folded < self.number:  # it was interrupted while it took in what it was given
             return self._batch[folded - self.number :]
         stored = self._from_packs() or self._from_line()
-        self._batch = [manifest.decoded(self._storage, self.number + place, blob) for place, blob in enumerate(stored)]
+        self._batch = [
+            manifest.decoded(self._storage, self.number + place, blob)
+            for place, blob in enumerate(stored)
+        ]
         for place, blob in enumerate(stored):
             self._require_fits(self.number + place, blob)
             self._pass(self.number + place, blob)
@@ -55,7 +70,9 @@ class Cursor:
         return self._batch
 
     def _from_packs(self) -> list[bytes]:
-        """Lines from packs that go on from each other, the last of which ends with the line that stands there in the manifest itself."""
+        """Lines from packs that go on from each other, the last of which ends with the line that
+        stands there in the manifest itself.
+        """
         taken: list[tuple[tuple[int, int], list[bytes]]] = []
         number, history, held = self.number, self._history, 0
         while held < packs.LARGEST and (found := self._pack(number, history)) is not None:
@@ -82,10 +99,14 @@ class Cursor:
         return None
 
     def _from_line(self) -> list[bytes]:
-        """The next line; none at the end. Raises `DamagedError` where it is missing and the manifest goes on."""
+        """The next line; none at the end. Raises `DamagedError` where it is missing and the
+        manifest goes on.
+        """
         blob = manifest.read_stored(self._storage, self.number)
         if blob is None and self._goes_on():
-            blob = manifest.read_stored(self._storage, self.number)  # another writer may have appended it between the two looks
+            blob = manifest.read_stored(
+                self._storage, self.number
+            )  # another writer may have appended it between the two looks
             if blob is None:
                 raise manifest.missing_error(self._storage, self.number)
         if blob is None:
@@ -98,7 +119,9 @@ class Cursor:
         return [blob]
 
     def _goes_on(self) -> bool:
-        """Whether lines stand from here on: by one listing as the run is opened, which must show every line before too, then by looks."""
+        """Whether lines stand from here on: by one listing as the run is opened, which must show
+        every line before too, then by looks.
+        """
         if self._listed_to is None:
             listed = manifest.listed(self._storage)
             self._listed_to = max(listed, default=-1)
@@ -109,14 +132,18 @@ class Cursor:
         return self._listed_to >= self.number or manifest.goes_on(self._storage, self.number)
 
     def _require_fits(self, number: int, blob: bytes) -> None:
-        """Raises `DamagedError` where a line says that it follows others than those read before it, or no longer says which."""
+        """Raises `DamagedError` where a line says that it follows others than those read before it,
+        or no longer says which.
+        """
         before = manifest.chained(blob)
         if before != self._history if before is not None else self._chained:
             raise manifest.misplaced_error(self._storage, number)
         self._chained = before is not None
 
     def _pass(self, number: int, blob: bytes) -> None:
-        """Goes over a line. Lines are kept until a pack of the greatest size is full with them, as far as one may hold them."""
+        """Goes over a line. Lines are kept until a pack of the greatest size is full with them, as
+        far as one may hold them.
+        """
         self._history = packs.history_after(self._history, blob)
         self._block.append(blob)
         self._block_bytes += len(blob)

@@ -17,9 +17,11 @@ Order = Callable[[str, str], tuple[int, int, str]]
 
 
 def decided(ledger: Ledger, aside: SetAside) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
-    """The current flow's valid trajectories in ledger order, redacted where a filter found secrets, each with its verdicts by filter.
+    """The current flow's valid trajectories in ledger order, redacted where a filter found secrets,
+    each with its verdicts by filter.
 
-    Of the verdicts' details those are given that name turns without loss. What cannot be redacted is noted in `aside`, and not given.
+    Of the verdicts' details those are given that name turns without loss. What cannot be redacted
+    is noted in `aside`, and not given.
     """
     identities = ledger.state.current_valid()
     wanted = set(identities)
@@ -35,20 +37,37 @@ def decided(ledger: Ledger, aside: SetAside) -> Iterator[tuple[Trajectory, Mappi
 
 
 def decision_order(ledger: Ledger) -> Order:
-    """What to sort decisions by (stage and filter): as the flow has its stages and a stage its filters, then by name.
+    """What to sort decisions by (stage and filter): as the flow has its stages and a stage its
+    filters, then by name.
 
-    A database gives rows without an order in another one each time, and the first filter that drops a trajectory is the one that counts.
+    A database gives rows without an order in another one each time, and the first filter that drops
+    a trajectory is the one that counts.
     """
     stages = {stage: at for at, stage in enumerate(ledger.state.stages)}
-    reports = {stage: ledger.state.done.get((stage, line.stage_key), {}) for stage, line in ledger.state.stages.items()}
-    filters = {(stage, one["name"]): at for stage, report in reports.items() for at, one in enumerate(report.get("filters", ()))}
-    return lambda stage, name: (stages.get(stage, len(stages)), filters.get((stage, name), len(filters)), name)
+    reports = {
+        stage: ledger.state.done.get((stage, line.stage_key), {})
+        for stage, line in ledger.state.stages.items()
+    }
+    filters = {
+        (stage, one["name"]): at
+        for stage, report in reports.items()
+        for at, one in enumerate(report.get("filters", ()))
+    }
+    return lambda stage, name: (
+        stages.get(stage, len(stages)),
+        filters.get((stage, name), len(filters)),
+        name,
+    )
 
 
 def by_filter(decisions: Iterable[tuple[str, str, Verdict]], order: Order) -> dict[str, Verdict]:
-    """Verdicts on one trajectory or task from (stage, filter, verdict), in their order; of two by one filter the drop stands."""
+    """Verdicts on one trajectory or task from (stage, filter, verdict), in their order; of two by
+    one filter the drop stands.
+    """
     found: dict[str, Verdict] = {}
-    for _, name, verdict in sorted(decisions, key=lambda one: (order(one[0], one[1]), one[2].keep is False, one[2].reason)):
+    for _, name, verdict in sorted(
+        decisions, key=lambda one: (order(one[0], one[1]), one[2].keep is False, one[2].reason)
+    ):
         if name not in found or found[name].keep is not False:
             found[name] = verdict
     return found
@@ -59,8 +78,13 @@ def _with_verdicts(
 ) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
     masks = f"json_extract_string(detail, '$.{MASKS}')"
-    sql = f"SELECT trajectory_id, stage, filter, keep, reason, score, {masks} FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
-    for identity, stage, name, keep, reason, score, masked in connection.execute(sql, [[t.trajectory_id for t in chunk]]).fetchall():
+    sql = (
+        f"SELECT trajectory_id, stage, filter, keep, reason, score, {masks} FROM decisions "
+        "WHERE trajectory_id IN (SELECT unnest(?))"
+    )
+    for identity, stage, name, keep, reason, score, masked in connection.execute(
+        sql, [[t.trajectory_id for t in chunk]]
+    ).fetchall():
         detail = {} if masked is None else {MASKS: msgspec.json.decode(masked)}
         found.setdefault(identity, []).append((stage, name, Verdict(keep, reason, score, detail)))
     for trajectory in of_chunk(connection, chunk, aside):

@@ -1,6 +1,7 @@
 """Fencing: the manifest itself refuses what a worker commits that was declared dead while it slept.
 
-The fence stands in the same numbered log as the commits, and a commit is written only by who has read every line before it: no
+The fence stands in the same numbered log as the commits, and a commit is written only by who has
+read every line before it: no
 clock, no lease and no listing decides.
 """
 
@@ -11,7 +12,9 @@ import msgspec
 
 
 class Fence(msgspec.Struct, frozen=True):
-    """What the current task commits under: all that one holder of leases has in hand (`synth.leases`), and the token that it was given."""
+    """What the current task commits under: all that one holder of leases has in hand
+    (`synth.leases`), and the token that it was given.
+    """
 
     work: str
     token: int
@@ -34,4 +37,7 @@ def refuse_fenced(fences: Mapping[str, int]) -> None:
     """Raises `FencedError` where the current task is fenced off."""
     fence = FENCE.get()
     if fence is not None and fenced(fences):
-        raise FencedError(f"{fence.work}: taken over under token {fences[fence.work]}, held here under token {fence.token}")
+        raise FencedError(
+            f"{fence.work}: taken over under token {fences[fence.work]}, held here under token "
+            f"{fence.token}"
+        )

@@ -1,6 +1,8 @@
-"""One flow at a time works on a run directory from this machine; any number of processes may work on that flow.
+"""One flow at a time works on a run directory from this machine; any number of processes may work
+on that flow.
 
-A file beside the journals, locked (flock) by every process of the running flow, names that flow; a lock dies with its
+A file beside the journals, locked (flock) by every process of the running flow, names that flow; a
+lock dies with its
 process. Taken alone to write the name, then shared: who gets it shared reads whose flow it is.
 """
 
@@ -30,7 +32,9 @@ class _Running(msgspec.Struct, frozen=True):
 
 @contextlib.contextmanager
 def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
-    """Holds the run at `url` for the flow with this hash and name. Raises `ConfigError` where another flow is running on it."""
+    """Holds the run at `url` for the flow with this hash and name. Raises `ConfigError` where
+    another flow is running on it.
+    """
     path = folder / "flow.lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +46,8 @@ def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
         while (other := _other(file, _Running(flow, name, os.getpid()), path)) is not None:
             if time.monotonic() > deadline:
                 raise ConfigError(
-                    f"{url}: the flow {other.name!r} is running on it (process {other.pid}), and this one differs from it: "
+                    f"{url}: the flow {other.name!r} is running on it (process {other.pid}), and "
+                    "this one differs from it: "
                     "wait until that one ends, or name another run directory"
                 )
             time.sleep(random.uniform(0.01, 0.05))

@@ -1,4 +1,6 @@
-"""Tables of a ledger as polars frames, the same rows as in SQL: nothing is read but digests until a frame is collected."""
+"""Tables of a ledger as polars frames, the same rows as in SQL: nothing is read but digests until a
+frame is collected.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -18,12 +20,14 @@ from synth.schemas.errors import ConfigError
 def frame(ledger: Ledger, table: str, *, every: bool = False) -> pl.LazyFrame:
     """A table's rows of the current flow, or of `every` flow that ran here.
 
-    Local files are compared with their digests first. polars then reads them a row group at a time, and of these only
+    Local files are compared with their digests first. polars then reads them a row group at a time,
+    and of these only
     what a query needs. Raises `ConfigError` for an unknown table, `DamagedError`.
     """
     if table not in TABLES:
         raise ConfigError(
-            f"frame: there is no table {table!r}; known: {', '.join(TABLES)} (every=True also gives the rows of "
+            f"frame: there is no table {table!r}; known: {', '.join(TABLES)} (every=True also "
+            "gives the rows of "
             "former flows; views such as spending are asked by sql)"
         )
     state = ledger.state

@@ -4,7 +4,8 @@ import msgspec
 
 
 class Node(msgspec.Struct, frozen=True):
-    """Turns that are the same, of the trials of one population: how many came by, how many of those succeeded, where to look at one.
+    """Turns that are the same, of the trials of one population: how many came by, how many of those
+    succeeded, where to look at one.
 
     START, SUCCESS and FAILURE stand for no turn.
     """

@@ -1,10 +1,14 @@
-"""The view `groups`: all trials of one task by one policy, and whether their outcomes may be set against each other.
+"""The view `groups`: all trials of one task by one policy, and whether their outcomes may be set
+against each other.
 
-A trial is a slot: it counts once, by its valid attempt, and as invalid where it has none. Only trials of `rollout` from the task's
+A trial is a slot: it counts once, by its valid attempt, and as invalid where it has none. Only
+trials of `rollout` from the task's
 beginning count. `contrast` is false, and `reason` says why, where
-- `mixed_weights`: more than one weights id is behind the valid trials, or one trial met several by itself. A trial that asked no model
+- `mixed_weights`: more than one weights id is behind the valid trials, or one trial met several by
+  itself. A trial that asked no model
   has none; servers that do not tell theirs are one;
-- `lost_trials`: more than a quarter of the trials is invalid, and what is left is no fair sample: long ones are lost more often;
+- `lost_trials`: more than a quarter of the trials is invalid, and what is left is no fair sample:
+  long ones are lost more often;
 - `one_outcome`: there are not both a success and a failure. A truncated trial is neither.
 """
 

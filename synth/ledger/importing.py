@@ -8,10 +8,14 @@ from synth.ledger.manifest import ImportedFile, ImportLine, RunLine, ShardLine
 from synth.schemas.errors import SynthError
 
 
-def commit_files(ledger: Ledger, files: Sequence[ImportedFile], shards: Sequence[ShardLine]) -> None:
-    """One line of the manifest for files and the shards that hold them; makes the run where there is none.
+def commit_files(
+    ledger: Ledger, files: Sequence[ImportedFile], shards: Sequence[ShardLine]
+) -> None:
+    """One line of the manifest for files and the shards that hold them; makes the run where there
+    is none.
 
-    Raises `SynthError` where another process imported the same meanwhile; its rows stand, these are removed.
+    Raises `SynthError` where another process imported the same meanwhile; its rows stand, these are
+    removed.
     """
     line = ImportLine(tuple(files), tuple(shards))
     while True:
@@ -20,7 +24,10 @@ def commit_files(ledger: Ledger, files: Sequence[ImportedFile], shards: Sequence
             continue
         if any(record.slot_id in ledger.state.slots for shard in shards for record in shard.slots):
             discard(ledger, shards)
-            raise SynthError(f"{ledger.storage.url}: another import of the same files came first; run the command again for the rest")
+            raise SynthError(
+                f"{ledger.storage.url}: another import of the same files came first; run the "
+                "command again for the rest"
+            )
         if ledger.append(line):
             ledger.refresh()
             return

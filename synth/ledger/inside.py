@@ -1,4 +1,6 @@
-"""Names in a run folder: they lead nowhere else, whoever wrote the line, the row or the link that they come from."""
+"""Names in a run folder: they lead nowhere else, whoever wrote the line, the row or the link that
+they come from.
+"""
 
 import os
 import re
@@ -14,10 +16,15 @@ def plain(identifier: str) -> bool:
 
 
 def inside(root: str, name: str, *, local: bool) -> str:
-    """The path of a name below a root. Raises `DamagedError` for one that leads out of it, on a disk by a link too."""
+    """The path of a name below a root. Raises `DamagedError` for one that leads out of it, on a
+    disk by a link too.
+    """
     parts = name.split("/") if name else []
     if any(part in ("", ".", "..") for part in parts) or "\0" in name or "\\" in name:
-        raise DamagedError(f"{root}: names {name[:120]!r}, which leads out of it; somebody else wrote that: take nothing from there")
+        raise DamagedError(
+            f"{root}: names {name[:120]!r}, which leads out of it; somebody else wrote that: take "
+            "nothing from there"
+        )
     whole = f"{root}/{name}"
     if local:
         _refuse_link_out(root, parts)
@@ -29,7 +36,10 @@ def _refuse_link_out(root: str, parts: list[str]) -> None:
     for part in parts:
         place = f"{place}/{part}"
         if os.path.islink(place) and not _below(os.path.realpath(place), os.path.realpath(root)):  # noqa: PTH114 - a folder that one may not enter is told by who reads it
-            raise DamagedError(f"{place}: is a link that leads out of the folder {root}; put what it leads to in its place")
+            raise DamagedError(
+                f"{place}: is a link that leads out of the folder {root}; put what it leads to in "
+                "its place"
+            )
 
 
 def _below(place: str, root: str) -> bool:

@@ -1,7 +1,9 @@
 """The journal: what an episode has paid for, on disk before it is used.
 
-Local and append-only, one file per shard under work; a line is a CRC-32, a space, one JSON object, written by a single
-`write` to a file opened for appending: it survives the death of the process. A finished shard's journal is removed after
+Local and append-only, one file per shard under work; a line is a CRC-32, a space, one JSON object,
+written by a single
+`write` to a file opened for appending: it survives the death of the process. A finished shard's
+journal is removed after
 its commit. The file is locked (flock) while its shard is worked on; the lock dies with the process.
 """
 
@@ -21,7 +23,9 @@ from synth.schemas.outcome import Fault
 
 
 class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
-    """A model's reply: `ordinal` counts the calls of the attempt, `request` is the hash of what was asked."""
+    """A model's reply: `ordinal` counts the calls of the attempt, `request` is the hash of what was
+    asked.
+    """
 
     slot_id: str
     attempt: int
@@ -31,7 +35,9 @@ class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
 
 
 class Step(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
-    """What the world answered in one turn (-1 = the opening): digest of its observations and state key."""
+    """What the world answered in one turn (-1 = the opening): digest of its observations and state
+    key.
+    """
 
     slot_id: str
     attempt: int
@@ -40,7 +46,9 @@ class Step(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
 
 
 class Faulted(msgspec.Struct, frozen=True, tag="fault", omit_defaults=True):
-    """The attempt ended by a fault in this turn and phase; a resumed slot goes on with its next attempt."""
+    """The attempt ended by a fault in this turn and phase; a resumed slot goes on with its next
+    attempt.
+    """
 
     slot_id: str
     attempt: int
@@ -60,7 +68,9 @@ class BusyError(Exception):
 
 
 class Journal:
-    """One shard's journal, open for appending. Raises `BusyError` where another process has it, `SynthError` where it cannot be used."""
+    """One shard's journal, open for appending. Raises `BusyError` where another process has it,
+    `SynthError` where it cannot be used.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,7 +111,9 @@ class Journal:
 
 
 def free_journal(folder: Path, name: str) -> Journal:
-    """A journal of a shard that several processes of this machine may be at: the first that none of them has."""
+    """A journal of a shard that several processes of this machine may be at: the first that none of
+    them has.
+    """
     for number in count():
         with contextlib.suppress(BusyError):
             return Journal(folder / f"{name}{f'.{number}' if number else ''}.jsonl")
@@ -109,14 +121,18 @@ def free_journal(folder: Path, name: str) -> Journal:
 
 
 def discard_finished(folder: Path, stage_key: str) -> None:
-    """Removes what a stage that is done has journaled: a process that dies between a commit and this leaves its journal behind."""
+    """Removes what a stage that is done has journaled: a process that dies between a commit and
+    this leaves its journal behind.
+    """
     for path in folder.glob(f"{stage_key}-*.jsonl"):
         with contextlib.suppress(BusyError):
             Journal(path).close(discard=True)
 
 
 def _locked(path: Path) -> int:
-    """A file descriptor that holds the lock of the file that lies at `path` now (not of one removed while we waited)."""
+    """A file descriptor that holds the lock of the file that lies at `path` now (not of one removed
+    while we waited).
+    """
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,13 +149,21 @@ def _locked(path: Path) -> int:
         os.close(file)
 
 
-def recorded(folder: Path, slots: set[str] | None = None) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
-    """All events under a folder by (slot, attempt), of the given slots or of all; and one line per damaged file."""
+def recorded(
+    folder: Path, slots: set[str] | None = None
+) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
+    """All events under a folder by (slot, attempt), of the given slots or of all; and one line per
+    damaged file.
+    """
     return recorded_in(sorted(folder.glob("*.jsonl")), slots)
 
 
-def recorded_in(paths: Sequence[Path], slots: set[str] | None = None) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
-    """All events of some journals by (slot, attempt), of the given slots or of all; and one line per damaged file."""
+def recorded_in(
+    paths: Sequence[Path], slots: set[str] | None = None
+) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
+    """All events of some journals by (slot, attempt), of the given slots or of all; and one line
+    per damaged file.
+    """
     events: dict[tuple[str, int], list[Event]] = {}
     damage: list[str] = []
     for path in paths:
@@ -170,7 +194,11 @@ def _damage(path: Path, damaged: list[int], *, torn: bool) -> str:
         parts.append(f"line {damaged[0]}{more}")
     if torn:
         parts.append("ends in a half-written line")
-    calls = "the call that it held is made again" if len(damaged) + torn == 1 else "the calls that they held are made again"
+    calls = (
+        "the call that it held is made again"
+        if len(damaged) + torn == 1
+        else "the calls that they held are made again"
+    )
     return f"{path}: {', and it '.join(parts)}; {calls}"
 
 
@@ -185,7 +213,9 @@ def _event(line: bytes) -> Event | None:
 
 
 def state_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Where journals lie: $SYNTH_STATE_DIR, else $XDG_STATE_HOME/synth, else ~/.local/state/synth."""
+    """Where journals lie: $SYNTH_STATE_DIR, else $XDG_STATE_HOME/synth, else
+    ~/.local/state/synth.
+    """
     variables = os.environ if environment is None else environment
     if variables.get("SYNTH_STATE_DIR"):
         return Path(variables["SYNTH_STATE_DIR"])

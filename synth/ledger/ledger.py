@@ -1,4 +1,6 @@
-"""One run directory: commits whole shards, keeps what is settled, and reads it back shard by shard."""
+"""One run directory: commits whole shards, keeps what is settled, and reads it back shard by
+shard.
+"""
 
 import time
 import uuid
@@ -16,7 +18,17 @@ from synth.ledger.cursor import Cursor
 from synth.ledger.fencing import fenced, refuse_fenced
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
-from synth.ledger.manifest import DoneLine, FenceLine, FlowLine, RunLine, ShardLine, SlotRecord, StageLine, WrittenLine, paths
+from synth.ledger.manifest import (
+    DoneLine,
+    FenceLine,
+    FlowLine,
+    RunLine,
+    ShardLine,
+    SlotRecord,
+    StageLine,
+    WrittenLine,
+    paths,
+)
 from synth.ledger.presence import Presence
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.shard_files import ShardFiles
@@ -30,8 +42,29 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 LIGHT = (
-    *("trajectory_id", "task_id", "synthesizer", "model", "stage", "attempt", "outcome", "fault", "termination", "authorship", "benchmark"),
-    *("prompt_tokens", "completion_tokens", "cached_tokens", "model_calls", "cost_usd", "n_turns", "n_tool_calls", "fault_detail"),
+    *(
+        "trajectory_id",
+        "task_id",
+        "synthesizer",
+        "model",
+        "stage",
+        "attempt",
+        "outcome",
+        "fault",
+        "termination",
+        "authorship",
+        "benchmark",
+    ),
+    *(
+        "prompt_tokens",
+        "completion_tokens",
+        "cached_tokens",
+        "model_calls",
+        "cost_usd",
+        "n_turns",
+        "n_tool_calls",
+        "fault_detail",
+    ),
 )
 """Columns of a trajectory that are no longer than a line."""
 PATIENCE = 50
@@ -69,7 +102,8 @@ class Decision(msgspec.Struct, frozen=True):
 class Ledger:
     """A run directory, open. `state` is what the manifest said when it was last read (`refresh`).
 
-    With `may_be_empty` nothing is written before the first commit, which is then one of `synth.ledger.importing`.
+    With `may_be_empty` nothing is written before the first commit, which is then one of
+    `synth.ledger.importing`.
     """
 
     def __init__(self, url: str, *, create: bool = False, may_be_empty: bool = False) -> None:
@@ -81,7 +115,8 @@ class Ledger:
         if not self.state.lines and not may_be_empty:
             if not create:
                 raise ConfigError(
-                    f"{url}: holds no run; `synth run FLOW.yaml --run-dir {url}` or `synth import SRC --into {url}` makes one"
+                    f"{url}: holds no run; `synth run FLOW.yaml --run-dir {url}` or `synth import "
+                    f"SRC --into {url}` makes one"
                 )
             self.append(RunLine(uuid.uuid4().hex))
             self.refresh()
@@ -92,9 +127,11 @@ class Ledger:
         return state_folder() / "journal" / self.state.run_id
 
     def refresh(self) -> LedgerState:
-        """Reads the manifest lines written since the last look. Raises `DamagedError` where one is damaged or missing.
+        """Reads the manifest lines written since the last look. Raises `DamagedError` where one is
+        damaged or missing.
 
-        Only as the run is opened are the shards' files looked for: those that others commit while it is open were just written.
+        Only as the run is opened are the shards' files looked for: those that others commit while
+        it is open were just written.
         """
         presence = None if self._cursor.opened else Presence(self.storage)
         while lines := self._cursor.ahead(self.state.lines):
@@ -103,7 +140,9 @@ class Ledger:
         return self.state
 
     def begin_flow(self, flow: Mapping[str, Any], stages: Sequence[StageLine] = ()) -> None:
-        """Makes a flow the current one, with the `stages` that it takes over; the others follow through `begin_stage`."""
+        """Makes a flow the current one, with the `stages` that it takes over; the others follow
+        through `begin_stage`.
+        """
         self._append(lambda: FlowLine(flow, tuple(stages)) if self.state.flow != flow else None)
 
     def begin_stage(self, line: StageLine) -> None:
@@ -113,15 +152,29 @@ class Ledger:
     def finish_stage(self, ref: StageRef, report: Mapping[str, Any]) -> None:
         """Records that a stage ran to its end."""
         key = (ref.stage, ref.stage_key)
-        self._append(lambda: DoneLine(ref.stage, ref.stage_key, report) if self.state.done.get(key) != report else None)
+        self._append(
+            lambda: (
+                DoneLine(ref.stage, ref.stage_key, report)
+                if self.state.done.get(key) != report
+                else None
+            )
+        )
 
     def name_written(self, line: WrittenLine) -> None:
-        """Names files beside the tables that are about to stand; nothing is added where the manifest says so already."""
+        """Names files beside the tables that are about to stand; nothing is added where the
+        manifest says so already.
+        """
         self._append(lambda: None if self.state.names(line) else line)
 
     def fence(self, work: str, token: int, holder: str) -> bool:
-        """Takes a piece of work under `token` from whoever holds it under a smaller one; False where another writer was first."""
-        return self._append(lambda: FenceLine(work, token, holder) if self.state.fences.get(work, 0) < token else None)
+        """Takes a piece of work under `token` from whoever holds it under a smaller one; False
+        where another writer was first.
+        """
+        return self._append(
+            lambda: (
+                FenceLine(work, token, holder) if self.state.fences.get(work, 0) < token else None
+            )
+        )
 
     def commit(
         self,
@@ -136,13 +189,21 @@ class Ledger:
         edges: Sequence[Edge] = (),
         name: str = "",
     ) -> list[Trajectory]:
-        """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are kept as further attempts.
+        """Commits a shard, whole or not at all; the first commit of a slot wins, later ones are
+        kept as further attempts.
 
-        A trajectory with a value that cannot be held is committed as an invalid attempt; those are returned (see `ended_line`).
-        `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other record that cannot be held, and
-        `FencedError` where the work of the current task (`synth.ledger.fencing`) was taken over by another worker.
+        A trajectory with a value that cannot be held is committed as an invalid attempt; those are
+        returned (see `ended_line`).
+        `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other
+        record that cannot be held, and
+        `FencedError` where the work of the current task (`synth.ledger.fencing`) was taken over by
+        another worker.
         """
-        records: dict[str, Sequence[msgspec.Struct]] = {"decisions": decisions, "scores": scores, "replies": replies}
+        records: dict[str, Sequence[msgspec.Struct]] = {
+            "decisions": decisions,
+            "scores": scores,
+            "replies": replies,
+        }
         records |= {"nodes": nodes, "edges": edges}
         while True:
             refuse_fenced(self.refresh().fences)
@@ -152,7 +213,11 @@ class Ledger:
                 if (
                     fenced(self.state.fences)
                     or kept != self._renumbered(kept)
-                    or any(self.state.settled(t.slot_id) for t in kept if t.trajectory_id not in line.superseded)
+                    or any(
+                        self.state.settled(t.slot_id)
+                        for t in kept
+                        if t.trajectory_id not in line.superseded
+                    )
                 ):
                     break
             else:
@@ -169,9 +234,11 @@ class Ledger:
         records: Mapping[str, Sequence[msgspec.Struct]],
         name: str = "",
     ) -> tuple[ShardLine, Sequence[Trajectory], list[Trajectory]]:
-        """Writes a shard's files, `records` by table, uncommitted: until a line of the manifest names them they are part of nothing.
+        """Writes a shard's files, `records` by table, uncommitted: until a line of the manifest
+        names them they are part of nothing.
 
-        Also returns the trajectories as they were written, and those of them that became invalid for it.
+        Also returns the trajectories as they were written, and those of them that became invalid
+        for it.
         """
         given = self._renumbered(trajectories)
         kept, tables, ended = storable_shard(ref.stage, ref.stage_key, given, tasks, records)
@@ -180,58 +247,93 @@ class Ledger:
             stage_key=ref.stage_key,
             files=self.files.write(tables),
             slots=tuple(SlotRecord(t.slot_id, t.attempt, t.trajectory_id, t.fault) for t in kept),
-            superseded=tuple(t.trajectory_id for t in kept if t.outcome is not Outcome.INVALID and self.state.settled(t.slot_id)),
+            superseded=tuple(
+                t.trajectory_id
+                for t in kept
+                if t.outcome is not Outcome.INVALID and self.state.settled(t.slot_id)
+            ),
             name=name,
         )
         return line, kept, ended
 
-    def trajectories(self, wanted: set[str] | None = None, *, every: bool = False) -> Iterator[Trajectory]:
-        """The current flow's trajectories, or those of `every` flow that ran here; all attempts, one shard in memory at a time."""
+    def trajectories(
+        self, wanted: set[str] | None = None, *, every: bool = False
+    ) -> Iterator[Trajectory]:
+        """The current flow's trajectories, or those of `every` flow that ran here; all attempts,
+        one shard in memory at a time.
+        """
         whole, partly = (self.state.shards, []) if every else self.state.visible()
         adopted = self.state.adopted()
         for shards, allowed in ((whole, None), (partly, adopted)):
             for shard in shards:
-                if wanted is not None and not any(record.trajectory_id in wanted for record in shard.slots):
+                if wanted is not None and not any(
+                    record.trajectory_id in wanted for record in shard.slots
+                ):
                     continue
                 if "trajectories" not in shard.files:
                     continue
                 for trajectory in self._read_shard(shard, wanted):
                     identity = trajectory.trajectory_id
-                    if identity in self.state.superseded or (allowed is not None and identity not in allowed):
+                    if identity in self.state.superseded or (
+                        allowed is not None and identity not in allowed
+                    ):
                         continue
                     yield trajectory
 
     def records(self, stages: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Rows of the current flow's trajectories without the heavy columns, of all stages or of those named."""
+        """Rows of the current flow's trajectories without the heavy columns, of all stages or of
+        those named.
+        """
         whole, partly = self.state.visible()
         adopted = self.state.adopted()
         for shard in [*whole, *partly]:
-            if "trajectories" not in shard.files or (stages is not None and shard.stage not in stages):
+            if "trajectories" not in shard.files or (
+                stages is not None and shard.stage not in stages
+            ):
                 continue
             blob = self.files.read(shard.files["trajectories"])
-            seen = {r.trajectory_id for r in shard.slots} if self.state.is_current(shard) else adopted
+            seen = (
+                {r.trajectory_id for r in shard.slots} if self.state.is_current(shard) else adopted
+            )
             for row in pq.read_table(pa.BufferReader(blob), columns=[*LIGHT]).to_pylist():
-                if row["trajectory_id"] in seen and row["trajectory_id"] not in self.state.superseded:
+                if (
+                    row["trajectory_id"] in seen
+                    and row["trajectory_id"] not in self.state.superseded
+                ):
                     yield row
 
     def trajectory(self, identity: str) -> Trajectory:
-        """One trajectory by id or unique beginning of one, of any flow that ran here. Raises `ConfigError`."""
-        found = {r.trajectory_id: s for s in self.state.shards for r in s.slots if r.trajectory_id.startswith(identity)}
+        """One trajectory by id or unique beginning of one, of any flow that ran here. Raises
+        `ConfigError`.
+        """
+        found = {
+            r.trajectory_id: s
+            for s in self.state.shards
+            for r in s.slots
+            if r.trajectory_id.startswith(identity)
+        }
         if len(found) != 1:
-            problem = "names no trajectory" if not found else f"is the beginning of {len(found)} ids"
+            problem = (
+                "names no trajectory" if not found else f"is the beginning of {len(found)} ids"
+            )
             raise ConfigError(
-                f"{identity!r} {problem} in {self.storage.url}; list them with: synth sql RUN 'SELECT trajectory_id FROM trajectories'"
+                f"{identity!r} {problem} in {self.storage.url}; list them with: synth sql RUN "
+                "'SELECT trajectory_id FROM trajectories'"
             )
         ((whole_id, shard),) = found.items()
         return next(self._read_shard(shard, {whole_id}))
 
     def task_ids(self) -> dict[str, str]:
         """The current flow's tasks: id -> environment."""
-        rows_of = (table.select(["task_id", "env"]).to_pylist() for table in self._task_tables(every=False))
+        rows_of = (
+            table.select(["task_id", "env"]).to_pylist() for table in self._task_tables(every=False)
+        )
         return {row["task_id"]: row["env"] for found in rows_of for row in found}
 
     def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
-        """The wanted tasks by id, as far as the current flow has them, or any flow that ran here."""
+        """The wanted tasks by id, as far as the current flow has them, or any flow that ran
+        here.
+        """
         ids = pa.array(sorted(wanted), pa.string())
         found: dict[str, Task] = {}
         for table in self._task_tables(every=every):
@@ -247,14 +349,32 @@ class Ledger:
 
     def decided(self, stage_key: str) -> set[str]:
         """Trajectories that have decisions under a stage's key."""
-        files = [shard.files["decisions"] for shard in self.state.shards if shard.stage_key == stage_key and "decisions" in shard.files]
-        return {identity for file in files for identity in self.files.table(file).column("trajectory_id").to_pylist()}
+        files = [
+            shard.files["decisions"]
+            for shard in self.state.shards
+            if shard.stage_key == stage_key and "decisions" in shard.files
+        ]
+        return {
+            identity
+            for file in files
+            for identity in self.files.table(file).column("trajectory_id").to_pylist()
+        }
 
-    def _read_shard(self, shard: ShardLine, wanted: Collection[str] | None = None) -> Iterator[Trajectory]:
-        """Its trajectories; of those that are not wanted nothing is decoded, which is most of the work."""
-        tables = (self.files.table(shard.files["trajectories"]), self.files.table(shard.files["turns"]))
+    def _read_shard(
+        self, shard: ShardLine, wanted: Collection[str] | None = None
+    ) -> Iterator[Trajectory]:
+        """Its trajectories; of those that are not wanted nothing is decoded, which is most of the
+        work.
+        """
+        tables = (
+            self.files.table(shard.files["trajectories"]),
+            self.files.table(shard.files["turns"]),
+        )
         if wanted is not None:
-            ids = pa.array([record.trajectory_id for record in shard.slots if record.trajectory_id in wanted], pa.string())
+            ids = pa.array(
+                [record.trajectory_id for record in shard.slots if record.trajectory_id in wanted],
+                pa.string(),
+            )
             tables = (
                 tables[0].filter(pc.is_in(tables[0]["trajectory_id"], ids)),
                 tables[1].filter(pc.is_in(tables[1]["trajectory_id"], ids)),
@@ -266,7 +386,9 @@ class Ledger:
         return self._cursor.append(line)
 
     def _append(self, make: Callable[[], manifest.Line | None]) -> bool:
-        """Writes a line at the end of the log; asked again after each look at what others wrote, None = not needed any more: False."""
+        """Writes a line at the end of the log; asked again after each look at what others wrote,
+        None = not needed any more: False.
+        """
         self.refresh()
         while (line := make()) is not None:
             if self.append(line):
@@ -276,7 +398,9 @@ class Ledger:
         return False
 
     def _after_another(self) -> None:
-        """Reads the line that another writer wrote first; some object stores refuse ours a moment before theirs can be read."""
+        """Reads the line that another writer wrote first; some object stores refuse ours a moment
+        before theirs can be read.
+        """
         before = self.state.lines
         for _ in range(PATIENCE):
             if self.refresh().lines > before:
@@ -285,13 +409,20 @@ class Ledger:
         raise manifest.missing_error(self.storage, before)
 
     def _renumbered(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-        """Attempts that another process committed meanwhile under the same number get the next free ones."""
+        """Attempts that another process committed meanwhile under the same number get the next free
+        ones.
+        """
         result, given = [], dict[str, int]()
         for trajectory in trajectories:
-            attempt = max(trajectory.attempt, given.get(trajectory.slot_id, self.state.next_attempt(trajectory.slot_id)))
+            attempt = max(
+                trajectory.attempt,
+                given.get(trajectory.slot_id, self.state.next_attempt(trajectory.slot_id)),
+            )
             given[trajectory.slot_id] = attempt + 1
             if attempt != trajectory.attempt:
                 identity = trajectory_id(trajectory.slot_id, attempt)
-                trajectory = msgspec.structs.replace(trajectory, attempt=attempt, trajectory_id=identity)
+                trajectory = msgspec.structs.replace(
+                    trajectory, attempt=attempt, trajectory_id=identity
+                )
             result.append(trajectory)
         return result

@@ -1,8 +1,12 @@
-"""The manifest: a log of numbered lines, each created if absent; what it does not name does not exist.
+"""The manifest: a log of numbered lines, each created if absent; what it does not name does not
+exist.
 
-Line n is the file `manifest/<n>`: the digest of what follows, a space, the history of the lines before (see `synth.ledger.packs`), a space,
-one JSON object. So a line that was changed, swapped with another or put back from an older copy does not fit its neighbours; lines of
-earlier versions have no history, and none of them stands after one that has. Numbering orders all writers, on a disk as on an object store;
+Line n is the file `manifest/<n>`: the digest of what follows, a space, the history of the lines
+before (see `synth.ledger.packs`), a space,
+one JSON object. So a line that was changed, swapped with another or put back from an older copy
+does not fit its neighbours; lines of
+earlier versions have no history, and none of them stands after one that has. Numbering orders all
+writers, on a disk as on an object store;
 a listing is looked at only to find that a line is missing.
 """
 
@@ -41,11 +45,17 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=True
 
     run_id: str
     format: int = 2
-    """From 2 on every file that leaves the run is named by a `WrittenLine` before it is put in its place."""
+    """From 2 on every file that leaves the run is named by a `WrittenLine` before it is put in its
+    place.
+    """
 
 
-class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=True, omit_defaults=True):
-    """A stage of the current flow has this key from here on; `adopted` are valid trajectories of equal slots under other keys."""
+class StageLine(
+    msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=True, omit_defaults=True
+):
+    """A stage of the current flow has this key from here on; `adopted` are valid trajectories of
+    equal slots under other keys.
+    """
 
     stage: str
     stage_key: str
@@ -54,15 +64,22 @@ class StageLine(msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=
     adopted: tuple[str, ...] = ()
 
 
-class FlowLine(msgspec.Struct, frozen=True, tag="flow", forbid_unknown_fields=True, omit_defaults=True):
-    """A flow was started that differs from the one before; its stages' lines follow, but for those that it takes over as they are."""
+class FlowLine(
+    msgspec.Struct, frozen=True, tag="flow", forbid_unknown_fields=True, omit_defaults=True
+):
+    """A flow was started that differs from the one before; its stages' lines follow, but for those
+    that it takes over as they are.
+    """
 
     flow: Mapping[str, Any]
     stages: tuple[StageLine, ...] = ()
 
 
-class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True):
-    """A shard is committed; `superseded` are its valid attempts at slots that another commit had settled first, as of then.
+class ShardLine(
+    msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True
+):
+    """A shard is committed; `superseded` are its valid attempts at slots that another commit had
+    settled first, as of then.
 
     `name` is that of the piece of work that it finishes, where the work is no filling of slots.
     """
@@ -76,7 +93,9 @@ class ShardLine(msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=
 
 
 class ImportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A file that was imported whole: hash and size of its unpacked content, what came in, and what did not, by reason."""
+    """A file that was imported whole: hash and size of its unpacked content, what came in, and what
+    did not, by reason.
+    """
 
     file: str
     sha: str
@@ -85,14 +104,18 @@ class ImportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     rejected: Mapping[str, int] = {}
 
 
-class ImportLine(msgspec.Struct, frozen=True, tag="import", forbid_unknown_fields=True, omit_defaults=True):
+class ImportLine(
+    msgspec.Struct, frozen=True, tag="import", forbid_unknown_fields=True, omit_defaults=True
+):
     """Files are imported, whole or not at all: `shards` hold everything that came in from them."""
 
     files: tuple[ImportedFile, ...]
     shards: tuple[ShardLine, ...] = ()
 
 
-class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True):
+class DoneLine(
+    msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True
+):
     """A stage has run to its end under this key; `report` is what it printed."""
 
     stage: str
@@ -101,9 +124,11 @@ class DoneLine(msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=Tr
 
 
 class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=True):
-    """A holder of claims was silent for its term: from here on nothing that it commits under a smaller token is taken.
+    """A holder of claims was silent for its term: from here on nothing that it commits under a
+    smaller token is taken.
 
-    `work` is the id of that holder; `holder` is drawn by who declares it, so that no two workers write the same line.
+    `work` is the id of that holder; `holder` is drawn by who declares it, so that no two workers
+    write the same line.
     """
 
     work: str
@@ -112,16 +137,22 @@ class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=
 
 
 class WrittenFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file beside the tables, as it was written; the digest is the one that `sha256sum` prints."""
+    """A file beside the tables, as it was written; the digest is the one that `sha256sum`
+    prints.
+    """
 
     bytes: int
     sha256: str
 
 
-class WrittenLine(msgspec.Struct, frozen=True, tag="written", forbid_unknown_fields=True, omit_defaults=True):
-    """From here on these files stand in the run (path -> file); committed before they are put in their place.
+class WrittenLine(
+    msgspec.Struct, frozen=True, tag="written", forbid_unknown_fields=True, omit_defaults=True
+):
+    """From here on these files stand in the run (path -> file); committed before they are put in
+    their place.
 
-    `folder`: that of a dataset, which holds these files and no others; `flow` wrote it. `stage`, `stage_key`: the stage that is done once
+    `folder`: that of a dataset, which holds these files and no others; `flow` wrote it. `stage`,
+    `stage_key`: the stage that is done once
     they stand; it counts as not done until its next `DoneLine`.
     """
 
@@ -157,14 +188,22 @@ def stored(line: Line, history: str = "") -> bytes:
 
 
 def chained(blob: bytes) -> str | None:
-    """The history that an intact line says it follows; None for the first line, and for those of earlier versions."""
+    """The history that an intact line says it follows; None for the first line, and for those of
+    earlier versions.
+    """
     before, _, _ = blob.partition(b" ")[2].partition(b" ")
     return None if before.startswith(b"{") else before.decode(errors="replace")
 
 
 def shards_of(line: Line) -> tuple[ShardLine, ...]:
     """The shards that a line commits."""
-    return (line,) if isinstance(line, ShardLine) else line.shards if isinstance(line, ImportLine) else ()
+    return (
+        (line,)
+        if isinstance(line, ShardLine)
+        else line.shards
+        if isinstance(line, ImportLine)
+        else ()
+    )
 
 
 def paths(line: Line) -> list[str]:
@@ -173,7 +212,9 @@ def paths(line: Line) -> list[str]:
 
 
 def read(storage: Storage, number: int) -> Line | None:
-    """Line `number`, None past the end. Raises `DamagedError` where its bytes are not those that were written."""
+    """Line `number`, None past the end. Raises `DamagedError` where its bytes are not those that
+    were written.
+    """
     blob = read_stored(storage, number)
     return None if blob is None else decoded(storage, number, blob)
 
@@ -196,17 +237,25 @@ def decoded(storage: Storage, number: int, blob: bytes) -> Line:
     """What the bytes of line `number` say. Raises `DamagedError`."""
     path = storage.path(name_of(number))
     if not intact(blob):
-        raise DamagedError(f"{path}: damaged manifest line (its digest differs); restore it from a backup")
+        raise DamagedError(
+            f"{path}: damaged manifest line (its digest differs); restore it from a backup"
+        )
     try:
         line = _DECODER.decode(blob[blob.find(b"{") :])
     except msgspec.MsgspecError as error:
         raise DamagedError(f"{path}: written by another version of synth: {error}") from error
     for name in _ids(line):
         if not plain(name):
-            raise DamagedError(f"{path}: {name[:80]!r} is no id that synth gives: it would lead elsewhere; do not use this run")
+            raise DamagedError(
+                f"{path}: {name[:80]!r} is no id that synth gives: it would lead elsewhere; do "
+                "not use this run"
+            )
     for name in paths(line):
         if _SHARD.fullmatch(name) is None:
-            raise DamagedError(f"{path}: {name[:80]!r} is no shard of this run: it would be read elsewhere; do not use this run")
+            raise DamagedError(
+                f"{path}: {name[:80]!r} is no shard of this run: it would be read elsewhere; do "
+                "not use this run"
+            )
     return line
 
 
@@ -235,13 +284,16 @@ def listed(storage: Storage) -> set[int]:
 
 def goes_on(storage: Storage, number: int) -> bool:
     """Whether lines stand after `number`, by a look at the next few names."""
-    return any(storage.size(name_of(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD))
+    return any(
+        storage.size(name_of(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD)
+    )
 
 
 def misplaced_error(storage: Storage, number: int) -> DamagedError:
     """One line for a line that is whole, but not the one that was committed here."""
     return DamagedError(
-        f"{storage.path(name_of(number))}: is not the manifest line that was committed here (it follows other lines than stand before "
+        f"{storage.path(name_of(number))}: is not the manifest line that was committed here (it "
+        "follows other lines than stand before "
         "it: swapped, or put back from another copy); restore the whole manifest from one backup"
     )
 
@@ -249,6 +301,7 @@ def misplaced_error(storage: Storage, number: int) -> DamagedError:
 def missing_error(storage: Storage, number: int) -> DamagedError:
     """One line for a line that is not there though it must be."""
     return DamagedError(
-        f"{storage.path(name_of(number))}: this manifest line is missing or cannot be read, though the manifest goes on; "
+        f"{storage.path(name_of(number))}: this manifest line is missing or cannot be read, "
+        "though the manifest goes on; "
         "restore it from a backup: nothing is read past it, and nothing is written in its place"
     )

@@ -1,8 +1,12 @@
-"""Packs: consecutive lines of the manifest copied into one object, for who is many lines behind; never the truth.
+"""Packs: consecutive lines of the manifest copied into one object, for who is many lines behind;
+never the truth.
 
-`manifest/packs/<first>-<last>` holds those lines as they are stored, 8, 32 or 256 of them, each with its digest. In front stand the
-digest of all that follows, and the history: a hash over every line from the very first to the last one here. It is made of the lines
-alone, so whoever writes it writes the same bytes. A pack that is not there, not intact, or of another history is as good as none: the
+`manifest/packs/<first>-<last>` holds those lines as they are stored, 8, 32 or 256 of them, each
+with its digest. In front stand the
+digest of all that follows, and the history: a hash over every line from the very first to the last
+one here. It is made of the lines
+alone, so whoever writes it writes the same bytes. A pack that is not there, not intact, or of
+another history is as good as none: the
 lines are read. `synth.ledger.verify` compares each pack with the lines themselves.
 """
 
@@ -20,7 +24,8 @@ SIZES = (256, 32, 8)
 HEAD = 2
 """Lines of text before those of the manifest."""
 LARGEST = 32 * 2**20
-"""Bytes of a pack: where lines are so long (imports of very many files), they are read one by one."""
+"""Bytes of a pack: where lines are so long (imports of very many files), they are read one by one.
+"""
 
 
 def name_of(first: int, size: int) -> str:
@@ -29,7 +34,9 @@ def name_of(first: int, size: int) -> str:
 
 
 def history_after(history: str, blob: bytes) -> str:
-    """The hash over all lines up to this one, of which `history` is the hash over those before; "" before the first."""
+    """The hash over all lines up to this one, of which `history` is the hash over those before; ""
+    before the first.
+    """
     return digest(history.encode() + blob.partition(b" ")[0])
 
 
@@ -40,7 +47,9 @@ def packed(lines: Sequence[bytes], history: str) -> bytes:
 
 
 def unpacked(blob: bytes) -> tuple[list[bytes], str] | None:
-    """The stored lines of a pack and its history; None where its bytes, or those of a line, are not those that were written."""
+    """The stored lines of a pack and its history; None where its bytes, or those of a line, are not
+    those that were written.
+    """
     said, _, body = blob.partition(b"\n")
     if digest(body).encode() != said:
         return None
@@ -55,9 +64,11 @@ def there(storage: Storage, number: int) -> bool:
 
 
 def write(storage: Storage, number: int, lines: Sequence[bytes], history: str) -> None:
-    """Writes the packs that are full with line `number`, the last of the stored `lines`, as far back as those go.
+    """Writes the packs that are full with line `number`, the last of the stored `lines`, as far
+    back as those go.
 
-    Where one cannot be written there is none: the line itself stands, and the next commit says what is wrong with the storage.
+    Where one cannot be written there is none: the line itself stands, and the next commit says what
+    is wrong with the storage.
     """
     for size in SIZES:
         part = lines[-size:]
@@ -67,7 +78,8 @@ def write(storage: Storage, number: int, lines: Sequence[bytes], history: str) -
 
 
 def read(storage: Storage, number: int, size: int, history: str) -> list[bytes] | None:
-    """Stored lines from `number` to the end of the pack of so many lines that holds it, where `history` goes to the line before `number`.
+    """Stored lines from `number` to the end of the pack of so many lines that holds it, where
+    `history` goes to the line before `number`.
 
     None where there is no such pack, or where it does not go on from that history.
     """

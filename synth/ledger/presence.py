@@ -6,7 +6,9 @@ from synth.ledger.storage import Storage
 
 
 class Presence:
-    """In object storage a folder is listed once, a thousand names to a request; what the listing lacks is looked for by name."""
+    """In object storage a folder is listed once, a thousand names to a request; what the listing
+    lacks is looked for by name.
+    """
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -14,7 +16,9 @@ class Presence:
 
     def missing(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of these files that are gone: path in the run -> whole path."""
-        gone = (path for path in paths if not self._shown(path) and self._storage.size(path) is None)
+        gone = (
+            path for path in paths if not self._shown(path) and self._storage.size(path) is None
+        )
         return {path: self._storage.path(path) for path in gone}
 
     def _shown(self, path: str) -> bool:

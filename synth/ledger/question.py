@@ -1,4 +1,6 @@
-"""What may be asked of a ledger in SQL: one question, which changes nothing and can be interrupted."""
+"""What may be asked of a ledger in SQL: one question, which changes nothing and can be
+interrupted.
+"""
 
 import json
 import re
@@ -18,14 +20,19 @@ _READS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 
 
 def one_question(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
-    """The statement itself. Raises `ConfigError` unless it is one SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
+    """The statement itself. Raises `ConfigError` unless it is one SELECT, WITH, EXPLAIN, DESCRIBE,
+    SHOW or SUMMARIZE.
 
-    DuckDB takes COPY ... TO, INSERT, UPDATE and DELETE inside a WITH for a SELECT: those are looked for in the parsed statement.
+    DuckDB takes COPY ... TO, INSERT, UPDATE and DELETE inside a WITH for a SELECT: those are looked
+    for in the parsed statement.
     """
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         problem = "there is no statement" if not statements else f"{len(statements)} statements"
-        raise ConfigError(f"sql: {problem}; give one, for instance: SELECT outcome, count(*) FROM trajectories GROUP BY outcome")
+        raise ConfigError(
+            f"sql: {problem}; give one, for instance: SELECT outcome, count(*) FROM trajectories "
+            "GROUP BY outcome"
+        )
     (statement,) = statements
     question = statement.query
     if statement.type.name == "EXPLAIN":
@@ -43,9 +50,11 @@ def one_question(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
 
 
 def answered(connection: "duckdb.DuckDBPyConnection", call: Callable[[], T]) -> T:
-    """What a call on the connection gives; it runs on a thread, for DuckDB looks for Ctrl-C in some of its loops only.
+    """What a call on the connection gives; it runs on a thread, for DuckDB looks for Ctrl-C in some
+    of its loops only.
 
-    To be put around every fetch too: rows are computed while they are fetched. Raises `ConfigError` with DuckDB's first line.
+    To be put around every fetch too: rows are computed while they are fetched. Raises `ConfigError`
+    with DuckDB's first line.
     """
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(call)
@@ -58,12 +67,16 @@ def answered(connection: "duckdb.DuckDBPyConnection", call: Callable[[], T]) -> 
             raise
         except duckdb.Error as error:
             raise ConfigError(
-                f"sql: {str(error).splitlines()[0]}; tables: {', '.join(TABLES)}, each also as <table>_all, and spending"
+                f"sql: {str(error).splitlines()[0]}; tables: {', '.join(TABLES)}, each also as "
+                "<table>_all, and spending"
             ) from error
 
 
 def _refused(what: str) -> ConfigError:
-    return ConfigError(f"sql: {what} is not allowed: a ledger is only read; ask with SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE")
+    return ConfigError(
+        f"sql: {what} is not allowed: a ledger is only read; ask with SELECT, WITH, EXPLAIN, "
+        "DESCRIBE, SHOW or SUMMARIZE"
+    )
 
 
 def _query_nodes(value: Any) -> Iterator[str]:

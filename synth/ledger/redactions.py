@@ -1,6 +1,8 @@
-"""Trajectories and tasks as they may leave the machine: what filters found to be secret or personal taken out.
+"""Trajectories and tasks as they may leave the machine: what filters found to be secret or personal
+taken out.
 
-One whose findings cannot be taken out is left out and noted (`synth.set_aside`), never given as it is.
+One whose findings cannot be taken out is left out and noted (`synth.set_aside`), never given as it
+is.
 """
 
 import json
@@ -15,15 +17,28 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import with_tasks
 from synth.scan.lawful import require_lawful
-from synth.scan.redaction import GOAL, REDACTED, TASK, Finding, findings_of, redacted, redacted_task, values_of
+from synth.scan.redaction import (
+    GOAL,
+    REDACTED,
+    TASK,
+    Finding,
+    findings_of,
+    redacted,
+    redacted_task,
+    values_of,
+)
 from synth.schemas.errors import RowError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
 
 CHUNK = 500
-_FOUND = "SELECT trajectory_id, reason, detail FROM decisions WHERE contains(detail, '\"findings\"')"
-"""Decisions that say where something stands: also those that drop the row for it, which an export may be told not to honour."""
+_FOUND = (
+    "SELECT trajectory_id, reason, detail FROM decisions WHERE contains(detail, '\"findings\"')"
+)
+"""Decisions that say where something stands: also those that drop the row for it, which an export
+may be told not to honour.
+"""
 _OF_TASKS = f"""
 SELECT t.task_id, d.reason, d.detail FROM ({_FOUND}) AS d JOIN trajectories AS t USING (trajectory_id)
 WHERE t.task_id IN (SELECT unnest(?)) ORDER BY trajectory_id, d.detail
@@ -45,18 +60,26 @@ class Found(msgspec.Struct):
 
 def found_in_decisions(connection: LedgerConnection, identities: Sequence[str]) -> Found:
     """What the current flow's decisions found in these trajectories."""
-    return _read(connection, f"{_FOUND} AND trajectory_id IN (SELECT unnest(?)) ORDER BY ALL", identities)
+    return _read(
+        connection, f"{_FOUND} AND trajectory_id IN (SELECT unnest(?)) ORDER BY ALL", identities
+    )
 
 
-def without_findings(ledger: Ledger, trajectories: Iterable[Trajectory], aside: SetAside) -> Iterator[Trajectory]:
-    """Each trajectory, redacted by the current flow's decisions; a few hundred in memory at a time."""
+def without_findings(
+    ledger: Ledger, trajectories: Iterable[Trajectory], aside: SetAside
+) -> Iterator[Trajectory]:
+    """Each trajectory, redacted by the current flow's decisions; a few hundred in memory at a
+    time.
+    """
     waiting = iter(trajectories)
     with connect(ledger) as connection:
         while chunk := list(islice(waiting, CHUNK)):
             yield from of_chunk(connection, chunk, aside)
 
 
-def of_chunk(connection: LedgerConnection, chunk: Sequence[Trajectory], aside: SetAside) -> Iterator[Trajectory]:
+def of_chunk(
+    connection: LedgerConnection, chunk: Sequence[Trajectory], aside: SetAside
+) -> Iterator[Trajectory]:
     """The same for trajectories that are in memory."""
     found = found_in_decisions(connection, [t.trajectory_id for t in chunk])
 
@@ -68,10 +91,14 @@ def of_chunk(connection: LedgerConnection, chunk: Sequence[Trajectory], aside: S
     return aside.each(chunk, lambda trajectory: trajectory.trajectory_id, clean)
 
 
-def tasks_without_findings(ledger: Ledger, tasks: Mapping[str, Task], aside: SetAside, *, played: bool = False) -> dict[str, Task]:
-    """Tasks by id, redacted by the decisions on any trial of them, and as the flow's filter would, were it shown tasks.
+def tasks_without_findings(
+    ledger: Ledger, tasks: Mapping[str, Task], aside: SetAside, *, played: bool = False
+) -> dict[str, Task]:
+    """Tasks by id, redacted by the decisions on any trial of them, and as the flow's filter would,
+    were it shown tasks.
 
-    `played`: they are to be set up and checked again, so what agents are not shown of them cannot be changed: with a finding there, or
+    `played`: they are to be set up and checked again, so what agents are not shown of them cannot
+    be changed: with a finding there, or
     any where the filter drops rows, a task is left out.
     """
     flow = FlowScan(ledger)
@@ -82,18 +109,30 @@ def tasks_without_findings(ledger: Ledger, tasks: Mapping[str, Task], aside: Set
         own = flow.scan.of_task(task) if flow.scan is not None else ()
         hidden = [one for one in own if one.place == TASK]
         if played and (hidden or (flow.drops and own)):
-            raise RowError("secret_in_task", f"task {task.task_id}: its world needs what may not leave", TASK if hidden else GOAL)
+            raise RowError(
+                "secret_in_task",
+                f"task {task.task_id}: its world needs what may not leave",
+                TASK if hidden else GOAL,
+            )
         return redacted_task(task, [*found.of(task.task_id), *own])
 
-    return {task.task_id: task for task in aside.each(tasks.values(), lambda task: task.task_id, clean)}
+    return {
+        task.task_id: task for task in aside.each(tasks.values(), lambda task: task.task_id, clean)
+    }
 
 
-def with_redacted_tasks(ledger: Ledger, trajectories: Iterable[Trajectory], aside: SetAside) -> Iterator[tuple[Trajectory, Task | None]]:
-    """As `with_tasks`, for what leaves the machine: each trajectory as given, and its task redacted."""
+def with_redacted_tasks(
+    ledger: Ledger, trajectories: Iterable[Trajectory], aside: SetAside
+) -> Iterator[tuple[Trajectory, Task | None]]:
+    """As `with_tasks`, for what leaves the machine: each trajectory as given, and its task
+    redacted.
+    """
     waiting = iter(with_tasks(ledger, trajectories))
     while chunk := list(islice(waiting, CHUNK)):
         of_tasks = SetAside()
-        clean = tasks_without_findings(ledger, {task.task_id: task for _, task in chunk if task is not None}, of_tasks)
+        clean = tasks_without_findings(
+            ledger, {task.task_id: task for _, task in chunk if task is not None}, of_tasks
+        )
         for trajectory, task in chunk:
             if task is None or task.task_id in clean:
                 yield trajectory, None if task is None else clean[task.task_id]
@@ -102,9 +141,11 @@ def with_redacted_tasks(ledger: Ledger, trajectories: Iterable[Trajectory], asid
 
 
 def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, str]]:
-    """By trajectory: each value that the current flow's decisions take out of it, and what stands there instead.
+    """By trajectory: each value that the current flow's decisions take out of it, and what stands
+    there instead.
 
-    Of a trajectory whose findings cannot be read there are none: it is set aside where rows are made.
+    Of a trajectory whose findings cannot be read there are none: it is set aside where rows are
+    made.
     """
     values: dict[str, dict[str, str]] = {}
     with connect(ledger) as connection:
@@ -131,6 +172,8 @@ def _read(connection: LedgerConnection, sql: str, identities: Sequence[str]) -> 
                 found.findings.setdefault(identity, []).extend(findings_of(kept))
         except (RowError, RecursionError, ValueError) as error:
             if reason == REDACTED:  # other filters may call other things findings
-                unread = RowError("unreadable_findings", f"the decision on it cannot be read: {error}", "decision")
+                unread = RowError(
+                    "unreadable_findings", f"the decision on it cannot be read: {error}", "decision"
+                )
                 found.unreadable[identity] = error if isinstance(error, RowError) else unread
     return found

@@ -1,4 +1,5 @@
-"""The view `repairs`: what was mended in replies on their way into the ledger, by kind: how many turns and trajectories it touched.
+"""The view `repairs`: what was mended in replies on their way into the ledger, by kind: how many
+turns and trajectories it touched.
 
 One turn may hold several kinds. A recovered call is also counted under what was wrong with it.
 """

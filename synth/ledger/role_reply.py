@@ -4,9 +4,11 @@ import msgspec
 
 
 class RoleReply(msgspec.Struct, frozen=True):
-    """One reply of a role that plays no episode: what it was asked about, what it said, what that has used.
+    """One reply of a role that plays no episode: what it was asked about, what it said, what that
+    has used.
 
-    `question_id` is the same for all tries at a question, numbered by `ordinal`; `unreadable` says why a try was of no use.
+    `question_id` is the same for all tries at a question, numbered by `ordinal`; `unreadable` says
+    why a try was of no use.
     """
 
     question_id: str

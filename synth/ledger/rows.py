@@ -10,7 +10,17 @@ from synth.ledger.tables import TABLES
 from synth.schemas.check import Check, CheckResult
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, ToolSchema, Trajectory, Turn, Usage, Wording
+from synth.schemas.trajectory import (
+    Authorship,
+    Observation,
+    SampledBy,
+    ToolCall,
+    ToolSchema,
+    Trajectory,
+    Turn,
+    Usage,
+    Wording,
+)
 
 _CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
 _OBSERVATIONS = msgspec.json.Decoder(tuple[Observation, ...])
@@ -23,7 +33,9 @@ _CHECKED_OF_TURN: Mapping[str, Callable[[Any], Any]] = {
     "usage": lambda text: None if text is None else _USAGE.decode(text),
     "sampled_by": SampledBy,
 }
-"""The columns of turns in which a value may stand that cannot be read back; any other is read as what arrow holds."""
+"""The columns of turns in which a value may stand that cannot be read back; any other is read as
+what arrow holds.
+"""
 _OF_USE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _encoder = msgspec.json.Encoder()
 
@@ -42,9 +54,42 @@ def _table(name: str, columns: dict[str, list[Any]], stage: str, stage_key: str)
 def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
     """One row per trajectory, without its turns."""
     ts = trajectories
-    same = ["trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model"]
-    same += ["weights_id", "seed", "outcome", "reward", "fault", "termination", "authorship", "gold_informed", "source", "created_at"]
-    same += ["fault_detail", "benchmark", "system_prompt", "opening_state_key", "content_hash", "split", "role", "user_model", "guidance"]
+    same = [
+        "trajectory_id",
+        "slot_id",
+        "attempt",
+        "task_id",
+        "env",
+        "trial",
+        "synthesizer",
+        "parent_id",
+        "pivot_turn",
+        "policy",
+        "model",
+    ]
+    same += [
+        "weights_id",
+        "seed",
+        "outcome",
+        "reward",
+        "fault",
+        "termination",
+        "authorship",
+        "gold_informed",
+        "source",
+        "created_at",
+    ]
+    same += [
+        "fault_detail",
+        "benchmark",
+        "system_prompt",
+        "opening_state_key",
+        "content_hash",
+        "split",
+        "role",
+        "user_model",
+        "guidance",
+    ]
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
     columns |= {
         "n_turns": [len(t.turns) for t in ts],
@@ -55,7 +100,10 @@ def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: 
         "cost_usd": [t.totals.cost_usd for t in ts],
         "model_calls": [t.totals.calls for t in ts],
         "unpriced_calls": [t.totals.unpriced_calls for t in ts],
-        **{f"user_{name}": [getattr(t.user_totals, name) for t in ts] for name in ("calls", *_OF_USE, "unpriced_calls")},
+        **{
+            f"user_{name}": [getattr(t.user_totals, name) for t in ts]
+            for name in ("calls", *_OF_USE, "unpriced_calls")
+        },
         "sampling": [_json(t.sampling) for t in ts],
         "tools": [_json(t.tools) for t in ts],
         "opening": [_json(t.opening) for t in ts],
@@ -70,9 +118,21 @@ def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -
     turns = [turn for _, turn in pairs]
     columns: dict[str, list[Any]] = {
         name: [getattr(turn, name) for turn in turns]
-        for name in ("agent", "thought", "content", "state_key", "reward", "sampled_by", "injected", "latency_ms")
+        for name in (
+            "agent",
+            "thought",
+            "content",
+            "state_key",
+            "reward",
+            "sampled_by",
+            "injected",
+            "latency_ms",
+        )
     }
-    columns |= {name: [getattr(turn, name) for turn in turns] for name in ("prompt_token_ids", "completion_token_ids", "logprobs", "raw")}
+    columns |= {
+        name: [getattr(turn, name) for turn in turns]
+        for name in ("prompt_token_ids", "completion_token_ids", "logprobs", "raw")
+    }
     columns |= {
         "trajectory_id": [identity for identity, _ in pairs],
         "turn": [turn.index for turn in turns],
@@ -87,24 +147,41 @@ def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -
 
 
 def user_notes(turn: Turn) -> list[str]:
-    """What a model that plays the user did in a turn, in order: `worded` or `fell_back` per line, after the kinds of its deviations."""
-    wordings = [observation.wording for observation in turn.observations if observation.wording is not None]
-    return [note for wording in wordings for note in (*_kinds(wording), "fell_back" if wording.fell_back else "worded")]
+    """What a model that plays the user did in a turn, in order: `worded` or `fell_back` per line,
+    after the kinds of its deviations.
+    """
+    wordings = [
+        observation.wording for observation in turn.observations if observation.wording is not None
+    ]
+    return [
+        note
+        for wording in wordings
+        for note in (*_kinds(wording), "fell_back" if wording.fell_back else "worded")
+    ]
 
 
 def _kinds(wording: Wording) -> list[str]:
-    return [deviation.kind for turned_down in wording.turned_down for deviation in turned_down.deviations]
+    return [
+        deviation.kind
+        for turned_down in wording.turned_down
+        for deviation in turned_down.deviations
+    ]
 
 
 def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
     """One row per task."""
     same = ("task_id", "env", "goal", "origin", "seed", "split", "benchmark", "parent")
     columns: dict[str, list[Any]] = {name: [getattr(task, name) for task in tasks] for name in same}
-    columns |= {name: [_json(getattr(t, name)) for t in tasks] for name in ("check", "gold", "env_config", "script", "difficulty")}
+    columns |= {
+        name: [_json(getattr(t, name)) for t in tasks]
+        for name in ("check", "gold", "env_config", "script", "difficulty")
+    }
     return _table("tasks", columns, stage, stage_key)
 
 
-def record_table(name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str) -> pa.Table:
+def record_table(
+    name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str
+) -> pa.Table:
     """Scores, decisions and the like, one row each; their `detail` as JSON."""
     columns = {
         field.name: [getattr(record, field.name) for record in records]
@@ -129,14 +206,19 @@ def shard_tables(
         tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
     if tasks:
         tables["tasks"] = task_table(tasks, stage, stage_key)
-    tables |= {name: record_table(name, found, stage, stage_key) for name, found in records.items() if found}
+    tables |= {
+        name: record_table(name, found, stage, stage_key)
+        for name, found in records.items()
+        if found
+    }
     return tables
 
 
 def turn_of(row: dict[str, Any]) -> Turn:
     """A turn from its row."""
     tuples: dict[str, Any] = {
-        name: tuple(row[name]) if row[name] is not None else None for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
+        name: tuple(row[name]) if row[name] is not None else None
+        for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
     }
     return Turn(
         index=row["turn"],
@@ -157,8 +239,30 @@ def turn_of(row: dict[str, Any]) -> Turn:
 
 def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
     """A trajectory from its row and its turns."""
-    same = ("trajectory_id", "slot_id", "attempt", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn", "policy", "model")
-    more = ("weights_id", "seed", "reward", "gold_informed", "source", "created_at", "fault_detail", "benchmark", "system_prompt")
+    same = (
+        "trajectory_id",
+        "slot_id",
+        "attempt",
+        "task_id",
+        "env",
+        "trial",
+        "synthesizer",
+        "parent_id",
+        "pivot_turn",
+        "policy",
+        "model",
+    )
+    more = (
+        "weights_id",
+        "seed",
+        "reward",
+        "gold_informed",
+        "source",
+        "created_at",
+        "fault_detail",
+        "benchmark",
+        "system_prompt",
+    )
     return Trajectory(
         **{name: row[name] for name in (*same, *more, "opening_state_key")},
         content_hash=row.get("content_hash"),
@@ -174,7 +278,9 @@ def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
         sampling=msgspec.json.decode(row["sampling"]),
         tools=_TOOLS.decode(row["tools"]),
         opening=_OBSERVATIONS.decode(row["opening"]),
-        check_result=_CHECK_RESULT.decode(row["check_result"]) if row["check_result"] is not None else None,
+        check_result=_CHECK_RESULT.decode(row["check_result"])
+        if row["check_result"] is not None
+        else None,
         totals=_usage(row, "", row["model_calls"]),
         turns=tuple(turns),
     )
@@ -186,13 +292,17 @@ def _user_totals(row: dict[str, Any]) -> Usage:
 
 
 def _usage(row: dict[str, Any], of: str, calls: int) -> Usage:
-    """From the columns whose names begin with `of`. Rows of former versions do not tell which calls have no price."""
+    """From the columns whose names begin with `of`. Rows of former versions do not tell which calls
+    have no price.
+    """
     known = {name: row[f"{of}{name}"] for name in _OF_USE}
     return Usage(**known, calls=calls, unpriced_calls=row.get(f"{of}unpriced_calls") or 0)
 
 
 def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Trajectory]:
-    """A shard's trajectories from its two tables. Raises `msgspec.ValidationError` for a value that may not be."""
+    """A shard's trajectories from its two tables. Raises `msgspec.ValidationError` for a value that
+    may not be.
+    """
     by_trajectory: dict[str, list[Turn]] = {}
     for row in turns.to_pylist():
         by_trajectory.setdefault(row["trajectory_id"], []).append(turn_of(row))
@@ -201,7 +311,9 @@ def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Traject
 
 
 def check_readable(trajectories: pa.Table, turns: pa.Table) -> None:
-    """Raises what `trajectories_of` would raise, without making a turn: that costs as much as all else that a commit does."""
+    """Raises what `trajectories_of` would raise, without making a turn: that costs as much as all
+    else that a commit does.
+    """
     for name, read in _CHECKED_OF_TURN.items():
         for value in turns[name].to_pylist():
             read(value)
@@ -212,7 +324,10 @@ def check_readable(trajectories: pa.Table, turns: pa.Table) -> None:
 def task_of(row: dict[str, Any]) -> Task:
     """A task from its row."""
     return Task(
-        **{name: row[name] for name in ("task_id", "env", "goal", "seed", "split", "benchmark", "parent")},
+        **{
+            name: row[name]
+            for name in ("task_id", "env", "goal", "seed", "split", "benchmark", "parent")
+        },
         origin=Origin(row["origin"]),
         check=msgspec.json.decode(row["check"], type=Check) if row["check"] is not None else None,
         gold=_CALLS.decode(row["gold"]) if row["gold"] is not None else None,

@@ -1,4 +1,6 @@
-"""Parquet files of shards: written under names of their own, read only where their bytes are those that were written."""
+"""Parquet files of shards: written under names of their own, read only where their bytes are those
+that were written.
+"""
 
 import io
 import uuid
@@ -29,11 +31,16 @@ class ShardFiles:
             if name not in tables:
                 continue
             buffer = io.BytesIO()
-            pq.write_table(tables[name], buffer, compression="zstd", compression_level=1, row_group_size=20_000)
+            pq.write_table(
+                tables[name], buffer, compression="zstd", compression_level=1, row_group_size=20_000
+            )
             blob = buffer.getvalue()
             path = f"{name}/{nonce}.parquet"
             if not self._storage.create(path, blob):
-                raise SynthError(f"{self._storage.path(path)}: exists already under a name drawn at random; run again")
+                raise SynthError(
+                    f"{self._storage.path(path)}: exists already under a name drawn at random; "
+                    "run again"
+                )
             files[name] = StoredFile(path, tables[name].num_rows, len(blob), digest(blob))
         return files
 
@@ -47,17 +54,23 @@ class ShardFiles:
             self.read(file)
 
     def read(self, file: StoredFile) -> bytes:
-        """A committed file's bytes. Raises `DamagedError` where they differ from those that were written."""
+        """A committed file's bytes. Raises `DamagedError` where they differ from those that were
+        written.
+        """
         path = self._storage.path(file.path)
         try:
             blob = self._storage.read(file.path)
         except FileNotFoundError as error:
-            raise DamagedError(f"{path}: missing; restore it from a backup, or run the flow again") from error
+            raise DamagedError(
+                f"{path}: missing; restore it from a backup, or run the flow again"
+            ) from error
         if file.path not in self._verified:
             if digest(blob) != file.digest:
                 raise DamagedError(
-                    f"{path}: damaged (its bytes are not those that were committed); every other shard is intact: "
-                    "restore it from a backup, or delete it and run the flow again to redo its episodes"
+                    f"{path}: damaged (its bytes are not those that were committed); every other "
+                    "shard is intact: "
+                    "restore it from a backup, or delete it and run the flow again to redo its "
+                    "episodes"
                 )
             self._verified.add(file.path)
         return blob

@@ -1,4 +1,6 @@
-"""Which files of a table make up what the current flow shows of it, and which of their rows: for SQL and for frames alike."""
+"""Which files of a table make up what the current flow shows of it, and which of their rows: for
+SQL and for frames alike.
+"""
 
 from collections.abc import Sequence
 
@@ -10,14 +12,18 @@ _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """Files of one table. `adopted_only`: of their rows those of adopted trajectories; `hides`: none of superseded ones."""
+    """Files of one table. `adopted_only`: of their rows those of adopted trajectories; `hides`:
+    none of superseded ones.
+    """
 
     files: tuple[StoredFile, ...]
     adopted_only: bool = False
     hides: bool = False
 
 
-def shown(table: str, whole: Sequence[ShardLine], partly: Sequence[ShardLine], *, hides: bool) -> list[Shown]:
+def shown(
+    table: str, whole: Sequence[ShardLine], partly: Sequence[ShardLine], *, hides: bool
+) -> list[Shown]:
     """What is shown of the shards that belong to the flow, and of those of which it adopted rows.
 
     `hides`: some attempts are superseded by ones that another machine committed first.

@@ -1,7 +1,9 @@
-"""The view `spending`: what each role has used in each attempt that was ever committed, whatever flow made it and however it ended.
+"""The view `spending`: what each role has used in each attempt that was ever committed, whatever
+flow made it and however it ended.
 
 Roles that play no episode (a reflector, a judge) have a row for each reply, without a trajectory.
-`cost_usd` is what the priced calls have cost, NULL where none was priced; `unpriced_calls` are those that it does not hold; rows of
+`cost_usd` is what the priced calls have cost, NULL where none was priced; `unpriced_calls` are
+those that it does not hold; rows of
 former versions do not say, so their turns are asked. What was imported was not paid for here.
 """
 

@@ -31,7 +31,9 @@ def kept_apart(stage_key: str) -> str:
 
 @lru_cache(maxsize=1024)
 def conclusion(stage_key: str) -> str:
-    """The key of what a stage concludes from all its work: of several shards under it the last is in force, and nobody sees the others."""
+    """The key of what a stage concludes from all its work: of several shards under it the last is
+    in force, and nobody sees the others.
+    """
     return content_hash([stage_key, "conclusion"])
 
 
@@ -48,7 +50,8 @@ class SlotState:
 class LedgerState:
     """Folded line by line; later lines see what earlier ones settled.
 
-    `written`: what stands beside the tables, by dataset folder or path; `formerly`: the digests that a path ever had; `flow_of`: the name
+    `written`: what stands beside the tables, by dataset folder or path; `formerly`: the digests
+    that a path ever had; `flow_of`: the name
     of the last flow that had a stage under a key.
     """
 
@@ -74,7 +77,9 @@ class LedgerState:
     _hidden: tuple[int, frozenset[str]] = (0, frozenset())
 
     def fold(self, line: Line, missing: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Takes in the next line; `missing`: whole paths of files that are gone, by path in the run. Their shards count as never made."""
+        """Takes in the next line; `missing`: whole paths of files that are gone, by path in the
+        run. Their shards count as never made.
+        """
         self.lines += 1
         match line:
             case RunLine():
@@ -88,7 +93,9 @@ class LedgerState:
             case StageLine():
                 self._begin(line)
             case DoneLine():
-                if self._last.get(conclusion(line.stage_key), line) is not None:  # without its conclusion it is still to be done
+                if (
+                    self._last.get(conclusion(line.stage_key), line) is not None
+                ):  # without its conclusion it is still to be done
                     self.done[(line.stage, line.stage_key)] = line.report
             case FenceLine():
                 self.fences[line.work] = max(line.token, self.fences.get(line.work, 0))
@@ -113,10 +120,15 @@ class LedgerState:
         self.done.pop((line.stage, line.stage_key), None)
 
     def names(self, line: WrittenLine) -> bool:
-        """Whether the files of a line are those that the manifest names already, of a dataset for the same stage."""
+        """Whether the files of a line are those that the manifest names already, of a dataset for
+        the same stage.
+        """
         if line.folder:
             return self.written.get(line.folder) == line
-        return all(path in self.written and self.written[path].files[path] == file for path, file in line.files.items())
+        return all(
+            path in self.written and self.written[path].files[path] == file
+            for path, file in line.files.items()
+        )
 
     def is_unfinished(self, line: WrittenLine) -> bool:
         """Whether the stage that named these files has not said since that they stand."""
@@ -134,7 +146,9 @@ class LedgerState:
         self.done.pop((line.stage, line.stage_key), None)
         self._last[line.stage_key] = None
         for record in line.slots:
-            self._lost_attempts[record.slot_id] = max(self._lost_attempts.get(record.slot_id, 0), record.attempt + 1)
+            self._lost_attempts[record.slot_id] = max(
+                self._lost_attempts.get(record.slot_id, 0), record.attempt + 1
+            )
 
     def _settle(self, line: ShardLine) -> None:
         self.shards.append(line)
@@ -155,15 +169,22 @@ class LedgerState:
         return (slot := self.slots.get(slot_id)) is not None and slot.valid is not None
 
     def next_attempt(self, slot_id: str) -> int:
-        """The first number that no attempt at a slot ever had, a lost one neither: verdicts on that one are not verdicts on the next."""
+        """The first number that no attempt at a slot ever had, a lost one neither: verdicts on that
+        one are not verdicts on the next.
+        """
         slot = self.slots.get(slot_id)
         return max(slot.attempts if slot is not None else 0, self._lost_attempts.get(slot_id, 0))
 
     @property
     def superseded(self) -> frozenset[str]:
-        """Valid attempts that the current flow hides: an earlier one at the same slot is there and seen."""
+        """Valid attempts that the current flow hides: an earlier one at the same slot is there and
+        seen.
+        """
         if self._hidden[0] != self.lines:
-            self._hidden = (self.lines, frozenset(self._second_attempts()) if self._contested else frozenset())
+            self._hidden = (
+                self.lines,
+                frozenset(self._second_attempts()) if self._contested else frozenset(),
+            )
         return self._hidden[1]
 
     def _second_attempts(self) -> Iterator[str]:
@@ -171,7 +192,11 @@ class LedgerState:
         for shard in self.shards:
             current = self.is_current(shard)
             for record in shard.slots:
-                if record.fault is None and record.slot_id in self._contested and (current or record.trajectory_id in adopted):
+                if (
+                    record.fault is None
+                    and record.slot_id in self._contested
+                    and (current or record.trajectory_id in adopted)
+                ):
                     if record.slot_id in taken:
                         yield record.trajectory_id
                     taken.add(record.slot_id)
@@ -180,11 +205,17 @@ class LedgerState:
     def lost(self) -> list[str]:
         """One line per shard whose file is gone and whose work nobody has done again."""
         open_still = [(path, line) for path, line in self.lost_shards if not self._made_again(line)]
-        return [_lost_line(path, line, settled=self._settled_without(line)) for path, line in open_still]
+        return [
+            _lost_line(path, line, settled=self._settled_without(line)) for path, line in open_still
+        ]
 
     def _settled_without(self, line: ShardLine) -> bool:
-        """Whether a shard was kept apart by a stage that is done: nothing is made of it any more."""
-        return any(stage == line.stage and kept_apart(key) == line.stage_key for stage, key in self.done)
+        """Whether a shard was kept apart by a stage that is done: nothing is made of it any
+        more.
+        """
+        return any(
+            stage == line.stage and kept_apart(key) == line.stage_key for stage, key in self.done
+        )
 
     def _made_again(self, line: ShardLine) -> bool:
         if line.slots:
@@ -198,7 +229,9 @@ class LedgerState:
         if shard.stage == IMPORT:
             return True
         stage = self.stages.get(shard.stage)
-        return stage is not None and (stage.stage_key == shard.stage_key or self.concluded(stage.stage_key) is shard)
+        return stage is not None and (
+            stage.stage_key == shard.stage_key or self.concluded(stage.stage_key) is shard
+        )
 
     def concluded(self, stage_key: str) -> ShardLine | None:
         """The conclusion of a stage that is in force; None too where its file is gone."""
@@ -209,18 +242,40 @@ class LedgerState:
         return {identity for stage in self.stages.values() for identity in stage.adopted}
 
     def visible(self) -> tuple[list[ShardLine], list[ShardLine]]:
-        """Shards seen whole (less what is superseded), and shards of which only adopted trajectories are seen."""
+        """Shards seen whole (less what is superseded), and shards of which only adopted
+        trajectories are seen.
+        """
         adopted = self.adopted()
         whole = [shard for shard in self.shards if self.is_current(shard)]
-        partly = [s for s in self.shards if not self.is_current(s) and any(r.trajectory_id in adopted for r in s.slots)] if adopted else []
+        partly = (
+            [
+                s
+                for s in self.shards
+                if not self.is_current(s) and any(r.trajectory_id in adopted for r in s.slots)
+            ]
+            if adopted
+            else []
+        )
         return whole, partly
 
     def valid_by_shard(self) -> list[list[str]]:
-        """Ids of the valid trajectories that the current flow sees, shard by shard, in the order in which the ledger reads them."""
+        """Ids of the valid trajectories that the current flow sees, shard by shard, in the order in
+        which the ledger reads them.
+        """
         whole, partly = self.visible()
         adopted = self.adopted()
-        found = [[r.trajectory_id for r in shard.slots if r.fault is None and r.trajectory_id not in self.superseded] for shard in whole]
-        found += [[r.trajectory_id for r in shard.slots if r.trajectory_id in adopted - self.superseded] for shard in partly]
+        found = [
+            [
+                r.trajectory_id
+                for r in shard.slots
+                if r.fault is None and r.trajectory_id not in self.superseded
+            ]
+            for shard in whole
+        ]
+        found += [
+            [r.trajectory_id for r in shard.slots if r.trajectory_id in adopted - self.superseded]
+            for shard in partly
+        ]
         return [part for part in found if part]
 
     def current_valid(self) -> list[str]:
@@ -230,11 +285,22 @@ class LedgerState:
 
 def _lost_line(path: str, line: ShardLine, *, settled: bool) -> str:
     files = line.files
-    table = next((name for name in ("trajectories", "decisions", "scores", "tasks") if name in files), next(iter(files), ""))
+    table = next(
+        (name for name in ("trajectories", "decisions", "scores", "tasks") if name in files),
+        next(iter(files), ""),
+    )
     what = f"the {files[table].rows} {table} of its shard" if files else "its shard"
     if settled:
-        stands = "what was found by them stands, and no run makes them again; put the file back from a backup to have them"
-        return f"{path}: missing; {what} (stage {line.stage}) are gone, from the costs too: {stands}"
+        stands = (
+            "what was found by them stands, and no run makes them again; put the file back "
+            "from a backup to have them"
+        )
+        return (
+            f"{path}: missing; {what} (stage {line.stage}) are gone, from the costs too: {stands}"
+        )
     again = "import the same sources again" if line.stage == IMPORT else "run the flow again"
     mend = f"{again} to fill their slots again" if line.slots else f"{again} to make them again"
-    return f"{path}: missing; {what} (stage {line.stage}) count as never made: {mend}, or put the file back from a backup"
+    return (
+        f"{path}: missing; {what} (stage {line.stage}) count as never made: {mend}, or put "
+        "the file back from a backup"
+    )

@@ -1,4 +1,5 @@
-"""What cannot be held (a number past 64 bits, text that is no UTF-8, a count below zero) ends its own trajectory, never the shard.
+"""What cannot be held (a number past 64 bits, text that is no UTF-8, a count below zero) ends its
+own trajectory, never the shard.
 
 A shard is built and read back; where that fails, each field is put alone through the same tables.
 """
@@ -18,12 +19,37 @@ from synth.schemas.trajectory import Trajectory, Turn, Usage
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-UNSTORABLE = (pa.ArrowException, msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError)
+UNSTORABLE = (
+    pa.ArrowException,
+    msgspec.MsgspecError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What pyarrow and msgspec raise for a value of the wrong size, type or encoding."""
 
 _BOUNDARY = {
-    Fault.ENVIRONMENT: {"observations", "state_key", "reward", "system_prompt", "tools", "opening", "opening_state_key", "check_result"},
-    Fault.MODEL: {"content", "thought", "tool_calls", "usage", "latency_ms", "prompt_token_ids", "completion_token_ids", "logprobs"}
+    Fault.ENVIRONMENT: {
+        "observations",
+        "state_key",
+        "reward",
+        "system_prompt",
+        "tools",
+        "opening",
+        "opening_state_key",
+        "check_result",
+    },
+    Fault.MODEL: {
+        "content",
+        "thought",
+        "tool_calls",
+        "usage",
+        "latency_ms",
+        "prompt_token_ids",
+        "completion_token_ids",
+        "logprobs",
+    }
     | {"repairs", "raw", "totals", "weights_id"},
     Fault.USER_SIMULATOR: {"user_totals"},
 }
@@ -40,7 +66,8 @@ def storable_shard(
     tasks: Sequence[Task],
     records: Mapping[str, Sequence[msgspec.Struct]],
 ) -> tuple[Sequence[Trajectory], dict[str, pa.Table], list[Trajectory]]:
-    """The trajectories as they can be held, the shard's tables, and those of the trajectories that had to become invalid for it.
+    """The trajectories as they can be held, the shard's tables, and those of the trajectories that
+    had to become invalid for it.
 
     Raises `SynthError` for any other record that cannot be held.
     """
@@ -52,18 +79,29 @@ def storable_shard(
         for record in rows:
             problem = _problem(table, record)
             if problem is not None:
-                raise SynthError(f"stage {stage}: a row of {table} cannot be stored ({problem}): {record!r}"[:600])
+                raise SynthError(
+                    f"stage {stage}: a row of {table} cannot be stored ({problem}): {record!r}"[
+                        :600
+                    ]
+                )
     ended = [new for old, new in zip(trajectories, kept, strict=True) if new is not old]
     return kept, _readable_tables(stage, stage_key, kept, tasks, records), ended
 
 
 def ended_line(trajectory: Trajectory) -> str:
     """One line for a trajectory that became invalid on its way into the ledger."""
-    return f"trajectory {trajectory.trajectory_id}: {trajectory.fault_detail}; committed as invalid ({trajectory.fault})"
+    return (
+        f"trajectory {trajectory.trajectory_id}: {trajectory.fault_detail}; committed as "
+        f"invalid ({trajectory.fault})"
+    )
 
 
-def _readable_tables(stage: str, stage_key: str, trajectories: Sequence[Trajectory], *others: Any) -> dict[str, pa.Table]:
-    """The tables of a shard whose trajectories can be read back: none may be committed that stops every later reader."""
+def _readable_tables(
+    stage: str, stage_key: str, trajectories: Sequence[Trajectory], *others: Any
+) -> dict[str, pa.Table]:
+    """The tables of a shard whose trajectories can be read back: none may be committed that stops
+    every later reader.
+    """
     tables = shard_tables(stage, stage_key, trajectories, *others)
     if trajectories:
         check_readable(tables["trajectories"], tables["turns"])
@@ -71,7 +109,9 @@ def _readable_tables(stage: str, stage_key: str, trajectories: Sequence[Trajecto
 
 
 def storable(trajectory: Trajectory) -> Trajectory:
-    """The trajectory itself; or, where a value cannot be held, an invalid attempt that ends before it and names the field."""
+    """The trajectory itself; or, where a value cannot be held, an invalid attempt that ends before
+    it and names the field.
+    """
     if _problem("trajectories", trajectory) is None:
         return trajectory
     bare = msgspec.structs.replace(trajectory, turns=())
@@ -86,9 +126,15 @@ def storable(trajectory: Trajectory) -> Trajectory:
     lines = [*of_turn, *(f"{name}: {why}" for name, why in of_all.items())]
     if trajectory.fault_detail is not None and "fault_detail" not in of_all:
         lines.insert(0, trajectory.fault_detail)
-    blank: dict[str, Any] = {field.name: _default(field) for field in msgspec.structs.fields(trajectory) if field.name in of_all}
+    blank: dict[str, Any] = {
+        field.name: _default(field)
+        for field in msgspec.structs.fields(trajectory)
+        if field.name in of_all
+    }
     if "totals" in of_all:
-        blank["totals"] = sum((turn.usage for turn in trajectory.turns[:cut] if turn.usage is not None), Usage())
+        blank["totals"] = sum(
+            (turn.usage for turn in trajectory.turns[:cut] if turn.usage is not None), Usage()
+        )
     changes = blank | {
         "outcome": Outcome.INVALID,
         "termination": Termination.FAULT,
@@ -113,7 +159,11 @@ def _problem(table: str, record: Any) -> str | None:
 
 def _unstorable(record: S, as_trajectory: Callable[[S], Trajectory]) -> dict[str, str]:
     """The fields of a turn or trajectory that no column can hold, each with the reason."""
-    fields = [field for field in msgspec.structs.fields(record) if not field.required and field.name not in _KEPT]
+    fields = [
+        field
+        for field in msgspec.structs.fields(record)
+        if not field.required and field.name not in _KEPT
+    ]
     bare = msgspec.structs.replace(record, **{field.name: _default(field) for field in fields})
     found = {}
     for field in fields:
@@ -125,8 +175,14 @@ def _unstorable(record: S, as_trajectory: Callable[[S], Trajectory]) -> dict[str
 
 
 def _with_turn(bare: Trajectory, turn: Turn) -> Trajectory:
-    fields = [field for field in msgspec.structs.fields(bare) if not field.required and field.name not in _KEPT]
-    return msgspec.structs.replace(bare, **{field.name: _default(field) for field in fields} | {"turns": (turn,)})
+    fields = [
+        field
+        for field in msgspec.structs.fields(bare)
+        if not field.required and field.name not in _KEPT
+    ]
+    return msgspec.structs.replace(
+        bare, **{field.name: _default(field) for field in fields} | {"turns": (turn,)}
+    )
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
@@ -134,4 +190,6 @@ def _default(field: msgspec.structs.FieldInfo) -> Any:
 
 
 def _boundary(field: str) -> Fault:
-    return next((fault for fault, names in _BOUNDARY.items() if field in names), Fault.INFRASTRUCTURE)
+    return next(
+        (fault for fault, names in _BOUNDARY.items() if field in names), Fault.INFRASTRUCTURE
+    )

@@ -1,4 +1,6 @@
-"""A run directory on a local disk or an object store: read, and create if absent; nothing is ever overwritten."""
+"""A run directory on a local disk or an object store: read, and create if absent; nothing is ever
+overwritten.
+"""
 
 import contextlib
 import errno
@@ -20,25 +22,35 @@ from synth.schemas.errors import ConfigError, SynthError
 
 TEMPORARY = ".tmp-"
 REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})
-"""Errors of an object store that is overloaded, or that has two puts of one name at the same moment."""
+"""Errors of an object store that is overloaded, or that has two puts of one name at the same
+moment.
+"""
 _FRESH = {"use_listings_cache": False}
-"""Else a listing that was made once hides what other writers have stored since, from looks at single names too."""
+"""Else a listing that was made once hides what other writers have stored since, from looks at
+single names too.
+"""
 AGAIN_S = (0.1, 0.3, 1.0, 3.0)
 
 
 class Storage:
-    """Named byte strings under one root; `url` is a path, or s3://, gs://, abfs://, memory:// (see `storage_url`)."""
+    """Named byte strings under one root; `url` is a path, or s3://, gs://, abfs://, memory:// (see
+    `storage_url`).
+    """
 
     def __init__(self, url: str, what: str = "run directory") -> None:
         if has_user(url):
             raise ConfigError(f"{url.partition('://')[0]}://...: {CREDENTIALS}")
         problem = unusable(url)
         if problem is not None:
-            raise ConfigError(f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2))
+            raise ConfigError(
+                f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2)
+            )
         try:
             self.fs, self.root = fsspec.core.url_to_fs(url, **_FRESH if "://" in url else {})
         except ImportError as error:
-            raise ConfigError(f"{url}: cannot be opened as a {what}: {error}{how_to_install(url)}") from error
+            raise ConfigError(
+                f"{url}: cannot be opened as a {what}: {error}{how_to_install(url)}"
+            ) from error
         except ValueError as error:
             raise ConfigError(f"{url}: cannot be opened as a {what}: {error}") from error
         self.local = isinstance(self.fs, LocalFileSystem)
@@ -48,14 +60,18 @@ class Storage:
             raise ConfigError(f"{url}: {blocked} is a file, not a folder; name another {what}")
 
     def path(self, name: str) -> str:
-        """Where a name lies, as fsspec and (with the file system registered) DuckDB read it. Raises `DamagedError` as `inside`."""
+        """Where a name lies, as fsspec and (with the file system registered) DuckDB read it. Raises
+        `DamagedError` as `inside`.
+        """
         return self._at(name) if self.local else str(self.fs.unstrip_protocol(self._at(name)))
 
     def _at(self, name: str) -> str:
         return inside(self.root, name, local=self.local)
 
     def read(self, name: str) -> bytes:
-        """The bytes of a name. Raises `FileNotFoundError`, and `SynthError` where what lies there cannot be read."""
+        """The bytes of a name. Raises `FileNotFoundError`, and `SynthError` where what lies there
+        cannot be read.
+        """
         try:
             return bytes(self.fs.cat_file(self._at(name)))
         except FileNotFoundError:
@@ -64,7 +80,9 @@ class Storage:
             raise access_error(self.path(name), error) from error
 
     def size(self, name: str) -> int | None:
-        """Bytes stored under a name, None where there is nothing. Raises `SynthError` where one may not look."""
+        """Bytes stored under a name, None where there is nothing. Raises `SynthError` where one may
+        not look.
+        """
         try:
             return int(self.fs.size(self._at(name)))
         except FileNotFoundError:
@@ -97,7 +115,9 @@ class Storage:
         return self.local and Path(self.root, name).is_symlink()
 
     def tree(self, folder: str) -> list[str]:
-        """Every file in a folder and below it, by path from the root, links among them but never followed; empty where there is none."""
+        """Every file in a folder and below it, by path from the root, links among them but never
+        followed; empty where there is none.
+        """
         path = f"{self.root}/{folder}".rstrip("/")
         if not self.local:
             self.fs.invalidate_cache(path)
@@ -120,10 +140,13 @@ class Storage:
             raise access_error(self.path(folder), error) from error
 
     def create(self, name: str, blob: bytes, *, durable: bool = True) -> bool:
-        """Stores bytes under a new name, whole or not at all; False where the name is taken by other bytes.
+        """Stores bytes under a new name, whole or not at all; False where the name is taken by
+        other bytes.
 
-        Local: temporary file, fsync (unless it need not be `durable`), hard link. Object stores: conditional put, whose answer may have
-        been lost: bytes that lie there and are ours were stored. Raises `SynthError` where it cannot be written.
+        Local: temporary file, fsync (unless it need not be `durable`), hard link. Object stores:
+        conditional put, whose answer may have
+        been lost: bytes that lie there and are ours were stored. Raises `SynthError` where it
+        cannot be written.
         """
         try:
             return self._link(name, blob, durable=durable) if self.local else self._put(name, blob)
@@ -131,7 +154,8 @@ class Storage:
             raise write_error(self.path(name), error) from error
 
     def link(self, name: str, source: str) -> bool | None:
-        """Gives what lies under `source` a second, new name; False where that is taken, None where it has to be created instead.
+        """Gives what lies under `source` a second, new name; False where that is taken, None where
+        it has to be created instead.
 
         One call of the system in the place of five.
         """
@@ -146,7 +170,8 @@ class Storage:
         return True
 
     def replace(self, name: str, blob: bytes) -> None:
-        """Stores bytes whether the name is taken or not; a reader sees the old ones or the new ones. Raises `SynthError`.
+        """Stores bytes whether the name is taken or not; a reader sees the old ones or the new
+        ones. Raises `SynthError`.
 
         For what is derived or of one writer only: the ledger itself never replaces anything.
         """
@@ -188,7 +213,11 @@ class Storage:
         """Temporary files of writers that died half-way; they are part of nothing."""
         if not self.local or not self.fs.isdir(self._at(folder)):
             return []
-        return sorted(p.name for p in Path(self.root, folder).iterdir() if p.name.startswith(TEMPORARY) and not _alive(p.name))
+        return sorted(
+            p.name
+            for p in Path(self.root, folder).iterdir()
+            if p.name.startswith(TEMPORARY) and not _alive(p.name)
+        )
 
     def _temporary(self, name: str) -> Path:
         """A new file's name beside that of `name`, in a folder that is there."""
@@ -246,26 +275,46 @@ class Storage:
 def write_error(path: str, error: OSError) -> SynthError:
     """One line for a write that failed: what, where, what to do."""
     if error.errno == errno.EFBIG:
-        return SynthError(f"{path}: the file-size limit of this process is reached; raise it (ulimit -f) and run again")
+        return SynthError(
+            f"{path}: the file-size limit of this process is reached; raise it (ulimit -f) and "
+            "run again"
+        )
     return access_error(path, error)
 
 
 def access_error(path: str, error: OSError) -> SynthError:
     """One line for a file or folder that cannot be used as what it should be."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # also where a file is only opened, or a lock names its owner
-        return SynthError(f"{path}: the disk is full; free some space and run again: nothing that was committed is lost")
+    if error.errno in (
+        errno.ENOSPC,
+        errno.EDQUOT,
+    ):  # also where a file is only opened, or a lock names its owner
+        return SynthError(
+            f"{path}: the disk is full; free some space and run again: nothing that was committed "
+            "is lost"
+        )
     match error:
         case FileExistsError() | NotADirectoryError():
-            return SynthError(f"{_not_a_folder(Path(path)) or path}: is a file where a folder belongs; move it away and run again")
+            return SynthError(
+                f"{_not_a_folder(Path(path)) or path}: is a file where a folder belongs; move it "
+                "away and run again"
+            )
         case IsADirectoryError():
-            return SynthError(f"{path}: is a folder where a file belongs; move it away and run again")
+            return SynthError(
+                f"{path}: is a folder where a file belongs; move it away and run again"
+            )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return SynthError(f"{path}: {error.strerror}; give this user the right to read and write there, or name another folder")
+        return SynthError(
+            f"{path}: {error.strerror}; give this user the right to read and write there, or name "
+            "another folder"
+        )
     if error.errno == errno.ENOENT:
         return SynthError(
-            f"{path}: cannot be used: {error.strerror}; no file can be made there: name a folder on a disk, such as runs/mine"
+            f"{path}: cannot be used: {error.strerror}; no file can be made there: name a folder "
+            "on a disk, such as runs/mine"
         )
-    return SynthError(f"{path}: cannot be used: {error.strerror or error}; nothing that was committed is lost")
+    return SynthError(
+        f"{path}: cannot be used: {error.strerror or error}; nothing that was committed is lost"
+    )
 
 
 def _not_a_folder(path: Path) -> Path | None:

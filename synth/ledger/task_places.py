@@ -11,18 +11,33 @@ from synth.schemas.task import Task
 
 
 class TaskPlaces:
-    """Of the tasks of every flow that ran here, the file that each lies in: an id and a number per task in memory."""
+    """Of the tasks of every flow that ran here, the file that each lies in: an id and a number per
+    task in memory.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._files = [shard.files["tasks"] for shard in ledger.state.shards if "tasks" in shard.files]
-        self._at = {identity: at for at, file in enumerate(self._files) for identity in ledger.files.table(file)["task_id"].to_pylist()}
+        self._files = [
+            shard.files["tasks"] for shard in ledger.state.shards if "tasks" in shard.files
+        ]
+        self._at = {
+            identity: at
+            for at, file in enumerate(self._files)
+            for identity in ledger.files.table(file)["task_id"].to_pylist()
+        }
 
     def tasks(self, wanted: Collection[str]) -> dict[str, Task]:
-        """The wanted tasks by id, as far as they are there; one that several files hold as the last of them has it."""
+        """The wanted tasks by id, as far as they are there; one that several files hold as the last
+        of them has it.
+        """
         found: dict[str, Task] = {}
         for at in sorted({self._at[identity] for identity in wanted if identity in self._at}):
-            here = pa.array(sorted(identity for identity in wanted if self._at.get(identity) == at), pa.string())
+            here = pa.array(
+                sorted(identity for identity in wanted if self._at.get(identity) == at), pa.string()
+            )
             table = self._ledger.files.table(self._files[at])
-            found |= {row["task_id"]: rows.task_of(row) for row in table.filter(pc.is_in(table["task_id"], value_set=here)).to_pylist()}
+            found |= {
+                row["task_id"]: rows.task_of(row)
+                for row in table.filter(pc.is_in(table["task_id"], value_set=here)).to_pylist()
+            }
         return found

@@ -1,4 +1,6 @@
-"""Every byte of a run compared with what was committed: manifest lines one by one, packs with the lines, every file with its digest."""
+"""Every byte of a run compared with what was committed: manifest lines one by one, packs with the
+lines, every file with its digest.
+"""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +22,9 @@ _LINE, _PACK = re.compile(r"[0-9]{8}"), re.compile(r"[0-9]{8}-[0-9]{8}")
 
 @dataclass(slots=True)
 class Verified:
-    """What was read so far; `history` goes to each line that could be read, `notes` say what could not be compared."""
+    """What was read so far; `history` goes to each line that could be read, `notes` say what could
+    not be compared.
+    """
 
     lines: int = 0
     packs: int = 0
@@ -34,16 +38,22 @@ class Verified:
 
 @dataclass(slots=True)
 class _Chain:
-    """Which lines fit their neighbours; `history` None after a line that could not be read, `sure` once two lines agree on it."""
+    """Which lines fit their neighbours; `history` None after a line that could not be read, `sure`
+    once two lines agree on it.
+    """
 
     history: str | None = ""
     sure: bool = True
     chained: bool = False
 
     def misplaced(self, number: int, blob: bytes) -> int | None:
-        """The line that does not belong where it stands, if this one shows it: this one, or the one before it."""
+        """The line that does not belong where it stands, if this one shows it: this one, or the one
+        before it.
+        """
         before, blamed = manifest.chained(blob), None
-        if (before is None and self.chained) or (before not in (None, self.history) and self.history is not None and self.sure):
+        if (before is None and self.chained) or (
+            before not in (None, self.history) and self.history is not None and self.sure
+        ):
             self.history = None
             return number
         if before is None:
@@ -59,7 +69,9 @@ class _Chain:
 
 @dataclass(slots=True)
 class _Lines:
-    """The lines read so far, folded where they are as they were committed; `unread` are the numbers of the others."""
+    """The lines read so far, folded where they are as they were committed; `unread` are the numbers
+    of the others.
+    """
 
     storage: Storage
     verified: Verified
@@ -99,14 +111,20 @@ class _Lines:
             self._block.append(blob)
             if self._chain.history is not None:
                 self.verified.history[self._chain.history] = number + 1
-            yield from _pack_problems(self.storage, self.verified, self.packed, number, self._block, self._chain.history)
+            yield from _pack_problems(
+                self.storage, self.verified, self.packed, number, self._block, self._chain.history
+            )
             if len(self._block) == max(packs.SIZES):
                 self._block = []
 
 
 def problems(storage: Storage, verified: Verified) -> Iterator[str]:
-    """A line per file that is damaged or missing, each with what to do. Raises `ConfigError` where there is no run."""
-    packed = set(storage.names(packs.FOLDER))  # before the lines: those of a run that goes on are written before their packs
+    """A line per file that is damaged or missing, each with what to do. Raises `ConfigError` where
+    there is no run.
+    """
+    packed = set(
+        storage.names(packs.FOLDER)
+    )  # before the lines: those of a run that goes on are written before their packs
     present = storage.names(manifest.FOLDER)
     last = max(manifest.listed(storage), default=None)
     if last is None:
@@ -123,7 +141,9 @@ def problems(storage: Storage, verified: Verified) -> Iterator[str]:
             except DamagedError as error:
                 yield str(error)
     found = [*written_problems(storage, lines.state, verified, lines.unread)]
-    while found and manifest.goes_on(storage, last):  # of a run that goes on meanwhile, files are newer than the lines that were read
+    while found and manifest.goes_on(
+        storage, last
+    ):  # of a run that goes on meanwhile, files are newer than the lines that were read
         last = max(manifest.listed(storage))
         yield from lines.read(last)
         found = [*written_problems(storage, lines.state, verified, lines.unread)]
@@ -133,30 +153,52 @@ def problems(storage: Storage, verified: Verified) -> Iterator[str]:
 
 
 def _pack_problems(
-    storage: Storage, verified: Verified, packed: set[str], number: int, block: list[bytes | None], history: str | None
+    storage: Storage,
+    verified: Verified,
+    packed: set[str],
+    number: int,
+    block: list[bytes | None],
+    history: str | None,
 ) -> Iterator[str]:
     for size in packs.SIZES:
         name = packs.name_of(number + 1 - size, size)
         if (number + 1) % size == 0 and name.rpartition("/")[2] in packed:
             verified.packs += 1
             if not _copies(storage.read(name), block[-size:], history):
-                yield f"{storage.path(name)}: is no copy of those lines of the manifest, and is not read; nothing is lost: delete it"
+                yield (
+                    f"{storage.path(name)}: is no copy of those lines of the manifest, and is "
+                    "not read; nothing is lost: delete it"
+                )
 
 
 def _strays(storage: Storage, present: list[str], packed: set[str], last: int) -> Iterator[str]:
     """What lies among the lines and packs under a name that none of them has."""
     for name in sorted(present):
-        if not (_LINE.fullmatch(name) or name.startswith(TEMPORARY) or f"{manifest.FOLDER}/{name}" == packs.FOLDER):
+        if not (
+            _LINE.fullmatch(name)
+            or name.startswith(TEMPORARY)
+            or f"{manifest.FOLDER}/{name}" == packs.FOLDER
+        ):
             where = storage.path(f"{manifest.FOLDER}/{name}")
-            yield f"{where}: is no manifest line by its name, and is not read; was it renamed? give it its number back, else move it away"
+            yield (
+                f"{where}: is no manifest line by its name, and is not read; was it renamed? "
+                "give it its number back, else move it away"
+            )
     for name in sorted(packed):
         where = storage.path(f"{packs.FOLDER}/{name}")
         if not _PACK.fullmatch(name):
             if not name.startswith(TEMPORARY):
-                yield f"{where}: is no pack by its name, and is not read; nothing is lost: delete it"
+                yield (
+                    f"{where}: is no pack by its name, and is not read; nothing is lost: delete it"
+                )
         elif int(name[9:]) > last:
-            yield f"{where}: copies manifest lines that are no longer there; restore those from a backup"
-        elif int(name[9:]) - int(name[:8]) + 1 not in packs.SIZES or int(name[:8]) % (int(name[9:]) - int(name[:8]) + 1):
+            yield (
+                f"{where}: copies manifest lines that are no longer there; restore those from "
+                "a backup"
+            )
+        elif int(name[9:]) - int(name[:8]) + 1 not in packs.SIZES or int(name[:8]) % (
+            int(name[9:]) - int(name[:8]) + 1
+        ):
             yield f"{where}: is no pack by its name, and is not read; nothing is lost: delete it"
 
 
@@ -165,22 +207,32 @@ def _note_left(storage: Storage, lines: _Lines) -> None:
     state = lines.state
     shards = (*state.shards, *(line for _, line in state.lost_shards))
     named = {file.path for shard in shards for file in shard.files.values()}
-    lying = [f"{table}/{name}" for table in TABLES for name in storage.names(table) if name.endswith(".parquet")]
+    lying = [
+        f"{table}/{name}"
+        for table in TABLES
+        for name in storage.names(table)
+        if name.endswith(".parquet")
+    ]
     left = [path for path in lying if path not in named]
     if left and not lines.unread:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         lines.verified.notes.append(
-            f"{storage.path(left[0])}{more}: no manifest line names it; a writer that is at work or was killed leaves such files, "
+            f"{storage.path(left[0])}{more}: no manifest line names it; a writer that is at work "
+            "or was killed leaves such files, "
             "which are part of nothing; else lines were cut off the manifest (--expect tells)"
         )
 
 
 def _copies(blob: bytes, lines: list[bytes | None], history: str | None) -> bool:
-    """Whether a pack holds these lines; of those that are damaged (None), and of what came before them, nothing can be said."""
+    """Whether a pack holds these lines; of those that are damaged (None), and of what came before
+    them, nothing can be said.
+    """
     found = packs.unpacked(blob)
     if found is None or len(found[0]) != len(lines):
         return False
-    return all(line in (copy, None) for copy, line in zip(found[0], lines, strict=True)) and history in (found[1], None)
+    return all(
+        line in (copy, None) for copy, line in zip(found[0], lines, strict=True)
+    ) and history in (found[1], None)
 
 
 def _told(copy: tuple[str, bytes] | None) -> str:
@@ -195,7 +247,14 @@ def _copy(storage: Storage, number: int) -> tuple[str, bytes] | None:
             found = packs.unpacked(storage.read(name))
         except FileNotFoundError:
             continue
-        if found is not None and len(found[0]) == size and found[0][number % size] != manifest.read_stored(storage, number):
-            where = f"{storage.path(name)} holds it as it was written, in line {packs.HEAD + number % size + 1} of the file"
+        if (
+            found is not None
+            and len(found[0]) == size
+            and found[0][number % size] != manifest.read_stored(storage, number)
+        ):
+            where = (
+                f"{storage.path(name)} holds it as it was written, in line "
+                f"{packs.HEAD + number % size + 1} of the file"
+            )
             return where, found[0][number % size]
     return None

@@ -1,4 +1,6 @@
-"""DuckDB over the ledger: `<table>` shows the current flow's rows, `<table>_all` every row ever committed."""
+"""DuckDB over the ledger: `<table>` shows the current flow's rows, `<table>_all` every row ever
+committed.
+"""
 
 import atexit
 import re
@@ -28,7 +30,8 @@ _WORD = re.compile("[a-z_]+")
 
 
 class Views:
-    """A database in memory with the views over one state of a ledger. A view is made when the first question names it.
+    """A database in memory with the views over one state of a ledger. A view is made when the first
+    question names it.
 
     That is where local files are compared with their digests: those that a question reads.
     """
@@ -43,7 +46,9 @@ class Views:
         self.database = duckdb.connect(":memory:")
         spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
         self.database.execute(f"SET temp_directory = {_quoted(str(spill))}")
-        self.database.execute("SET enable_progress_bar = false")  # it would be written into the answer, pipe or not
+        self.database.execute(
+            "SET enable_progress_bar = false"
+        )  # it would be written into the answer, pipe or not
         if not ledger.storage.local:
             self.database.register_filesystem(ledger.storage.fs)
         self._hides = bool(state.superseded)
@@ -51,13 +56,17 @@ class Views:
         _identities(self.database, "superseded", state.superseded)
 
     def make(self, names: Set[str] = _NAMES) -> None:
-        """Makes these views, and those that they stand on, where they are not there yet. Raises `DamagedError`."""
+        """Makes these views, and those that they stand on, where they are not there yet. Raises
+        `DamagedError`.
+        """
         with self._making:
             for name in sorted(names):
                 if name not in self._made:
                     if name in _DERIVED:
                         self.make(_named(_DERIVED[name]) - {name})
-                    self.database.execute(_DERIVED.get(name) or f"CREATE VIEW {name} AS {self._rows(name)}")
+                    self.database.execute(
+                        _DERIVED.get(name) or f"CREATE VIEW {name} AS {self._rows(name)}"
+                    )
                     self._made.add(name)
 
     def _rows(self, name: str) -> str:
@@ -70,14 +79,21 @@ class Views:
         parts = [self._part(part) for part in found]
         rows = " UNION ALL BY NAME ".join([_empty(TABLES[name]), *parts])
         if name == "tasks" and sum(len(part.files) for part in found) > 1:
-            rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY stage, stage_key) = 1"
+            rows = (
+                f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id "
+                "ORDER BY stage, stage_key) = 1"
+            )
         return rows
 
     def _part(self, part: Shown) -> str:
         rows = self._scan(part.files)
         if part.adopted_only:
             rows = f"SELECT * FROM ({rows}) WHERE trajectory_id IN (FROM lineage.adopted)"
-        return f"SELECT * FROM ({rows}) WHERE trajectory_id NOT IN (FROM lineage.superseded)" if part.hides else rows
+        return (
+            f"SELECT * FROM ({rows}) WHERE trajectory_id NOT IN (FROM lineage.superseded)"
+            if part.hides
+            else rows
+        )
 
     def _scan(self, files: Sequence[StoredFile]) -> str:
         if self._storage.local:
@@ -88,19 +104,25 @@ class Views:
 
 
 class LedgerConnection:
-    """A connection of one's own to the views of a ledger; as DuckDB's, as far as it is needed here."""
+    """A connection of one's own to the views of a ledger; as DuckDB's, as far as it is needed
+    here.
+    """
 
     def __init__(self, views: Views) -> None:
         self._views = views
         self._cursor = views.database.cursor()
 
     def execute(self, sql: str, parameters: object = None) -> "duckdb.DuckDBPyConnection":
-        """Asks a question; what it returns gives the rows. Raises `DamagedError` where a file of it has other bytes than were committed."""
+        """Asks a question; what it returns gives the rows. Raises `DamagedError` where a file of it
+        has other bytes than were committed.
+        """
         self._views.make(_named(sql))
         return self._cursor.execute(sql, parameters)
 
     def cursor(self) -> "LedgerConnection":
-        """Another connection to the same views, for a question while this one's rows are still read."""
+        """Another connection to the same views, for a question while this one's rows are still
+        read.
+        """
         return LedgerConnection(self._views)
 
     def register(self, name: str, table: pa.Table) -> None:
@@ -120,13 +142,16 @@ class LedgerConnection:
 
 _KEPT: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
 _KEEPING = RLock()
-atexit.register(_KEPT.clear)  # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
+atexit.register(
+    _KEPT.clear
+)  # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
 
 
 def connect(ledger: Ledger) -> LedgerConnection:
     """A connection with the views over a ledger as it stands now; they are kept until it grows.
 
-    Everywhere DuckDB's types stand in quotes: Prefect's threads keep functions of ours beyond the end of the interpreter, their
+    Everywhere DuckDB's types stand in quotes: Prefect's threads keep functions of ours beyond the
+    end of the interpreter, their
     annotations would keep the types, and DuckDB's binding then lists each one as leaked.
     """
     with _KEEPING:
@@ -137,7 +162,8 @@ def connect(ledger: Ledger) -> LedgerConnection:
 
 
 def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
-    """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for what is no question, `DamagedError`.
+    """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for
+    what is no question, `DamagedError`.
 
     The connection reads this run's files and nothing else.
     """
@@ -146,17 +172,27 @@ def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
 
 
 def relation(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyRelation":
-    """The same as a relation, whose rows are computed as they are fetched: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
+    """The same as a relation, whose rows are computed as they are fetched: `.pl()`, `.df()`,
+    `.arrow()`, `.fetchall()`.
+    """
     connection = _reading_only(ledger)
     return answered(connection, lambda: connection.sql(one_question(connection, sql)))
 
 
 def _reading_only(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
-    """A database of its own over all views, which reads this run's files, writes none, and cannot be told otherwise."""
+    """A database of its own over all views, which reads this run's files, writes none, and cannot
+    be told otherwise.
+    """
     views = Views(ledger)
     views.make()
     connection = views.database
-    paths = sorted({ledger.storage.path(file.path) for shard in ledger.state.shards for file in shard.files.values()})
+    paths = sorted(
+        {
+            ledger.storage.path(file.path)
+            for shard in ledger.state.shards
+            for file in shard.files.values()
+        }
+    )
     connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, paths))}]")
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET enable_external_access = false")
@@ -169,8 +205,12 @@ def _named(sql: str) -> frozenset[str]:
     return _NAMES.intersection(_WORD.findall(sql.lower()))
 
 
-def _identities(connection: "duckdb.DuckDBPyConnection", name: str, identities: Collection[str]) -> None:
-    """A list of ids that the views stand on, in a schema of its own: SHOW TABLES lists what is asked about."""
+def _identities(
+    connection: "duckdb.DuckDBPyConnection", name: str, identities: Collection[str]
+) -> None:
+    """A list of ids that the views stand on, in a schema of its own: SHOW TABLES lists what is
+    asked about.
+    """
     if not identities:
         return
     connection.execute("CREATE SCHEMA IF NOT EXISTS lineage")
@@ -179,7 +219,13 @@ def _identities(connection: "duckdb.DuckDBPyConnection", name: str, identities: 
     connection.unregister("_identities")
 
 
-_TYPES = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.int32(): "INTEGER"}
+_TYPES = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.int32(): "INTEGER",
+}
 
 
 def _empty(schema: pa.Schema) -> str:

@@ -10,8 +10,12 @@ from synth.schemas.trajectory import Trajectory
 CHUNK = 200
 
 
-def with_tasks(ledger: Ledger, trajectories: Iterable[Trajectory], *, every: bool = False) -> Iterator[tuple[Trajectory, Task | None]]:
-    """Each trajectory with its task of the current flow, or of `every` flow that ran here; None where the ledger has none."""
+def with_tasks(
+    ledger: Ledger, trajectories: Iterable[Trajectory], *, every: bool = False
+) -> Iterator[tuple[Trajectory, Task | None]]:
+    """Each trajectory with its task of the current flow, or of `every` flow that ran here; None
+    where the ledger has none.
+    """
     waiting = iter(trajectories)
     while chunk := list(islice(waiting, CHUNK)):
         tasks = ledger.tasks({trajectory.task_id for trajectory in chunk}, every=every)

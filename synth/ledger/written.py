@@ -1,6 +1,8 @@
-"""Files beside the tables (datasets, report, cost, flow): a line of the manifest names their bytes, then they are put in their place.
+"""Files beside the tables (datasets, report, cost, flow): a line of the manifest names their bytes,
+then they are put in their place.
 
-The line comes first: what stands there and is not what the last line says was damaged, or is of an earlier line, and never unknown.
+The line comes first: what stands there and is not what the last line says was damaged, or is of an
+earlier line, and never unknown.
 """
 
 import hashlib
@@ -15,7 +17,9 @@ from synth.schemas.errors import SynthError
 DATASETS = "datasets"
 CARD = "README.md"
 ROUNDS = 20
-"""Tries of processes that write the same file at the same moment: each has the last word over what it saw."""
+"""Tries of processes that write the same file at the same moment: each has the last word over what
+it saw.
+"""
 NO_STAGE = StageRef("", "")
 
 
@@ -27,10 +31,14 @@ def written_file(content: bytes | Path) -> WrittenFile:
         return WrittenFile(content.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def write_named(ledger: Ledger, name: str, made: Callable[[], bytes | Path], ref: StageRef = NO_STAGE) -> None:
-    """Names a file's content in the manifest and puts it in its place, unless both are so; a reader sees the old file or the new one.
+def write_named(
+    ledger: Ledger, name: str, made: Callable[[], bytes | Path], ref: StageRef = NO_STAGE
+) -> None:
+    """Names a file's content in the manifest and puts it in its place, unless both are so; a reader
+    sees the old file or the new one.
 
-    Of several processes that do so at once one has the last word in both: each looks again after all that it did, and `made` is asked
+    Of several processes that do so at once one has the last word in both: each looks again after
+    all that it did, and `made` is asked
     again where another was in between. Raises `SynthError`.
     """
     for _ in range(ROUNDS):
@@ -42,7 +50,10 @@ def write_named(ledger: Ledger, name: str, made: Callable[[], bytes | Path], ref
         named = ledger.refresh().written[name].files[name]
         if named == file and fault(ledger.storage, name, file) is None:
             return
-    raise SynthError(f"{ledger.storage.path(name)}: is written by several processes without end; stop all but one and run it again")
+    raise SynthError(
+        f"{ledger.storage.path(name)}: is written by several processes without end; stop all but "
+        "one and run it again"
+    )
 
 
 def _put(storage: Storage, name: str, content: bytes | Path) -> None:
@@ -56,7 +67,9 @@ NO_FILE = "no file of its own but a link, a folder or a device"
 
 
 def fault(storage: Storage, name: str, file: WrittenFile, *, thorough: bool = True) -> str | None:
-    """What is wrong with a file, None where it stands as it was written; without `thorough` only a local one is read whole."""
+    """What is wrong with a file, None where it stands as it was written; without `thorough` only a
+    local one is read whole.
+    """
     if storage.is_link(name):
         return NO_FILE
     size = storage.size(name)
@@ -72,7 +85,9 @@ def fault(storage: Storage, name: str, file: WrittenFile, *, thorough: bool = Tr
 
 
 def dataset_fault(ledger: Ledger, folder: str, *, card: bool) -> str | None:
-    """One line for a dataset of this run that does not stand as the manifest names it; without `card`, its card may have been edited."""
+    """One line for a dataset of this run that does not stand as the manifest names it; without
+    `card`, its card may have been edited.
+    """
     line = ledger.state.written.get(folder)
     if line is None:
         return f"{ledger.storage.path(folder)}: no manifest line names it"

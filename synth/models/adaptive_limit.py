@@ -6,9 +6,12 @@ from collections.abc import Callable
 from synth.models.server_error import ServerError
 
 TOLERATED = 0.05
-"""Share of calls that may be marked before the limit gives way: single mishaps are no sign of load."""
+"""Share of calls that may be marked before the limit gives way: single mishaps are no sign of load.
+"""
 MOST = 0.5
-"""Share of calls that must run into their timeout to count: fewer are long replies, which take as long alone."""
+"""Share of calls that must run into their timeout to count: fewer are long replies, which take as
+long alone.
+"""
 GROWTH = 1.1
 QUEUE_HOLDS_S = 15.0
 """How long a reading of the server's queue counts; two typical calls where they take longer."""
@@ -20,13 +23,18 @@ _LOG = logging.getLogger(__name__)
 class AdaptiveLimit:
     """A number of calls between 1 and `most` that gives way under load and grows back without it.
 
-    Calls are marked that were turned away (429, 503), and those that ran into their timeout, where most of a window did. Once per
-    window (a second, or a typical call) the limit becomes `limit * (1 - share / 2)` where more than 5 % were marked, as congestion
-    windows do in DCTCP (Alizadeh et al. 2010), and else `1.1 * limit + 1`. The share of calls that wait inside the server (`queued`)
+    Calls are marked that were turned away (429, 503), and those that ran into their timeout, where
+    most of a window did. Once per
+    window (a second, or a typical call) the limit becomes `limit * (1 - share / 2)` where more than
+    5 % were marked, as congestion
+    windows do in DCTCP (Alizadeh et al. 2010), and else `1.1 * limit + 1`. The share of calls that
+    wait inside the server (`queued`)
     counts in the same way. Without marks it stays at `most`.
 
-    Latency is no mark: a model that thinks for a minute does so alone as well, and a limit that gives way to it ends at 1 for nothing.
-    A fall below half of `most` is logged, once until the limit is back, and so are timeouts that the limit of 1 does not end.
+    Latency is no mark: a model that thinks for a minute does so alone as well, and a limit that
+    gives way to it ends at 1 for nothing.
+    A fall below half of `most` is logged, once until the limit is back, and so are timeouts that
+    the limit of 1 does not end.
     """
 
     def __init__(self, most: int, *, where: str, clock: Callable[[], float]) -> None:
@@ -60,7 +68,9 @@ class AdaptiveLimit:
         self._count()
 
     def queued(self, running: float, waiting: float) -> None:
-        """The server's own figures of its requests, smoothed over two readings: a step of its scheduler is no queue."""
+        """The server's own figures of its requests, smoothed over two readings: a step of its
+        scheduler is no queue.
+        """
         share = waiting / (running + waiting) if waiting > 0 else 0.0
         self._queue = (self._waiting() + share) / 2
         self._queue_until = self._clock() + max(QUEUE_HOLDS_S, 2 * self._typical_s)
@@ -96,11 +106,20 @@ class AdaptiveLimit:
 
     def _tell(self, share: float, sign: str) -> None:
         if self._in_vain == IN_VAIN:
-            _LOG.warning("%s: calls run into timeout_s one at a time as well; raise it, or see whether the server hangs", self._where)
+            _LOG.warning(
+                "%s: calls run into timeout_s one at a time as well; raise it, or see whether the "
+                "server hangs",
+                self._where,
+            )
         if self.limit < self.most / 2 and not self._said:
             self._said = True
             _LOG.warning(
-                "%s: %d calls at a time for now, instead of %d: %.0f %% of them %s", self._where, self.limit, self.most, 100 * share, sign
+                "%s: %d calls at a time for now, instead of %d: %.0f %% of them %s",
+                self._where,
+                self.limit,
+                self.most,
+                100 * share,
+                sign,
             )
         elif self.limit == self.most:
             self._said = False

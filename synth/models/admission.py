@@ -1,4 +1,6 @@
-"""Admission: a bound on the calls in flight, first come first served, per call and not per episode."""
+"""Admission: a bound on the calls in flight, first come first served, per call and not per
+episode.
+"""
 
 import asyncio
 from collections import deque
@@ -11,9 +13,11 @@ from synth.schemas.trajectory import ToolSchema
 
 
 class Admission:
-    """A gate that lets at most `limit` callers through at a time, in the order in which they came; fewer where `room` says so.
+    """A gate that lets at most `limit` callers through at a time, in the order in which they came;
+    fewer where `room` says so.
 
-    A caller that is cancelled while it waits, or in the moment of its admission, loses nobody's place. `async with gate: ...`
+    A caller that is cancelled while it waits, or in the moment of its admission, loses nobody's
+    place. `async with gate: ...`
     """
 
     def __init__(self, limit: int, room: Callable[[], int] | None = None) -> None:
@@ -42,7 +46,12 @@ class Admission:
         finally:
             self.waiting -= 1
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._leave()
 
     def _leave(self) -> None:
@@ -50,7 +59,9 @@ class Admission:
         self._admit()
 
     def _admit(self) -> None:
-        """Hands free places to those who wait, the first first: a place is never free while somebody waits, so nobody jumps the queue."""
+        """Hands free places to those who wait, the first first: a place is never free while
+        somebody waits, so nobody jumps the queue.
+        """
         while self._queue and self.in_flight < self._most():
             place = self._queue.popleft()
             if not place.done():
@@ -62,15 +73,21 @@ class Admission:
 
 
 class AdmittedChat:
-    """A chat model behind a gate. A call that backs off keeps its place: an overloaded server is asked by fewer."""
+    """A chat model behind a gate. A call that backs off keeps its place: an overloaded server is
+    asked by fewer.
+    """
 
-    def __init__(self, model: ChatModel, admission: Admission, may_begin: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self, model: ChatModel, admission: Admission, may_begin: Callable[[], bool] | None = None
+    ) -> None:
         self._model = model
         self._may_begin = may_begin
         self.admission = admission
 
     def for_episode(self, may_begin: Callable[[], bool]) -> "AdmittedChat":
-        """The same model behind the same gate for one episode: whether it may begin is asked again once its first call is let through."""
+        """The same model behind the same gate for one episode: whether it may begin is asked again
+        once its first call is let through.
+        """
         return AdmittedChat(self._model, self.admission, may_begin)
 
     @property
@@ -78,8 +95,12 @@ class AdmittedChat:
         """The model's own name."""
         return self._model.name
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """Waits for admission, then asks the model. Raises `ModelError`, and `NotStarted` where the episode may not begin."""
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
+        """Waits for admission, then asks the model. Raises `ModelError`, and `NotStarted` where the
+        episode may not begin.
+        """
         async with self.admission:
             if self._may_begin is not None and not self._may_begin():
                 raise NotStarted
@@ -92,7 +113,9 @@ class AdmittedChat:
 
 
 class AdmittedScoring:
-    """A scoring model behind a gate of its own: texts are as long as episodes, and a server that holds many at once answers late."""
+    """A scoring model behind a gate of its own: texts are as long as episodes, and a server that
+    holds many at once answers late.
+    """
 
     def __init__(self, model: ScoringModel, admission: Admission) -> None:
         self._model = model

@@ -22,7 +22,9 @@ _ALIASES = {
 
 
 def properties_of(tools: Sequence[ToolSchema], name: str) -> Mapping[str, Any] | None:
-    """The schemas of a tool's parameters by name, as far as it gives them; None where the tool is not among those offered."""
+    """The schemas of a tool's parameters by name, as far as it gives them; None where the tool is
+    not among those offered.
+    """
     for tool in tools:
         function = tool.get("function")
         if isinstance(function, Mapping) and function.get("name") == name:
@@ -33,14 +35,19 @@ def properties_of(tools: Sequence[ToolSchema], name: str) -> Mapping[str, Any] |
 
 
 def typed(text: str, schema: Any) -> Any:
-    """The value that a text stands for under a schema: the first of null, integer, number, boolean, JSON and string that the schema
+    """The value that a text stands for under a schema: the first of null, integer, number, boolean,
+    JSON and string that the schema
     names and the text can be read as; JSON or the text itself where it can be read as none of them.
 
-    As vLLM's parser `qwen3_coder` reads it (vllm/tool_parsers/utils.py, 0.32). Without a schema the text stays as it is.
+    As vLLM's parser `qwen3_coder` reads it (vllm/tool_parsers/utils.py, 0.32). Without a schema the
+    text stays as it is.
     """
     if not isinstance(schema, Mapping):
         return text
-    named = {_ALIASES.get(kind, kind) for kind in (kind.strip().lower() for kind in _kinds(schema) or {"string"})}
+    named = {
+        _ALIASES.get(kind, kind)
+        for kind in (kind.strip().lower() for kind in _kinds(schema) or {"string"})
+    }
     for kind, read in _READERS.items():
         if kind in named:
             try:
@@ -54,13 +61,19 @@ def typed(text: str, schema: Any) -> Any:
 
 
 def _kinds(schema: Any) -> set[str]:
-    """The types that a schema allows, by `type`, by the values of `enum`, and by its alternatives."""
+    """The types that a schema allows, by `type`, by the values of `enum`, and by its
+    alternatives.
+    """
     if not isinstance(schema, Mapping):
         return {"string"}
     kinds: set[str] = set()
     given = schema.get("type")
     kinds.update(
-        kind for kind in ([given] if isinstance(given, str) else given if isinstance(given, list) else []) if isinstance(kind, str)
+        kind
+        for kind in (
+            [given] if isinstance(given, str) else given if isinstance(given, list) else []
+        )
+        if isinstance(kind, str)
     )
     values = schema.get("enum")
     kinds.update(_kind_of(value) for value in (values if isinstance(values, list) else []))
@@ -72,7 +85,14 @@ def _kinds(schema: Any) -> set[str]:
 
 
 def _kind_of(value: Any) -> str:
-    kinds = ((type(None), "null"), (bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"))
+    kinds = (
+        (type(None), "null"),
+        (bool, "boolean"),
+        (int, "integer"),
+        (float, "number"),
+        (str, "string"),
+        (list, "array"),
+    )
     return next((kind for python, kind in kinds if isinstance(value, python)), "object")
 
 
@@ -103,6 +123,12 @@ def _json(text: str) -> Any:
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
-    "null": _null, "integer": int, "number": _number, "boolean": _boolean, "object": _json, "array": _json, "string": str,
-}  # fmt: skip
+    "null": _null,
+    "integer": int,
+    "number": _number,
+    "boolean": _boolean,
+    "object": _json,
+    "array": _json,
+    "string": str,
+}
 """By type, the one to be tried first standing first. They raise `ValueError`."""

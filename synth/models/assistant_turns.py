@@ -1,4 +1,6 @@
-"""Which tokens of a rendered chat its model would have written: the spans of the assistant turns."""
+"""Which tokens of a rendered chat its model would have written: the spans of the assistant
+turns.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -15,23 +17,33 @@ TOO_LONG = "context_length"
 _PROBE: tuple[Message, ...] = ({"role": "system", "content": "s"}, {"role": "user", "content": "u"})
 _PROBE_TOOL: ToolSchema = {
     "type": "function",
-    "function": {"name": "t", "description": "d", "parameters": {"type": "object", "properties": {}}},
+    "function": {
+        "name": "t",
+        "description": "d",
+        "parameters": {"type": "object", "properties": {}},
+    },
 }
-"""With a description and in this order: vLLM adds `"description": null` and reorders, transformers shows a schema as it is."""
+"""With a description and in this order: vLLM adds `"description": null` and reorders, transformers
+shows a schema as it is.
+"""
 
 Tokenize = Callable[[Sequence[Message], Sequence[ToolSchema], bool], Awaitable[tuple[TokenId, ...]]]
 """A chat as the model would read it; True adds the header of a turn of its own."""
 
 
 class Template(msgspec.Struct, frozen=True):
-    """What is known of a model's template: a hash of what it makes of a fixed chat, and the tokens that end an assistant's turn."""
+    """What is known of a model's template: a hash of what it makes of a fixed chat, and the tokens
+    that end an assistant's turn.
+    """
 
     template_hash: str
     end_of_turn: tuple[TokenId, ...]
 
 
 class AssistantTurns(msgspec.Struct, frozen=True):
-    """A chat in tokens, and where each assistant turn begins and ends in it; `unknown` says why the spans are not known."""
+    """A chat in tokens, and where each assistant turn begins and ends in it; `unknown` says why the
+    spans are not known.
+    """
 
     tokens: tuple[TokenId, ...]
     spans: tuple[tuple[int, int], ...] = ()
@@ -51,7 +63,10 @@ async def known_template(tokenize: Tokenize) -> Template:
         shared += 1
     call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}
     chat: list[Message] = [*_PROBE, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    chat += [{"role": "tool", "tool_call_id": "c", "content": "r"}, {"role": "assistant", "content": "a"}]
+    chat += [
+        {"role": "tool", "tool_call_id": "c", "content": "r"},
+        {"role": "assistant", "content": "a"},
+    ]
     rendered = await tokenize(chat, (_PROBE_TOOL,), True)
     return Template(content_hash([rendered, tails[0]]), tails[0][len(tails[0]) - shared :])
 
@@ -61,11 +76,14 @@ async def assistant_turns(
 ) -> AssistantTurns:
     """The spans from after each header up to, and not with, what ends the turn.
 
-    They are exact where the chat up to each turn, with the header, renders to a prefix of the tokens of the whole: then the model saw
+    They are exact where the chat up to each turn, with the header, renders to a prefix of the
+    tokens of the whole: then the model saw
     these tokens and wrote those. Where it does not, no spans are given.
     """
     whole = await tokenize(messages, tools, False)
-    shown = not tools or whole != await tokenize(messages, [_renamed(tool) for tool in tools], False)
+    shown = not tools or whole != await tokenize(
+        messages, [_renamed(tool) for tool in tools], False
+    )
     if not shown or not template.end_of_turn:
         return AssistantTurns(whole, (), shown, NO_END_OF_TURN if shown else TOOLS_NOT_RENDERED)
     spans = []
@@ -85,5 +103,9 @@ def _renamed(tool: ToolSchema) -> ToolSchema:
 def end_of_span(tokens: Sequence[TokenId], start: int, template: Template) -> int:
     """Where a turn that begins there ends; an unfinished one runs to the end."""
     size = len(template.end_of_turn)
-    ends = (i for i in range(start, len(tokens) - size + 1) if tuple(tokens[i : i + size]) == template.end_of_turn)
+    ends = (
+        i
+        for i in range(start, len(tokens) - size + 1)
+        if tuple(tokens[i : i + size]) == template.end_of_turn
+    )
     return next(ends, len(tokens))

@@ -1,4 +1,6 @@
-"""Asking again: exponential backoff with full jitter, `Retry-After` honoured, bounded in number, in time, and for all calls together."""
+"""Asking again: exponential backoff with full jitter, `Retry-After` honoured, bounded in number, in
+time, and for all calls together.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
@@ -13,10 +15,13 @@ T = TypeVar("T")
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """How often and how long a call is tried: waits grow fourfold from `base_s` to `cap_s`, all tries and waits end within `total_s`.
+    """How often and how long a call is tried: waits grow fourfold from `base_s` to `cap_s`, all
+    tries and waits end within `total_s`.
 
-    The first wait is short, since most trouble is a single lost reply; what lasts is waited for. A call that was turned away waits at
-    most `away_cap_s`: room comes and goes quickly, and how many ask for it is bounded elsewhere (adaptive_limit).
+    The first wait is short, since most trouble is a single lost reply; what lasts is waited for. A
+    call that was turned away waits at
+    most `away_cap_s`: room comes and goes quickly, and how many ask for it is bounded elsewhere
+    (adaptive_limit).
     """
 
     max_retries: int = 4
@@ -26,15 +31,25 @@ class Backoff(msgspec.Struct, frozen=True):
     total_s: float = 600.0
 
 
-def wait_s(backoff: Backoff, retry: int, drawn: float, retry_after_s: float | None, *, turned_away: bool = False) -> float:
+def wait_s(
+    backoff: Backoff,
+    retry: int,
+    drawn: float,
+    retry_after_s: float | None,
+    *,
+    turned_away: bool = False,
+) -> float:
     """Seconds before retry number `retry` (0-based), with `drawn` in [0, 1).
 
-    Full jitter, `drawn * min(cap, base * 4^retry)`; a server's Retry-After is a lower bound, with jitter of `base` on top so that
+    Full jitter, `drawn * min(cap, base * 4^retry)`; a server's Retry-After is a lower bound, with
+    jitter of `base` on top so that
     those who were sent away together do not come back together.
     """
     if retry_after_s is not None:
         return retry_after_s + drawn * backoff.base_s
-    return drawn * min(backoff.away_cap_s if turned_away else backoff.cap_s, backoff.base_s * 4.0 ** min(retry, 60))
+    return drawn * min(
+        backoff.away_cap_s if turned_away else backoff.cap_s, backoff.base_s * 4.0 ** min(retry, 60)
+    )
 
 
 async def with_retries(
@@ -49,8 +64,10 @@ async def with_retries(
 ) -> T:
     """Awaits `attempt(seconds left)` until it succeeds.
 
-    Failures that are `free` (they cost the server nothing) are bounded by `total_s` alone. Others count against `max_retries`, and
-    each further try is taken out of the budget that all calls share: where it is empty, the try waits. Raises the last `ServerError`
+    Failures that are `free` (they cost the server nothing) are bounded by `total_s` alone. Others
+    count against `max_retries`, and
+    each further try is taken out of the budget that all calls share: where it is empty, the try
+    waits. Raises the last `ServerError`
     when it is not retryable, or tries or time are used up.
     """
     deadline = clock() + backoff.total_s
@@ -64,7 +81,9 @@ async def with_retries(
                 raise
             costs = not free(error)
             counted += costs
-            wait = wait_s(backoff, tries - 1, draw(), error.retry_after_s, turned_away=error.turned_away)
+            wait = wait_s(
+                backoff, tries - 1, draw(), error.retry_after_s, turned_away=error.turned_away
+            )
             if counted > backoff.max_retries or clock() + wait >= deadline:
                 raise error.after(tries) from error
             failure = error
@@ -77,7 +96,9 @@ async def with_retries(
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the headers `retry-after-ms` or `retry-after` (seconds or an HTTP date) ask for; None where they say nothing usable."""
+    """Seconds that the headers `retry-after-ms` or `retry-after` (seconds or an HTTP date) ask for;
+    None where they say nothing usable.
+    """
     milliseconds = _seconds(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

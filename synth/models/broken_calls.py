@@ -1,4 +1,6 @@
-"""A history with tool calls whose arguments are no JSON, for servers that refuse to read such calls."""
+"""A history with tool calls whose arguments are no JSON, for servers that refuse to read such
+calls.
+"""
 
 from collections.abc import Sequence
 
@@ -13,10 +15,13 @@ SENT_AS_TEXT = "broken_calls_sent_as_text"
 
 
 class BrokenCallsChat:
-    """A chat model that is shown broken calls as they were received, and as text only where its server refuses them.
+    """A chat model that is shown broken calls as they were received, and as text only where its
+    server refuses them.
 
-    A request whose history holds broken calls and that is answered with HTTP 400 is sent once more with those calls as text. Where
-    that works, the server is not asked the first way again; each reply to such a history says so in its `repairs`. It stands below
+    A request whose history holds broken calls and that is answered with HTTP 400 is sent once more
+    with those calls as text. Where
+    that works, the server is not asked the first way again; each reply to such a history says so in
+    its `repairs`. It stands below
     the journal, for which the two requests are one call.
     """
 
@@ -29,8 +34,12 @@ class BrokenCallsChat:
         """The model's own name."""
         return self._model.name
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """One reply. Raises `ModelError`; the first refusal, where the second form is refused too."""
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
+        """One reply. Raises `ModelError`; the first refusal, where the second form is refused
+        too.
+        """
         if not self._as_text:
             try:
                 return await self._model.complete(messages, tools, sampling)
@@ -39,7 +48,9 @@ class BrokenCallsChat:
                     raise
                 refusal = error
             try:
-                completion = await self._model.complete(broken_calls_as_text(messages), tools, sampling)
+                completion = await self._model.complete(
+                    broken_calls_as_text(messages), tools, sampling
+                )
             except ServerError as error:
                 raise (refusal if _refused_request(error) else error) from error
             self._as_text = True
@@ -60,16 +71,23 @@ def has_broken_calls(messages: Sequence[Message]) -> bool:
 
 
 def broken_calls_as_text(messages: Sequence[Message]) -> list[Message]:
-    """The history with broken calls as the text that Hermes and Qwen models write, and their answers as `<tool_response>` of the user.
+    """The history with broken calls as the text that Hermes and Qwen models write, and their
+    answers as `<tool_response>` of the user.
 
-    Sound calls stay calls. The answers come after those of the sound calls, which must follow their message at once.
+    Sound calls stay calls. The answers come after those of the sound calls, which must follow their
+    message at once.
     """
     rewritten: list[Message] = []
     waiting: list[Message] = []
     broken_ids: set[str] = set()
     for message in messages:
         if message["role"] == "tool" and message.get("tool_call_id") in broken_ids:
-            waiting.append({"role": "user", "content": f"<tool_response>\n{message['content']}\n</tool_response>"})
+            waiting.append(
+                {
+                    "role": "user",
+                    "content": f"<tool_response>\n{message['content']}\n</tool_response>",
+                }
+            )
             continue
         if message["role"] != "tool":
             rewritten.extend(waiting)
@@ -85,7 +103,11 @@ def _with_text(message: Message) -> Message:
     """An assistant message whose broken calls stand in its content."""
     calls = message["tool_calls"]
     sound = [call for call in calls if not _broken(call)]
-    text = [rendered_call(ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])) for call in calls if _broken(call)]
+    text = [
+        rendered_call(ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"]))
+        for call in calls
+        if _broken(call)
+    ]
     content = "\n".join([message["content"], *text] if message.get("content") else text)
     rest = {key: value for key, value in message.items() if key != "tool_calls"}
     return {**rest, "content": content, **({"tool_calls": sound} if sound else {})}

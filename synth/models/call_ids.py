@@ -14,7 +14,9 @@ DUPLICATE = "call_id_duplicate"
 
 
 def ids_in_use(messages: Iterable[Message]) -> tuple[int, set[str]]:
-    """How many assistant messages there are (the index of the next turn), and the ids of their calls."""
+    """How many assistant messages there are (the index of the next turn), and the ids of their
+    calls.
+    """
     turn = 0
     seen: set[str] = set()
     for message in messages:
@@ -25,11 +27,16 @@ def ids_in_use(messages: Iterable[Message]) -> tuple[int, set[str]]:
     return turn, seen
 
 
-def identified(calls: Sequence[ToolCall], turn: int, seen: set[str]) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
-    """The calls with an id each that nothing else in the conversation has, and the names of what had to be mended.
+def identified(
+    calls: Sequence[ToolCall], turn: int, seen: set[str]
+) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+    """The calls with an id each that nothing else in the conversation has, and the names of what
+    had to be mended.
 
-    Ids are kept as received where they can be; an empty one, or one that an earlier call has, becomes `call_{turn}_{i}`. Servers
-    that number from zero in every reply would else tie a tool's answer to the wrong turn's call. One call that is sent twice under one
+    Ids are kept as received where they can be; an empty one, or one that an earlier call has,
+    becomes `call_{turn}_{i}`. Servers
+    that number from zero in every reply would else tie a tool's answer to the wrong turn's call.
+    One call that is sent twice under one
     id is one call.
     """
     seen = set(seen)
@@ -55,7 +62,9 @@ def identified(calls: Sequence[ToolCall], turn: int, seen: set[str]) -> tuple[tu
 
 
 def _meaning(call: ToolCall) -> bytes:
-    """The arguments, two spellings of one JSON object being the same; those that are none as they stand."""
+    """The arguments, two spellings of one JSON object being the same; those that are none as they
+    stand.
+    """
     try:
         return canonical_json(call.parsed())
     except (TypeError, ValueError, OverflowError, RecursionError):

@@ -1,4 +1,6 @@
-"""The body of a /chat/completions request, and what of it a server may have in its prefix cache already."""
+"""The body of a /chat/completions request, and what of it a server may have in its prefix cache
+already.
+"""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -15,9 +17,14 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def request_body(
-    model: str, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, also: Mapping[str, Any] | None = None
+    model: str,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSchema],
+    sampling: Sampling,
+    also: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The request as JSON; what `sampling` leaves open is left to the server, `also` gives way to it.
+    """The request as JSON; what `sampling` leaves open is left to the server, `also` gives way to
+    it.
 
     Raises `ServerError` for text that is no UTF-8.
     """
@@ -45,17 +52,27 @@ def encoded(model: str, body: Mapping[str, Any]) -> bytes:
 def thoughts_under_both_names(messages: Sequence[Message]) -> Sequence[Message]:
     """The messages with every past thought as `reasoning_content` and as `reasoning`.
 
-    vLLM reads `reasoning`. Its chat endpoint also takes `reasoning_content` for it, /tokenize leaves that out without a word (0.32).
+    vLLM reads `reasoning`. Its chat endpoint also takes `reasoning_content` for it, /tokenize
+    leaves that out without a word (0.32).
     """
     if not any("reasoning_content" in message for message in messages):
         return messages
-    return [{**message, "reasoning": message["reasoning_content"]} if "reasoning_content" in message else message for message in messages]
+    return [
+        {**message, "reasoning": message["reasoning_content"]}
+        if "reasoning_content" in message
+        else message
+        for message in messages
+    ]
 
 
 def opening_key(messages: Sequence[Message]) -> bytes:
-    """8 bytes by which conversations with one opening are told from others: all up to the first user message.
+    """8 bytes by which conversations with one opening are told from others: all up to the first
+    user message.
 
-    All turns of a trajectory, all trials of its task and all further attempts begin alike, and so share what a server keeps of it.
+    All turns of a trajectory, all trials of its task and all further attempts begin alike, and so
+    share what a server keeps of it.
     """
-    end = next((i for i, message in enumerate(messages) if message.get("role") == "user"), len(messages))
+    end = next(
+        (i for i, message in enumerate(messages) if message.get("role") == "user"), len(messages)
+    )
     return blake2b(canonical_json(messages[: end + 1]), digest_size=8).digest()

@@ -1,4 +1,6 @@
-"""A circuit breaker: a server that fails again and again is left alone, and looked at again from time to time (Nygard, Release It!)."""
+"""A circuit breaker: a server that fails again and again is left alone, and looked at again from
+time to time (Nygard, Release It!).
+"""
 
 from collections.abc import Callable
 
@@ -9,7 +11,9 @@ LONGEST_WAIT_S = 30.0
 
 
 class Circuit:
-    """Closed while a server answers; open after `IN_A_ROW` failures. An open one may be probed, after waits that double up to 30 s."""
+    """Closed while a server answers; open after `IN_A_ROW` failures. An open one may be probed,
+    after waits that double up to 30 s.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -23,11 +27,15 @@ class Circuit:
         self._failed, self._wait_s, self.open = 0, FIRST_WAIT_S, False
 
     def probed_well(self) -> None:
-        """The server is said to be well: calls may go there again. The first that fails opens the circuit for twice as long."""
+        """The server is said to be well: calls may go there again. The first that fails opens the
+        circuit for twice as long.
+        """
         self._failed, self.open = IN_A_ROW - 1, False
 
     def failed(self, *, at_once: bool = False) -> bool:
-        """The server has failed; `at_once` where one failure says enough. True where this opens the circuit."""
+        """The server has failed; `at_once` where one failure says enough. True where this opens the
+        circuit.
+        """
         self._failed += 1
         if self.open or not (at_once or self._failed >= IN_A_ROW):
             return False
@@ -36,7 +44,9 @@ class Circuit:
         return True
 
     def due(self) -> bool:
-        """Whether an open circuit is to be probed now; the next time is put off, for the case that the probe fails."""
+        """Whether an open circuit is to be probed now; the next time is put off, for the case that
+        the probe fails.
+        """
         if not self.open or self._clock() < self._probe_at:
             return False
         self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)

@@ -1,4 +1,6 @@
-"""One or several servers of the same model as one transport: conversations stay where their prefix is, servers that fail are left out."""
+"""One or several servers of the same model as one transport: conversations stay where their prefix
+is, servers that fail are left out.
+"""
 
 import asyncio
 import logging
@@ -21,7 +23,9 @@ MISPLACED = frozenset({401, 403, 404})
 """What a server answers that was set up wrongly; another one of the fleet may be right."""
 NOT_OFFERED = frozenset({404, 405, 501})
 MEASURED_EVERY_S = 5.0
-"""How often a server that is asked shows its queue and says what it serves; how long the latter holds on connections that stay."""
+"""How often a server that is asked shows its queue and says what it serves; how long the latter
+holds on connections that stay.
+"""
 PROBE_TIMEOUT_S = 10.0
 _LOG = logging.getLogger(__name__)
 
@@ -35,17 +39,23 @@ class _Card(NamedTuple):
     def holds(self, began: float, connected_at: float) -> bool:
         """Whether these are the weights behind a call that began then, and has just been answered.
 
-        A process that answered a call has lived since its connection was opened. So a card asked for since the call began is its own;
-        an older one is where no connection was opened since, and for five seconds, because a proxy keeps connections when it changes
+        A process that answered a call has lived since its connection was opened. So a card asked
+        for since the call began is its own;
+        an older one is where no connection was opened since, and for five seconds, because a proxy
+        keeps connections when it changes
         what stands behind it.
         """
-        return self.asked_at >= began or self.asked_at >= max(began - MEASURED_EVERY_S, connected_at)
+        return self.asked_at >= began or self.asked_at >= max(
+            began - MEASURED_EVERY_S, connected_at
+        )
 
 
 class _Member:
     """One server of the fleet, and what is known about it now."""
 
-    def __init__(self, index: int, server: HTTPServer, settings: ModelSettings, pacing: Pacing) -> None:
+    def __init__(
+        self, index: int, server: HTTPServer, settings: ModelSettings, pacing: Pacing
+    ) -> None:
         self.index = index
         self.server = server
         self.circuit = Circuit(pacing.clock)
@@ -62,12 +72,17 @@ class _Member:
 class Fleet:
     """A transport over servers that serve the same model.
 
-    A conversation goes to the server that its opening prefers (bounded_load). A server that turns a call away, or that is set up
-    wrongly, passes it on to the next at once; after other failures the further tries prefer servers that have not failed this call.
-    Circuits that are open are probed in the background. Where none is closed, calls are tried as if all were.
+    A conversation goes to the server that its opening prefers (bounded_load). A server that turns a
+    call away, or that is set up
+    wrongly, passes it on to the next at once; after other failures the further tries prefer servers
+    that have not failed this call.
+    Circuits that are open are probed in the background. Where none is closed, calls are tried as if
+    all were.
     """
 
-    def __init__(self, servers: Sequence[HTTPServer], settings: ModelSettings, pacing: Pacing) -> None:
+    def __init__(
+        self, servers: Sequence[HTTPServer], settings: ModelSettings, pacing: Pacing
+    ) -> None:
         self._members = [_Member(i, server, settings, pacing) for i, server in enumerate(servers)]
         self._settings = settings
         self._pacing = pacing
@@ -97,7 +112,10 @@ class Fleet:
             except ServerError as error:
                 self._note(member, error)
                 passed_by.add(member.index)
-                elsewhere = any(not other.circuit.open and other.index not in passed_by for other in self._members)
+                elsewhere = any(
+                    not other.circuit.open and other.index not in passed_by
+                    for other in self._members
+                )
                 in_time = self._pacing.clock() < ends
                 if not (elsewhere and in_time and (error.turned_away or error.status in MISPLACED)):
                     post.failed_at.add(member.index)
@@ -146,19 +164,25 @@ class Fleet:
         member.has_answered = True
         connected_at = member.connected_at
         if not card.holds(began, connected_at):
-            while not member.card.holds(began, connected_at):  # in vain at most once: when the request under way was sent before the call
+            while not member.card.holds(
+                began, connected_at
+            ):  # in vain at most once: when the request under way was sent before the call
                 await self._greeted(member, PROBE_TIMEOUT_S)
             card = member.card
         return Received(body, card.weights_id)
 
     def _connecting(self, member: _Member) -> None:
-        """A call opens a connection: whoever is at its other end is asked while it works what it serves."""
+        """A call opens a connection: whoever is at its other end is asked while it works what it
+        serves.
+        """
         member.connected_at = self._pacing.clock()
         if member.greeting is None:
             member.greeting = self._in_background(self._introduced(member))
 
     def _note(self, member: _Member, error: ServerError) -> None:
-        """What a failure says about its server; a server that was out may come back with other weights."""
+        """What a failure says about its server; a server that was out may come back with other
+        weights.
+        """
         member.limit.failed(error)
         broke = error.status is None or error.status >= 500
         misplaced = len(self._members) > 1 and error.status in MISPLACED
@@ -170,10 +194,14 @@ class Fleet:
             if len(self._members) > 1:
                 _LOG.warning("%s; it is left out until it is well again", error)
             elif member.has_answered:
-                _LOG.warning("%s; calls wait for it, each up to %g s", error, self._settings.total_timeout_s)
+                _LOG.warning(
+                    "%s; calls wait for it, each up to %g s", error, self._settings.total_timeout_s
+                )
 
     async def _greeted(self, member: _Member, timeout_s: float) -> None:
-        """Waits until the server has said what it serves; all calls wait for one request. Raises `ServerError`."""
+        """Waits until the server has said what it serves; all calls wait for one request. Raises
+        `ServerError`.
+        """
         if member.greeting is None:
             member.greeting = self._in_background(self._introduced(member))
         try:

@@ -15,7 +15,11 @@ def joined_without_key(reply: Completion, keys: KeyRemover) -> Completion:
 
 
 def key_removed(reply: Completion) -> Completion:
-    """The reply with the repair named, and without its tokens: they spell what was taken out of the text."""
+    """The reply with the repair named, and without its tokens: they spell what was taken out of the
+    text.
+    """
     if KEY_REMOVED in reply.repairs:
         return reply
-    return replace(reply, repairs=(*reply.repairs, KEY_REMOVED), completion_token_ids=None, logprobs=None)
+    return replace(
+        reply, repairs=(*reply.repairs, KEY_REMOVED), completion_token_ids=None, logprobs=None
+    )

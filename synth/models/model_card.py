@@ -6,7 +6,9 @@ import msgspec
 
 from synth.models.server_error import ServerError
 
-_GAUGE = re.compile(rb"^vllm:num_requests_(running|waiting)(?:\{[^}]*\})? ([0-9.eE+-]+)$", re.MULTILINE)
+_GAUGE = re.compile(
+    rb"^vllm:num_requests_(running|waiting)(?:\{[^}]*\})? ([0-9.eE+-]+)$", re.MULTILINE
+)
 
 
 class _Card(msgspec.Struct):
@@ -20,8 +22,10 @@ class _Cards(msgspec.Struct):
 
 
 def weights_id(body: bytes, model: str, where: str) -> str | None:
-    """What identifies the weights behind a model's name: the card's `root` (the folder or repository that vLLM has loaded), after its
-    base model's name and a plus where it is an adapter; None where the card names none. vLLM's `system_fingerprint` is no such thing:
+    """What identifies the weights behind a model's name: the card's `root` (the folder or
+    repository that vLLM has loaded), after its
+    base model's name and a plus where it is an adapter; None where the card names none. vLLM's
+    `system_fingerprint` is no such thing:
     it is a hash of how the server was set up, and differs between servers of the same weights.
 
     Raises `ServerError` where the server does not serve the model, or does not say what it serves.
@@ -29,16 +33,23 @@ def weights_id(body: bytes, model: str, where: str) -> str | None:
     try:
         cards = msgspec.json.decode(body, type=_Cards).data
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ServerError(f"{where}: its list of models is unusable: {error}", retryable=True) from error
+        raise ServerError(
+            f"{where}: its list of models is unusable: {error}", retryable=True
+        ) from error
     card = next((card for card in cards if card.id == model), None)
     if card is None:
         served = ", ".join(card.id for card in cards[:5]) or "none"
-        raise ServerError(f"{where}: it serves no model of that name, but {served}; mend `model` or base_url", status=404)
+        raise ServerError(
+            f"{where}: it serves no model of that name, but {served}; mend `model` or base_url",
+            status=404,
+        )
     return "+".join(part for part in (card.parent, card.root) if part) or None
 
 
 def queue(metrics: bytes) -> tuple[float, float] | None:
-    """(running, waiting) requests of a vLLM server, summed over its engines; None where it does not tell."""
+    """(running, waiting) requests of a vLLM server, summed over its engines; None where it does not
+    tell.
+    """
     found: dict[bytes, float] = {}
     for name, value in _GAUGE.findall(metrics):
         found[name] = found.get(name, 0.0) + float(value)

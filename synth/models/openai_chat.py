@@ -1,7 +1,9 @@
 """Any provider through the openai package, on its fast path.
 
-`chat.completions.create` walks every message through its type annotations, 3.6 ms of CPU per call at ten messages; `post` with a body
-that we encoded and the bare response does not (performance.md, A3). aiohttp carries it: it is the package's own extra, and our core
+`chat.completions.create` walks every message through its type annotations, 3.6 ms of CPU per call
+at ten messages; `post` with a body
+that we encoded and the bare response does not (performance.md, A3). aiohttp carries it: it is the
+package's own extra, and our core
 installs aiohttp.
 """
 
@@ -44,12 +46,21 @@ class OpenAITransport:
         return self._limit.limit
 
     async def post(self, post: Post, timeout_s: float) -> Received:
-        """One try. The failure is raised outside the handlers: openai's errors hold the request, and with it the key; so may the words of
-        aiohttp, which quote an answer that is no HTTP."""
+        """One try. The failure is raised outside the handlers: openai's errors hold the request,
+        and with it the key; so may the words of
+        aiohttp, which quote an answer that is no HTTP.
+        """
         started = self._pacing.clock()
         try:
-            async with asyncio.timeout(timeout_s):  # httpx's read timeout starts anew with every byte
-                response = await self._client.post(post.path, content=post.body, cast_to=httpx2.Response, options={"headers": _HEADERS})
+            async with asyncio.timeout(
+                timeout_s
+            ):  # httpx's read timeout starts anew with every byte
+                response = await self._client.post(
+                    post.path,
+                    content=post.body,
+                    cast_to=httpx2.Response,
+                    options={"headers": _HEADERS},
+                )
                 if response.status_code == 200:
                     self._limit.answered(self._pacing.clock() - started)
                     return Received(response.content)
@@ -61,7 +72,9 @@ class OpenAITransport:
         except openai.APIConnectionError as error:
             root = _root(error)
             what = "timeout" if _timed_out(root) else "connection lost"
-            failure = self._failed(f"{what}: {_words(root)}", timeout=_timed_out(root), turned_away=_not_there(error))
+            failure = self._failed(
+                f"{what}: {_words(root)}", timeout=_timed_out(root), turned_away=_not_there(error)
+            )
         except _TooLongError:
             failure = self._failed(TOO_LONG, retryable=False)
         except (openai.OpenAIError, aiohttp.ClientError) as error:
@@ -75,10 +88,24 @@ class OpenAITransport:
 
     def _refused(self, answer: httpx2.Response) -> ServerError:
         content = self._remover.clean(answer.content)
-        return refused(self._settings, self._where(), answer.status_code, answer.headers, content, self._pacing.now())
+        return refused(
+            self._settings,
+            self._where(),
+            answer.status_code,
+            answer.headers,
+            content,
+            self._pacing.now(),
+        )
 
-    def _failed(self, what: str, *, timeout: bool = False, retryable: bool = True, turned_away: bool = False) -> ServerError:
-        return ServerError(f"{self._where()}: {what}", retryable=retryable, timeout=timeout, turned_away=turned_away)
+    def _failed(
+        self, what: str, *, timeout: bool = False, retryable: bool = True, turned_away: bool = False
+    ) -> ServerError:
+        return ServerError(
+            f"{self._where()}: {what}",
+            retryable=retryable,
+            timeout=timeout,
+            turned_away=turned_away,
+        )
 
     def _where(self) -> str:
         return f"model {self._settings.model} at {self._url}"
@@ -92,18 +119,28 @@ def open_model(
     clock: Callable[[], float] = time.perf_counter,
     now: Callable[[], float] = time.time,
 ) -> ServerChat:
-    """A client with its own connections, one per call in flight. Raises `ConfigError` where the key's variable is not set."""
+    """A client with its own connections, one per call in flight. Raises `ConfigError` where the
+    key's variable is not set.
+    """
     timeout = httpx2.Timeout(settings.timeout_s, connect=settings.connect_timeout_s)
-    limits = httpx2.Limits(max_connections=settings.max_in_flight, max_keepalive_connections=settings.max_in_flight, keepalive_expiry=15)
+    limits = httpx2.Limits(
+        max_connections=settings.max_in_flight,
+        max_keepalive_connections=settings.max_in_flight,
+        keepalive_expiry=15,
+    )
     if len(settings.base_urls) > 1:
-        raise ConfigError("base_url: engine openai asks one server; for several choose `engine: vllm`")
+        raise ConfigError(
+            "base_url: engine openai asks one server; for several choose `engine: vllm`"
+        )
     url = settings.base_urls[0] if settings.base_urls else OPENAI_URL
     try:
         httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise ConfigError(f"base_url: {error}; it looks like http://127.0.0.1:8000/v1") from error
     key, pacing = api_key(settings), Pacing(draw, sleep, clock, now)
-    logging.getLogger("aiohttp.internal").setLevel(logging.ERROR)  # its warnings quote cookies, in which a server may repeat the key
+    logging.getLogger("aiohttp.internal").setLevel(
+        logging.ERROR
+    )  # its warnings quote cookies, in which a server may repeat the key
     client = openai.AsyncOpenAI(
         api_key=key,
         base_url=url,
@@ -143,7 +180,9 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 async def _bounded(response: httpx2.Response) -> None:
-    """Bounds what is read of a response, errors included. Raises `_TooLongError` at once where its header says that it is too long."""
+    """Bounds what is read of a response, errors included. Raises `_TooLongError` at once where its
+    header says that it is too long.
+    """
     announced = response.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > LONGEST_REPLY:
         raise _TooLongError
@@ -163,7 +202,9 @@ def _words(error: BaseException) -> str:
 
 
 def _timed_out(root: BaseException) -> bool:
-    """Whether time ran out. The aiohttp backend calls a lost connection a timeout as well, so the innermost cause decides."""
+    """Whether time ran out. The aiohttp backend calls a lost connection a timeout as well, so the
+    innermost cause decides.
+    """
     return isinstance(root, TimeoutError | httpx2.TimeoutException | openai.APITimeoutError)
 
 

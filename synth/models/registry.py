@@ -25,10 +25,12 @@ SCORING: dict[str, str] = {
 
 
 def open_model(settings: ModelSettings) -> ChatModel:
-    """The engine that the settings name, with what every transport shares: histories that it refuses (broken_calls), and admission of
+    """The engine that the settings name, with what every transport shares: histories that it
+    refuses (broken_calls), and admission of
     `max_in_flight` calls.
 
-    Raises `ConfigError` for an engine that is neither registered nor importable as `package.module:attribute`, and for a key
+    Raises `ConfigError` for an engine that is neither registered nor importable as
+    `package.module:attribute`, and for a key
     that is not in the environment.
     """
     engine = cast(ChatModel, _opened(settings, ENGINES, "is not known"))
@@ -36,7 +38,8 @@ def open_model(settings: ModelSettings) -> ChatModel:
 
 
 def open_scoring(settings: ModelSettings) -> ScoringModel:
-    """The engine as one that gives probabilities, `max_in_flight` texts at a time. Raises `ConfigError` as `open_model` does, and for an
+    """The engine as one that gives probabilities, `max_in_flight` texts at a time. Raises
+    `ConfigError` as `open_model` does, and for an
     engine that gives none.
     """
     engine = cast(ScoringModel, _opened(settings, SCORING, "gives no probabilities of prompts"))
@@ -46,6 +49,12 @@ def open_scoring(settings: ModelSettings) -> ScoringModel:
 def _opened(settings: ModelSettings, engines: Mapping[str, str], unfit: str) -> object:
     target = engines.get(settings.engine, settings.engine)
     if ":" not in target:
-        raise ConfigError(f"engine {settings.engine} {unfit}; known: {', '.join(sorted(engines))}, or package.module:attribute")
+        raise ConfigError(
+            f"engine {settings.engine} {unfit}; known: {', '.join(sorted(engines))}, or "
+            "package.module:attribute"
+        )
     opener = imported(f"engine {settings.engine}", target)
-    return called(f"engine {settings.engine}", lambda: cast(Callable[[ModelSettings], object], opener)(settings))
+    return called(
+        f"engine {settings.engine}",
+        lambda: cast(Callable[[ModelSettings], object], opener)(settings),
+    )

@@ -1,4 +1,6 @@
-"""A reply that was given before, to another conversation: a cache or a proxy in front of the server mixed them up."""
+"""A reply that was given before, to another conversation: a cache or a proxy in front of the server
+mixed them up.
+"""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,10 +15,13 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class SeenReplies:
-    """The latest replies by their id. One with the id and the very bytes of an earlier reply to other messages is a replay.
+    """The latest replies by their id. One with the id and the very bytes of an earlier reply to
+    other messages is a replay.
 
-    An id that stood over different replies in different conversations is none, and nothing is concluded from it any more; nor from the
-    only id that a server has given so far, which may be all that it ever gives. The same messages may get the same reply again, as from a
+    An id that stood over different replies in different conversations is none, and nothing is
+    concluded from it any more; nor from the
+    only id that a server has given so far, which may be all that it ever gives. The same messages
+    may get the same reply again, as from a
     deterministic server.
     """
 

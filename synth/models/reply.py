@@ -1,4 +1,6 @@
-"""Reading the body of a /chat/completions response: what was received is kept, what was mended is named."""
+"""Reading the body of a /chat/completions response: what was received is kept, what was mended is
+named.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,7 +9,16 @@ import msgspec
 
 from synth.models.call_ids import identified, ids_in_use
 from synth.models.replayed import SeenReplies
-from synth.models.reply_body import SentCached, SentCall, SentChoice, SentFunction, SentLogprobs, SentMessage, SentResponse, SentUsage
+from synth.models.reply_body import (
+    SentCached,
+    SentCall,
+    SentChoice,
+    SentFunction,
+    SentLogprobs,
+    SentMessage,
+    SentResponse,
+    SentUsage,
+)
 from synth.models.reply_health import Said, why_a_fault
 from synth.models.said_twice import read_once, said_twice
 from synth.models.server_error import ServerError
@@ -44,13 +55,19 @@ def read_replies(
     latency_ms: float | None = None,
     seen: SeenReplies | None = None,
 ) -> list[Completion]:
-    """The `n` choices of a response as completions; the usage of the whole request stands at the first.
+    """The `n` choices of a response as completions; the usage of the whole request stands at the
+    first.
 
-    Content keeps its difference between null and "", arguments are kept to the byte. Token ids are vLLM's (`return_token_ids`).
-    Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes U+FFFD, here as everywhere (then in `raw` too).
-    Log-probabilities that are not one per token id belong to no token: they are left out, and the repair says so.
-    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, another number of choices, no message, a
-    field that stands twice, what `reply_health` calls a fault, one that another conversation got (`seen`), or with counts of tokens or
+    Content keeps its difference between null and "", arguments are kept to the byte. Token ids are
+    vLLM's (`return_token_ids`).
+    Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes U+FFFD, here as everywhere
+    (then in `raw` too).
+    Log-probabilities that are not one per token id belong to no token: they are left out, and the
+    repair says so.
+    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, another
+    number of choices, no message, a
+    field that stands twice, what `reply_health` calls a fault, one that another conversation got
+    (`seen`), or with counts of tokens or
     token ids that no model can have.
     """
     try:
@@ -74,13 +91,18 @@ def _replies(
     seen: SeenReplies | None,
     *repairs: str,
 ) -> list[Completion]:
-    """The completions in a body. Raises `msgspec.MsgspecError`, `UnicodeDecodeError`, `RecursionError`, or the `ServerError` itself."""
+    """The completions in a body. Raises `msgspec.MsgspecError`, `UnicodeDecodeError`,
+    `RecursionError`, or the `ServerError` itself.
+    """
     response = _RESPONSE.decode(body)
     told = _error(response.error)
     if told is not None:
         raise unusable(body, f"it tells of an error: {told}")
     choices = _in_order(response.choices or [], n, body)
-    found = [_MESSAGE.decode(choice.message) if bytes(choice.message) != b"null" else None for choice in choices]
+    found = [
+        _MESSAGE.decode(choice.message) if bytes(choice.message) != b"null" else None
+        for choice in choices
+    ]
     texts = n + sum(choice.logprobs is not None for choice in choices)
     twice = said_twice(body, n, texts, sum(_calls_in(message) for message in found))
     if twice is not None:
@@ -96,14 +118,18 @@ def _replies(
         why = why_a_fault(_said(choice, message, response.usage))
         if why is not None:
             raise unusable(body, why)
-        completions.append(_completion(response, choice, message, messages, used, latency_ms, repairs))
+        completions.append(
+            _completion(response, choice, message, messages, used, latency_ms, repairs)
+        )
     if seen is not None and seen.replayed(response.id, body, messages):
         raise unusable(body, "it is the reply that another conversation got")
     return completions
 
 
 def _in_order(choices: list[SentChoice], n: int, body: bytes) -> list[SentChoice]:
-    """The choices by their index. Raises `ServerError` where they are not `n`, or are not told apart by it."""
+    """The choices by their index. Raises `ServerError` where they are not `n`, or are not told
+    apart by it.
+    """
     if not choices:
         raise unusable(body, "it has no choices")
     if len(choices) != n:
@@ -119,21 +145,31 @@ def _in_order(choices: list[SentChoice], n: int, body: bytes) -> list[SentChoice
 
 def _said(choice: SentChoice, message: SentMessage, usage: SentUsage | None) -> Said:
     """What a choice says of itself, for the table."""
-    functions = [call.function for call in message.tool_calls or ()] + ([message.function_call] if message.function_call else [])
+    functions = [call.function for call in message.tool_calls or ()] + (
+        [message.function_call] if message.function_call else []
+    )
     tokens = usage.completion_tokens if usage is not None else None
     return Said(
         choice.finish_reason,
         _error(choice.error) or _error(message.error),
         message.role,
-        words=bool(message.content or message.refusal or message.reasoning_content or message.reasoning),
+        words=bool(
+            message.content or message.refusal or message.reasoning_content or message.reasoning
+        ),
         calls=_calls_in(message),
         unnamed=any(function is None or function.name is None for function in functions),
-        tokens=max(tokens or 0, len(choice.token_ids or ())) if tokens is not None or choice.token_ids else None,
+        tokens=max(tokens or 0, len(choice.token_ids or ()))
+        if tokens is not None or choice.token_ids
+        else None,
     )
 
 
 def _calls_in(message: SentMessage | None) -> int:
-    return 0 if message is None else len(message.tool_calls or ()) + (message.function_call is not None)
+    return (
+        0
+        if message is None
+        else len(message.tool_calls or ()) + (message.function_call is not None)
+    )
 
 
 def _error(told: msgspec.Raw) -> str | None:
@@ -166,7 +202,9 @@ def _completion(
     token_ids = _known_ids(choice.token_ids, bool(content or calls), repairs)
     return Completion(
         content=content,
-        thought=message.reasoning_content if message.reasoning_content is not None else message.reasoning,
+        thought=message.reasoning_content
+        if message.reasoning_content is not None
+        else message.reasoning,
         tool_calls=calls,
         finish_reason=choice.finish_reason,
         usage=usage,
@@ -181,7 +219,9 @@ def _completion(
     )
 
 
-def _known_ids(ids: tuple[TokenId, ...] | None, written: bool, repairs: list[str]) -> tuple[TokenId, ...] | None:
+def _known_ids(
+    ids: tuple[TokenId, ...] | None, written: bool, repairs: list[str]
+) -> tuple[TokenId, ...] | None:
     """Token ids; none at all for what was written are not told, rather than none."""
     if ids == () and written:
         repairs.append(NO_TOKEN_IDS)
@@ -190,12 +230,19 @@ def _known_ids(ids: tuple[TokenId, ...] | None, written: bool, repairs: list[str
 
 
 def _logprobs(
-    sent: SentLogprobs | None, token_ids: tuple[TokenId, ...] | None, written: bool, repairs: list[str]
+    sent: SentLogprobs | None,
+    token_ids: tuple[TokenId, ...] | None,
+    written: bool,
+    repairs: list[str],
 ) -> tuple[float, ...] | None:
     """One per token id, none of them a probability above one."""
     if sent is None or sent.content is None:
         return None
-    if len(sent.content) != len(token_ids) if token_ids is not None else written and not sent.content:
+    if (
+        len(sent.content) != len(token_ids)
+        if token_ids is not None
+        else written and not sent.content
+    ):
         repairs.append(LOGPROBS_UNALIGNED)
         return None
     if any(token.logprob > ROUNDING for token in sent.content):
@@ -207,7 +254,10 @@ def _logprobs(
 def unusable(body: bytes, why: str) -> ServerError:
     """The refusal of a body, with its beginning; to ask again may help."""
     start = body[:80].decode("utf-8", "replace")
-    return ServerError(f"the server's reply is unusable: {why}; {len(body)} bytes that begin with {start!r}", retryable=True)
+    return ServerError(
+        f"the server's reply is unusable: {why}; {len(body)} bytes that begin with {start!r}",
+        retryable=True,
+    )
 
 
 def _content(message: SentMessage, repairs: list[str]) -> str | None:
@@ -222,7 +272,9 @@ def _content(message: SentMessage, repairs: list[str]) -> str | None:
 
 
 def _call(call: SentCall, repairs: list[str]) -> ToolCall:
-    """One call; its arguments are a JSON string on the wire, but some servers send the object itself, or nothing."""
+    """One call; its arguments are a JSON string on the wire, but some servers send the object
+    itself, or nothing.
+    """
     function = call.function or SentFunction()
     raw = bytes(function.arguments)
     if raw.startswith(b'"'):
@@ -237,17 +289,25 @@ def _call(call: SentCall, repairs: list[str]) -> ToolCall:
 
 
 def _usage(sent: SentUsage | None, body: bytes) -> Usage:
-    """One call's tokens, as far as the server tells them. Raises `ServerError` where more of the prompt was cached than it has."""
+    """One call's tokens, as far as the server tells them. Raises `ServerError` where more of the
+    prompt was cached than it has.
+    """
     if sent is None:
         return Usage(calls=1)
     details = sent.prompt_tokens_details or SentCached()
     if sent.prompt_tokens is not None and (details.cached_tokens or 0) > sent.prompt_tokens:
-        raise unusable(body, f"{details.cached_tokens} of its {sent.prompt_tokens} prompt tokens were cached")
-    return Usage(sent.prompt_tokens or 0, sent.completion_tokens or 0, details.cached_tokens or 0, calls=1)
+        raise unusable(
+            body, f"{details.cached_tokens} of its {sent.prompt_tokens} prompt tokens were cached"
+        )
+    return Usage(
+        sent.prompt_tokens or 0, sent.completion_tokens or 0, details.cached_tokens or 0, calls=1
+    )
 
 
 def error_text(body: bytes) -> tuple[str, str]:
-    """(message, code) of an error response in OpenAI's form, vLLM's or none at all; the message in one line, at most 300 characters."""
+    """(message, code) of an error response in OpenAI's form, vLLM's or none at all; the message in
+    one line, at most 300 characters.
+    """
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.MsgspecError, RecursionError):
@@ -255,5 +315,8 @@ def error_text(body: bytes) -> tuple[str, str]:
     error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
     message, code = error, ""
     if isinstance(error, Mapping):
-        message, code = error.get("message") or error.get("detail") or dict(error), str(error.get("code") or "")
+        message, code = (
+            error.get("message") or error.get("detail") or dict(error),
+            str(error.get("code") or ""),
+        )
     return " ".join(str(message).split())[:300], code

@@ -1,4 +1,6 @@
-"""The body of a /chat/completions response as servers send it: the fields that are read, each of the only type that it may have."""
+"""The body of a /chat/completions response as servers send it: the fields that are read, each of
+the only type that it may have.
+"""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,6 @@
-"""JSON that says one thing twice: readers differ in which of the two they take, so such a reply has no meaning."""
+"""JSON that says one thing twice: readers differ in which of the two they take, so such a reply has
+no meaning.
+"""
 
 import json
 import re
@@ -26,12 +28,21 @@ class _TwiceError(ValueError):
 def said_twice(body: bytes, choices: int, texts: int, calls: int) -> str | None:
     """Which field of the reply stands twice in one object, in one line, or None.
 
-    Quotes within strings are escaped, so counting quoted names shows in a moment where that can be; only such a body is read again.
+    Quotes within strings are escaped, so counting quoted names shows in a moment where that can be;
+    only such a body is read again.
     `texts` = messages, and log-probabilities beside them.
     """
     found = Counter(_FIELD.findall(body))
-    most = dict.fromkeys(_ONCE, 1) | dict.fromkeys(_PER_CHOICE, choices) | dict.fromkeys(_PER_TEXT, texts) | dict.fromkeys(_PER_CALL, calls)
-    if all(count <= most[name.decode()] for name, count in found.items()) and _ESCAPED_NAME.search(body) is None:
+    most = (
+        dict.fromkeys(_ONCE, 1)
+        | dict.fromkeys(_PER_CHOICE, choices)
+        | dict.fromkeys(_PER_TEXT, texts)
+        | dict.fromkeys(_PER_CALL, calls)
+    )
+    if (
+        all(count <= most[name.decode()] for name, count in found.items())
+        and _ESCAPED_NAME.search(body) is None
+    ):
         return None
     try:
         read_once(body)
@@ -41,7 +52,9 @@ def said_twice(body: bytes, choices: int, texts: int, calls: int) -> str | None:
 
 
 def read_once(body: bytes) -> Any:
-    """The JSON in a body. Raises `ValueError` where it is none, or a field of the reply stands twice in one object."""
+    """The JSON in a body. Raises `ValueError` where it is none, or a field of the reply stands
+    twice in one object.
+    """
     return json.loads(body, object_pairs_hook=_checked)
 
 

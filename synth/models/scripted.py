@@ -12,9 +12,11 @@ Script = Iterable[Reply] | Callable[[Sequence[Message], Sequence[ToolSchema]], C
 
 
 class ScriptedChat:
-    """Answers from a list, in order, or from a function of (messages, tools); `requests` keeps the messages of each call.
+    """Answers from a list, in order, or from a function of (messages, tools); `requests` keeps the
+    messages of each call.
 
-    A `ModelError` in the list is raised when its turn comes; past the end of the list every call raises one.
+    A `ModelError` in the list is raised when its turn comes; past the end of the list every call
+    raises one.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
@@ -28,14 +30,20 @@ class ScriptedChat:
         """The name that trajectories will carry as their model."""
         return self._name
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """The next reply of the script. Raises `ModelError` where the script says so, or has none left."""
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
+        """The next reply of the script. Raises `ModelError` where the script says so, or has none
+        left.
+        """
         self.requests.append(tuple(messages))
         if self._answer is not None:
             return self._answer(messages, tools)
         reply = next(self._replies, None)
         if reply is None:
-            raise ModelError(f"the script of {self._name} has no reply left for call {len(self.requests)}")
+            raise ModelError(
+                f"the script of {self._name} has no reply left for call {len(self.requests)}"
+            )
         if isinstance(reply, ModelError):
             raise reply
         return reply
@@ -49,8 +57,18 @@ def says(content: str, *, thought: str | None = None) -> Completion:
     return Completion(content=content, thought=thought, finish_reason="stop", usage=Usage(calls=1))
 
 
-def calls(name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "call_0", content: str | None = None) -> Completion:
-    """A reply that calls one tool; arguments given as a string are sent as they are, broken ones too."""
+def calls(
+    name: str,
+    arguments: Mapping[str, Any] | str,
+    *,
+    call_id: str = "call_0",
+    content: str | None = None,
+) -> Completion:
+    """A reply that calls one tool; arguments given as a string are sent as they are, broken ones
+    too.
+    """
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     call = ToolCall.received(call_id, name, text)
-    return Completion(content=content, tool_calls=(call,), finish_reason="tool_calls", usage=Usage(calls=1))
+    return Completion(
+        content=content, tool_calls=(call,), finish_reason="tool_calls", usage=Usage(calls=1)
+    )

@@ -1,4 +1,6 @@
-"""A chat model behind servers: what stands above every transport, from the request's body to the reply as a completion."""
+"""A chat model behind servers: what stands above every transport, from the request's body to the
+reply as a completion.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -24,12 +26,16 @@ from synth.schemas.trajectory import ToolSchema
 
 T = TypeVar("T")
 TRIES_WHERE_NOTHING_EVER_ANSWERED = 2
-"""Of a call that finds nothing listening: that is a mistake in the address or a server that is not up, not an outage to be waited for."""
+"""Of a call that finds nothing listening: that is a mistake in the address or a server that is not
+up, not an outage to be waited for.
+"""
 
 
 class Post(msgspec.Struct):
-    """One request over all its tries: where it goes (`beside` the base path, or below it), its body, the conversation in it, and the
-    servers that have failed it so far."""
+    """One request over all its tries: where it goes (`beside` the base path, or below it), its
+    body, the conversation in it, and the
+    servers that have failed it so far.
+    """
 
     path: str
     body: bytes
@@ -39,8 +45,10 @@ class Post(msgspec.Struct):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """The body of an answer, and the weights behind it where the transport knows them better than the answer; whether a key was taken
-    out of the body."""
+    """The body of an answer, and the weights behind it where the transport knows them better than
+    the answer; whether a key was taken
+    out of the body.
+    """
 
     body: bytes
     weights_id: str | None = None
@@ -57,7 +65,9 @@ class Transport(Protocol):
 
 
 class Pacing(msgspec.Struct, frozen=True):
-    """Chance and time as arguments: `draw` in [0, 1), `clock` in seconds that only grow, `now` in seconds since 1970."""
+    """Chance and time as arguments: `draw` in [0, 1), `clock` in seconds that only grow, `now` in
+    seconds since 1970.
+    """
 
     draw: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
@@ -66,11 +76,14 @@ class Pacing(msgspec.Struct, frozen=True):
 
 
 class ServerChat:
-    """One model behind one transport. Raises `ServerError` (a `ModelError`) when tries or time are used up.
+    """One model behind one transport. Raises `ServerError` (a `ModelError`) when tries or time are
+    used up.
 
-    Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it to another. The wait for room is
+    Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it
+    to another. The wait for room is
     nobody's fault, and counts neither as latency nor as part of `total_timeout_s`.
-    `also` goes into every request's body, without being part of the work's identity as `Sampling` is; `spelled` gives the messages as
+    `also` goes into every request's body, without being part of the work's identity as `Sampling`
+    is; `spelled` gives the messages as
     the server reads them.
     """
 
@@ -100,26 +113,51 @@ class ServerChat:
         """The model's name as the server knows it."""
         return self._settings.model
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """One reply; `latency_ms` is that of the try that succeeded, without the time for which our own event loop stood still."""
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
+        """One reply; `latency_ms` is that of the try that succeeded, without the time for which our
+        own event loop stood still.
+        """
         (completion,) = await self._asked(messages, tools, sampling, 1, self._also)
         return completion
 
     async def complete_n(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int
     ) -> tuple[Completion, ...]:
-        """`n` replies to one request, whose prompt the server reads once; the usage of all stands at the first."""
+        """`n` replies to one request, whose prompt the server reads once; the usage of all stands
+        at the first.
+        """
         return await self._asked(messages, tools, sampling, n, {**self._also, "n": n})
 
     async def _asked(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int, also: Mapping[str, Any]
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        sampling: Sampling,
+        n: int,
+        also: Mapping[str, Any],
     ) -> tuple[Completion, ...]:
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
         def read(received: Received, latency_ms: float) -> tuple[Completion, ...]:
-            replies = read_replies(received.body, messages, n=n, price=self._settings.price, latency_ms=latency_ms, seen=self._seen)
+            replies = read_replies(
+                received.body,
+                messages,
+                n=n,
+                price=self._settings.price,
+                latency_ms=latency_ms,
+                seen=self._seen,
+            )
             finished = tuple(self._finished(reply, received, messages, tools) for reply in replies)
-            lost = next((why for one in finished if (why := call_lost(one.finish_reason, len(one.tool_calls), len(tools)))), None)
+            lost = next(
+                (
+                    why
+                    for one in finished
+                    if (why := call_lost(one.finish_reason, len(one.tool_calls), len(tools)))
+                ),
+                None,
+            )
             if lost is not None:
                 raise unusable(received.body, lost)
             return finished
@@ -127,10 +165,18 @@ class ServerChat:
         return await self.request("/chat/completions", body, messages, read)
 
     async def request(
-        self, path: str, body: bytes, messages: Sequence[Message], read: Callable[[Received, float], T], *, beside: bool = False
+        self,
+        path: str,
+        body: bytes,
+        messages: Sequence[Message],
+        read: Callable[[Received, float], T],
+        *,
+        beside: bool = False,
     ) -> T:
-        """What `read` makes of the answer without the key (with its latency in ms); one that it refuses by a `ServerError` is asked for
-        again."""
+        """What `read` makes of the answer without the key (with its latency in ms); one that it
+        refuses by a `ServerError` is asked for
+        again.
+        """
         pacing, post, waited_s, refused = self._pacing, Post(path, body, messages, beside), 0.0, 0
 
         def working() -> float:
@@ -143,7 +189,9 @@ class ServerChat:
                 began, lagged = pacing.clock(), lagged_s()
                 waited_s += began - came
                 try:
-                    received = await self._transport.post(post, min(self._settings.timeout_s, left_s))
+                    received = await self._transport.post(
+                        post, min(self._settings.timeout_s, left_s)
+                    )
                 except ServerError as error:
                     refused += self._never_there(error)
                     if refused < TRIES_WHERE_NOTHING_EVER_ANSWERED:
@@ -158,7 +206,13 @@ class ServerChat:
             return answer
 
         return await with_retries(
-            attempt, self._backoff, draw=pacing.draw, sleep=pacing.sleep, clock=working, budget=self._budget, free=self._free
+            attempt,
+            self._backoff,
+            draw=pacing.draw,
+            sleep=pacing.sleep,
+            clock=working,
+            budget=self._budget,
+            free=self._free,
         )
 
     async def close(self) -> None:
@@ -177,9 +231,23 @@ class ServerChat:
         body = self._remover.clean(received.body)
         return received if body is received.body else replace(received, body=body, key_removed=True)
 
-    def _finished(self, reply: Completion, received: Received, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Completion:
-        """The reply as its reader gets it; texts are searched for the key whenever parts were put together."""
+    def _finished(
+        self,
+        reply: Completion,
+        received: Received,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+    ) -> Completion:
+        """The reply as its reader gets it; texts are searched for the key whenever parts were put
+        together.
+        """
         if received.weights_id is not None:
             reply = replace(reply, weights_id=received.weights_id)
-        joined = joined_without_key(key_removed(reply) if received.key_removed else reply, self._remover)
-        return joined_without_key(with_recovered_calls(joined, messages, tools), self._remover) if tools else joined
+        joined = joined_without_key(
+            key_removed(reply) if received.key_removed else reply, self._remover
+        )
+        return (
+            joined_without_key(with_recovered_calls(joined, messages, tools), self._remover)
+            if tools
+            else joined
+        )

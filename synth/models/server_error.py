@@ -6,9 +6,11 @@ from synth.schemas.model import ModelError
 
 
 class ServerError(ModelError):
-    """A failed try at a server: the HTTP `status` (None where there was none), and how long it asks to be left alone.
+    """A failed try at a server: the HTTP `status` (None where there was none), and how long it asks
+    to be left alone.
 
-    `turned_away`: the server did not begin to work on it (nothing listens, or it has no room); asking again repeats no work.
+    `turned_away`: the server did not begin to work on it (nothing listens, or it has no room);
+    asking again repeats no work.
     """
 
     def __init__(
@@ -22,7 +24,9 @@ class ServerError(ModelError):
         status: int | None = None,
         retry_after_s: float | None = None,
     ) -> None:
-        super().__init__(message, retryable=retryable, timeout=timeout, context_overflow=context_overflow)
+        super().__init__(
+            message, retryable=retryable, timeout=timeout, context_overflow=context_overflow
+        )
         self.turned_away = turned_away
         self.status = status
         self.retry_after_s = retry_after_s
@@ -32,7 +36,9 @@ class ServerError(ModelError):
         return self._saying(f"{self}; gave up after {tries} {'try' if tries == 1 else 'tries'}")
 
     def without_keys(self, clean: Callable[[str], str]) -> "ServerError":
-        """The same failure, with a mark where its words repeat a key: HTTP libraries quote what a server sent them."""
+        """The same failure, with a mark where its words repeat a key: HTTP libraries quote what a
+        server sent them.
+        """
         return self._saying(clean(str(self)))
 
     def _saying(self, words: str) -> "ServerError":

@@ -22,9 +22,13 @@ _OURS = frozenset({"model", "messages", "tools", "n", "stream"})
 
 
 class Price(BaseModel):
-    """USD per million tokens; cached prompt tokens cost as much as others where `cached` is not given."""
+    """USD per million tokens; cached prompt tokens cost as much as others where `cached` is not
+    given.
+    """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+    )
 
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
@@ -34,20 +38,31 @@ class Price(BaseModel):
         """(prompt - cached) x input + cached x cached + completion x output, per million."""
         cached = self.input if self.cached is None else self.cached
         fresh = max(usage.prompt_tokens - usage.cached_tokens, 0)
-        return (fresh * self.input + usage.cached_tokens * cached + usage.completion_tokens * self.output) / 1e6
+        return (
+            fresh * self.input
+            + usage.cached_tokens * cached
+            + usage.completion_tokens * self.output
+        ) / 1e6
 
 
 class ModelSettings(BaseModel):
-    """One model behind an OpenAI-compatible server, or behind several (`base_url` as a list, engine vllm).
+    """One model behind an OpenAI-compatible server, or behind several (`base_url` as a list, engine
+    vllm).
 
-    `api_key_env` names the environment variable that holds the key; it is read when the model is opened. Without `base_url` it
-    is OPENAI_API_KEY; with a `base_url` and no `api_key_env` the server is sent the key "none". OPENAI_BASE_URL is not read: where
-    the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all its tries and waits. `token_ids`
-    and `logprobs` say what engine vllm asks for beside the text; they are no part of the work's identity. `python` is the interpreter
+    `api_key_env` names the environment variable that holds the key; it is read when the model is
+    opened. Without `base_url` it
+    is OPENAI_API_KEY; with a `base_url` and no `api_key_env` the server is sent the key "none".
+    OPENAI_BASE_URL is not read: where
+    the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all
+    its tries and waits. `token_ids`
+    and `logprobs` say what engine vllm asks for beside the text; they are no part of the work's
+    identity. `python` is the interpreter
     of vLLM's environment and `server_args` are flags of its server (engine vllm_local).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+    )
 
     engine: str = "openai"
     base_url: str | tuple[str, ...] | None = None
@@ -73,25 +88,38 @@ class ModelSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _no_literal_key(cls, value: Any) -> Any:
-        """Raises `ConfigError` itself, because pydantic's own errors carry the input, and so the key."""
+        """Raises `ConfigError` itself, because pydantic's own errors carry the input, and so the
+        key.
+        """
         if isinstance(value, Mapping) and "api_key" in value:
-            raise ConfigError("api_key: a key is not written into a flow; put it into an environment variable and name that as api_key_env")
+            raise ConfigError(
+                "api_key: a key is not written into a flow; put it into an environment variable "
+                "and name that as api_key_env"
+            )
         return value
 
     @field_validator("api_key_env")
     @classmethod
     def _names_a_variable(cls, value: str | None) -> str | None:
         if value is not None and not names_a_variable(value):
-            raise ConfigError("api_key_env: this is the name of an environment variable (such as OPENAI_API_KEY), not the key itself")
+            raise ConfigError(
+                "api_key_env: this is the name of an environment variable (such as "
+                "OPENAI_API_KEY), not the key itself"
+            )
         return value
 
     @field_validator("base_url", mode="before")
     @classmethod
     def _is_text_or_a_list_of_it(cls, value: Any) -> Any:
-        """Raises `ConfigError` itself: pydantic would name the branch of the union that it tried first."""
+        """Raises `ConfigError` itself: pydantic would name the branch of the union that it tried
+        first.
+        """
         parts = value if isinstance(value, list | tuple) else [] if value is None else [value]
         if not all(isinstance(part, str) for part in parts):
-            raise ConfigError("base_url: it is the address of a server, such as http://127.0.0.1:8000/v1, or a list of such addresses")
+            raise ConfigError(
+                "base_url: it is the address of a server, such as http://127.0.0.1:8000/v1, or a "
+                "list of such addresses"
+            )
         return value
 
     @field_validator("base_url")
@@ -111,10 +139,16 @@ class ModelSettings(BaseModel):
             raise ConfigError(f"extra_body: {', '.join(taken)} is set by synth itself; remove it")
         keys = list(key_like(self.extra_body))
         if keys:
-            raise ConfigError(f"extra_body: {', '.join(keys)} holds a key, and would be stored with the run; use api_key_env")
+            raise ConfigError(
+                f"extra_body: {', '.join(keys)} holds a key, and would be stored with the run; "
+                "use api_key_env"
+            )
         shown = next(key_like({"server_args": self.server_args}), None)
         if shown is not None:
-            raise ConfigError(f"{shown}: this looks like a key, and every user of the machine could read it; vLLM takes it as VLLM_API_KEY")
+            raise ConfigError(
+                f"{shown}: this looks like a key, and every user of the machine could read it; "
+                "vLLM takes it as VLLM_API_KEY"
+            )
         try:
             canonical_json(self.extra_body)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -123,14 +157,26 @@ class ModelSettings(BaseModel):
 
     @model_validator(mode="after")
     def _asks_its_engine(self) -> Self:
-        unheard = sorted({"token_ids", "logprobs"} & self.model_fields_set) if self.engine == "openai" else []
+        unheard = (
+            sorted({"token_ids", "logprobs"} & self.model_fields_set)
+            if self.engine == "openai"
+            else []
+        )
         if unheard:
             raise ConfigError(
-                f"{unheard[0]}: engine openai does not ask for it; choose `engine: vllm`, or put what your server takes into extra_body"
+                f"{unheard[0]}: engine openai does not ask for it; choose `engine: vllm`, or put "
+                "what your server takes into extra_body"
             )
-        starting = sorted({"python", "server_args"} & self.model_fields_set) if self.engine in ("openai", "transformers", "vllm") else []
+        starting = (
+            sorted({"python", "server_args"} & self.model_fields_set)
+            if self.engine in ("openai", "transformers", "vllm")
+            else []
+        )
         if starting:
-            raise ConfigError(f"{starting[0]}: engine {self.engine} starts no server; choose `engine: vllm_local`, or remove it")
+            raise ConfigError(
+                f"{starting[0]}: engine {self.engine} starts no server; choose `engine: "
+                "vllm_local`, or remove it"
+            )
         return self
 
     @property
@@ -140,49 +186,78 @@ class ModelSettings(BaseModel):
 
     def sampling(self) -> Sampling:
         """How replies are drawn: the part of the settings that is part of the work's identity."""
-        return Sampling(self.temperature, self.top_p, self.max_tokens, self.seed, self.stop, self.extra_body)
+        return Sampling(
+            self.temperature, self.top_p, self.max_tokens, self.seed, self.stop, self.extra_body
+        )
 
     def key_variable(self) -> str | None:
-        """The environment variable that holds the key; None where the server is asked without one."""
+        """The environment variable that holds the key; None where the server is asked without
+        one.
+        """
         if self.api_key_env is not None or self.base_url is not None:
             return self.api_key_env
         return "OPENAI_API_KEY"
 
 
 def _plain_url(value: str) -> str:
-    """The URL without a slash at its end. Raises `ConfigError` without the value: a key may stand in it."""
+    """The URL without a slash at its end. Raises `ConfigError` without the value: a key may stand
+    in it.
+    """
     try:
         parts = urlsplit(value)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise ConfigError(f"base_url: {error}; it looks like http://127.0.0.1:8000/v1") from error
     if "@" in parts.netloc:
-        raise ConfigError("base_url: it holds a user name or password; put the key into an environment variable (api_key_env)")
-    if parts.query or parts.fragment or any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value)):
-        raise ConfigError("base_url: it ends with its path, such as /v1; a key goes into an environment variable (api_key_env)")
-    if parts.scheme not in ("http", "https") or not host or port == 0 or not value.isascii() or not value.isprintable() or " " in value:
+        raise ConfigError(
+            "base_url: it holds a user name or password; put the key into an environment variable "
+            "(api_key_env)"
+        )
+    if (
+        parts.query
+        or parts.fragment
+        or any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value))
+    ):
+        raise ConfigError(
+            "base_url: it ends with its path, such as /v1; a key goes into an environment "
+            "variable (api_key_env)"
+        )
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or port == 0
+        or not value.isascii()
+        or not value.isprintable()
+        or " " in value
+    ):
         raise ConfigError(f"base_url: {value!r} is no URL; it looks like http://127.0.0.1:8000/v1")
     return value.rstrip("/")
 
 
 def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) -> str:
-    """The key from the environment, or "none" where none is asked for. Raises `ConfigError` where the variable is not set."""
+    """The key from the environment, or "none" where none is asked for. Raises `ConfigError` where
+    the variable is not set.
+    """
     variable = settings.key_variable()
     if variable is None:
         return NO_KEY
     key = environ.get(variable, "").strip()
     if key and not sendable(key):
         raise ConfigError(
-            f"model {settings.model}: the key in {variable} holds white space, a quote or a character outside printable "
+            f"model {settings.model}: the key in {variable} holds white space, a quote or a "
+            "character outside printable "
             "ASCII, which no key has; copy it again"
         )
     if not key:
         raise ConfigError(
-            f"model {settings.model}: the environment variable {variable} is not set; export it, or name another as api_key_env"
+            f"model {settings.model}: the environment variable {variable} is not set; export it, "
+            "or name another as api_key_env"
         )
     return key
 
 
 def secret(key: str) -> str:
-    """What has to be kept out of replies and logs: nothing, where the key only says that there is none."""
+    """What has to be kept out of replies and logs: nothing, where the key only says that there is
+    none.
+    """
     return "" if key == NO_KEY else key

@@ -1,8 +1,11 @@
-"""Tool calls found in text where the server missed them: in Hermes form, `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, and
+"""Tool calls found in text where the server missed them: in Hermes form, `<tool_call>{"name": ...,
+"arguments": {...}}</tool_call>`, and
 in Qwen3-Coder's (xml_tool_calls).
 
-Servers swallow calls inside thinking, give up at data after the JSON, or at the second call (vllm#39056, #17790, #32638). What the
-model itself wrote wrongly stays wrong: a recognisable call whose JSON is broken becomes a call with a `parse_error`.
+Servers swallow calls inside thinking, give up at data after the JSON, or at the second call
+(vllm#39056, #17790, #32638). What the
+model itself wrote wrongly stays wrong: a recognisable call whose JSON is broken becomes a call with
+a `parse_error`.
 """
 
 import json
@@ -13,7 +16,14 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.models.call_ids import identified, ids_in_use
-from synth.models.tool_call_tag import CLOSE, EXTRA_DATA, OPEN, UNCLOSED, after_space, close_before_next
+from synth.models.tool_call_tag import (
+    CLOSE,
+    EXTRA_DATA,
+    OPEN,
+    UNCLOSED,
+    after_space,
+    close_before_next,
+)
 from synth.models.xml_tool_calls import FUNCTION, read_tagged, read_untagged, read_xml_call
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
@@ -26,8 +36,14 @@ BESIDE = "tool_call_beside_others"
 
 _OBJECT = json.JSONDecoder()
 _OPENED = re.compile(f"{OPEN}|{FUNCTION}")
-_NAME_FIRST = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")(?:\s*,\s*"arguments"\s*: ?(?P<arguments>.*?)\}?)?\Z', re.DOTALL)
-_NAME_LAST = re.compile(r'\{\s*"arguments"\s*: ?(?P<arguments>.*),\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}?\Z', re.DOTALL)
+_NAME_FIRST = re.compile(
+    r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")(?:\s*,\s*"arguments"\s*: ?(?P<arguments>.*?)\}?)?\Z',
+    re.DOTALL,
+)
+_NAME_LAST = re.compile(
+    r'\{\s*"arguments"\s*: ?(?P<arguments>.*),\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}?\Z',
+    re.DOTALL,
+)
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*?</think>", re.DOTALL)
 _STRING = msgspec.json.Decoder(str)
 
@@ -50,13 +66,18 @@ _WRITTEN = msgspec.json.Decoder(_Written)
 
 def rendered_call(call: ToolCall) -> str:
     """The call as Hermes and Qwen write it, arguments to the byte, broken ones too."""
-    return f'{OPEN}\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}}}\n{CLOSE}'
+    return (
+        f'{OPEN}\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": '
+        f"{call.arguments}}}\n{CLOSE}"
+    )
 
 
 def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered:
-    """The calls that stand in a text, in order; never raises. `tools` say of what type bare text is (Qwen3-Coder).
+    """The calls that stand in a text, in order; never raises. `tools` say of what type bare text is
+    (Qwen3-Coder).
 
-    A call that is cut off is kept as text, and so is a tag that holds no recognisable call, and a `<function=` outside a tag that names
+    A call that is cut off is kept as text, and so is a tag that holds no recognisable call, and a
+    `<function=` outside a tag that names
     no tool or is not closed.
     """
     calls: list[ToolCall] = []
@@ -65,7 +86,11 @@ def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered
     position = 0
     while (opened := _OPENED.search(text, position)) is not None:
         start, inside = opened.span()
-        read = _read_call(text, inside, repairs, tools) if opened[0] == OPEN else read_untagged(text, start, repairs, tools)
+        read = (
+            _read_call(text, inside, repairs, tools)
+            if opened[0] == OPEN
+            else read_untagged(text, start, repairs, tools)
+        )
         if read is None:
             kept.append(text[position:inside])
             position = inside
@@ -77,17 +102,28 @@ def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered
     kept.append(text[position:])
     if not calls:
         return Recovered((), text)
-    return Recovered(tuple(calls), "".join(kept).strip(), tuple(dict.fromkeys((RECOVERED, *repairs))))
+    return Recovered(
+        tuple(calls), "".join(kept).strip(), tuple(dict.fromkeys((RECOVERED, *repairs)))
+    )
 
 
-def with_recovered_calls(completion: Completion, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Completion:
+def with_recovered_calls(
+    completion: Completion, messages: Sequence[Message], tools: Sequence[ToolSchema]
+) -> Completion:
     """The completion with the calls that its server missed.
 
-    Where it found some, those that it left in the content outside thinking come after them; a call that stands in both is one call.
-    Where it found none, calls outside thinking come first; those inside are taken only where there are none outside, since a model may
-    weigh a call that it then does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
+    Where it found some, those that it left in the content outside thinking come after them; a call
+    that stands in both is one call.
+    Where it found none, calls outside thinking come first; those inside are taken only where there
+    are none outside, since a model may
+    weigh a call that it then does not make. `raw` keeps what was received; content that consisted
+    of calls only becomes None.
     """
-    if not any(tag in (part or "") for part in (completion.content, completion.thought) for tag in (OPEN, FUNCTION)):
+    if not any(
+        tag in (part or "")
+        for part in (completion.content, completion.thought)
+        for tag in (OPEN, FUNCTION)
+    ):
         return completion
     content, thought = completion.content, completion.thought
     found, content = _outside_thinking(content or "", tools)
@@ -100,11 +136,15 @@ def with_recovered_calls(completion: Completion, messages: Sequence[Message], to
     turn, seen = ids_in_use(messages)
     calls, mended = identified([*completion.tool_calls, *found.calls], turn, seen)
     repairs = tuple(dict.fromkeys((*completion.repairs, *found.repairs, *mended)))
-    return replace(completion, content=content or None, thought=thought, tool_calls=calls, repairs=repairs)
+    return replace(
+        completion, content=content or None, thought=thought, tool_calls=calls, repairs=repairs
+    )
 
 
 def _not_among(known: Sequence[ToolCall], found: Recovered) -> Recovered:
-    """The calls that were found beyond those known, each of which accounts for one of the same name and the same arguments."""
+    """The calls that were found beyond those known, each of which accounts for one of the same name
+    and the same arguments.
+    """
     left = [_meaning(call) for call in known]
     beyond = []
     for call in found.calls:
@@ -137,20 +177,28 @@ def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> tuple[Recove
 
 
 def _without_arguments(content: str) -> str:
-    """The text with blanks for the arguments of its calls: a <think> in one is none, and every place stays where it is."""
+    """The text with blanks for the arguments of its calls: a <think> in one is none, and every
+    place stays where it is.
+    """
     parts: list[str] = []
     position = 0
     while (opened := _OPENED.search(content, position)) is not None:
         begin = after_space(content, opened.end()) if opened[0] == OPEN else opened.start()
         xml = read_xml_call(content, begin, ())
-        end = xml.end if xml is not None else _object_end(content, begin) or max(begin, opened.end())
+        end = (
+            xml.end if xml is not None else _object_end(content, begin) or max(begin, opened.end())
+        )
         parts.append(content[position:begin] + " " * (end - begin))
         position = end
     return "".join([*parts, content[position:]])
 
 
-def _inside_thinking(content: str | None, thought: str | None, tools: Sequence[ToolSchema]) -> tuple[str | None, str | None, Recovered]:
-    """The calls of the thought, else of the content's <think> parts, with both texts as they are without them."""
+def _inside_thinking(
+    content: str | None, thought: str | None, tools: Sequence[ToolSchema]
+) -> tuple[str | None, str | None, Recovered]:
+    """The calls of the thought, else of the content's <think> parts, with both texts as they are
+    without them.
+    """
     for part, of_thought in ((thought, True), (content, False)):
         found = recover_tool_calls(part or "", tools)
         if found.calls:
@@ -159,8 +207,12 @@ def _inside_thinking(content: str | None, thought: str | None, tools: Sequence[T
     return content, thought, Recovered((), "")
 
 
-def _read_call(text: str, start: int, repairs: list[str], tools: Sequence[ToolSchema]) -> tuple[tuple[ToolCall, ...], str, int] | None:
-    """The calls in the tag whose inside begins at `start`, what else stood in it, and where the text goes on; None for no call."""
+def _read_call(
+    text: str, start: int, repairs: list[str], tools: Sequence[ToolSchema]
+) -> tuple[tuple[ToolCall, ...], str, int] | None:
+    """The calls in the tag whose inside begins at `start`, what else stood in it, and where the
+    text goes on; None for no call.
+    """
     begin = after_space(text, start)
     if text.startswith(FUNCTION, begin):
         return read_tagged(text, begin, repairs, tools)
@@ -190,7 +242,9 @@ def _read_call(text: str, start: int, repairs: list[str], tools: Sequence[ToolSc
 
 
 def _object_end(text: str, begin: int) -> int | None:
-    """Where the JSON object that begins there ends; a closing tag inside one of its strings does not end it."""
+    """Where the JSON object that begins there ends; a closing tag inside one of its strings does
+    not end it.
+    """
     if not text.startswith("{", begin):
         return None
     try:
@@ -200,7 +254,9 @@ def _object_end(text: str, begin: int) -> int | None:
 
 
 def _whole_call(written: str, repairs: list[str]) -> ToolCall:
-    """A call from JSON that is whole. Raises `msgspec.DecodeError` where it is not, or names no tool."""
+    """A call from JSON that is whole. Raises `msgspec.DecodeError` where it is not, or names no
+    tool.
+    """
     call = _WRITTEN.decode(written)
     arguments = bytes(call.arguments).decode()
     if not arguments:
@@ -208,8 +264,12 @@ def _whole_call(written: str, repairs: list[str]) -> ToolCall:
     return ToolCall.received("", call.name, arguments or "{}")
 
 
-def _read_broken(text: str, start: int, repairs: list[str]) -> tuple[tuple[ToolCall, ...], str, int] | None:
-    """A closed tag whose JSON is broken but names its tool: the arguments as written, and a parse error in any case."""
+def _read_broken(
+    text: str, start: int, repairs: list[str]
+) -> tuple[tuple[ToolCall, ...], str, int] | None:
+    """A closed tag whose JSON is broken but names its tool: the arguments as written, and a parse
+    error in any case.
+    """
     close = close_before_next(text, start)
     if close is None:
         return None
@@ -226,7 +286,14 @@ def _read_broken(text: str, start: int, repairs: list[str]) -> tuple[tuple[ToolC
         arguments += "}"  # it was the call's own brace that is missing
     repairs.append(BROKEN)
     return (
-        (ToolCall("", name, arguments, argument_error(arguments) or "the call around the arguments is not JSON"),),
+        (
+            ToolCall(
+                "",
+                name,
+                arguments,
+                argument_error(arguments) or "the call around the arguments is not JSON",
+            ),
+        ),
         "",
         close + len(CLOSE),
     )

@@ -1,4 +1,6 @@
-"""The tag `<tool_call>` ... `</tool_call>` in which models of the Hermes and Qwen families write their calls, and how it goes wrong."""
+"""The tag `<tool_call>` ... `</tool_call>` in which models of the Hermes and Qwen families write
+their calls, and how it goes wrong.
+"""
 
 import re
 

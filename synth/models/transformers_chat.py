@@ -1,4 +1,6 @@
-"""Engine `transformers`: a small model in this process, on the CPU; calls that wait are decoded together."""
+"""Engine `transformers`: a small model in this process, on the CPU; calls that wait are decoded
+together.
+"""
 
 import asyncio
 import json
@@ -27,9 +29,11 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class TransformersChat:
-    """A `ChatModel` on two threads of its own: one renders and tokenizes, one loads and decodes. The event loop only waits.
+    """A `ChatModel` on two threads of its own: one renders and tokenizes, one loads and decodes.
+    The event loop only waits.
 
-    At most `max_in_flight` continuations are decoded at a time; who comes later waits. With a seed a call's tokens are the same
+    At most `max_in_flight` continuations are decoded at a time; who comes later waits. With a seed
+    a call's tokens are the same
     whoever shares its batch, up to ties within rounding.
     """
 
@@ -48,13 +52,19 @@ class TransformersChat:
         """The folder or Hub name of the weights."""
         return self._settings.model
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
-        """One reply; `latency_ms` runs from when its prompt is read. A call that is cancelled leaves its batch at the next token."""
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
+        """One reply; `latency_ms` runs from when its prompt is read. A call that is cancelled
+        leaves its batch at the next token.
+        """
         loop = asyncio.get_running_loop()
         check_extra(sampling.extra)
         model = await asyncio.shield(asyncio.wrap_future(self._load()))
         also = sampling.extra.get(TEMPLATE_KWARGS) or {}
-        prompt = await loop.run_in_executor(self._rendering, lambda: model.rendered(messages, tools, answer=True, also=also))
+        prompt = await loop.run_in_executor(
+            self._rendering, lambda: model.rendered(messages, tools, answer=True, also=also)
+        )
         done: asyncio.Future[None] = loop.create_future()
 
         def settle(error: ModelError | None) -> None:
@@ -85,7 +95,9 @@ class TransformersChat:
 
     def _load(self) -> "Future[LocalModel]":
         """Loaded once, by the first call; one that failed is tried again by the next."""
-        if self._loading is None or (self._loading.done() and self._loading.exception() is not None):
+        if self._loading is None or (
+            self._loading.done() and self._loading.exception() is not None
+        ):
             self._loading = self._thread.submit(load, self._settings)
         return self._loading
 
@@ -98,12 +110,18 @@ class TransformersChat:
         self._thread.submit(decode, model, self._arrivals).add_done_callback(self._ended)
 
     def _arrivals(self, rows: int) -> list[Continuation]:
-        """Those who join the batch now; asked between two tokens. With nobody waiting and no rows the thread is free again."""
+        """Those who join the batch now; asked between two tokens. With nobody waiting and no rows
+        the thread is free again.
+        """
         with self._lock:
-            self._waiting = deque(continuation for continuation in self._waiting if not continuation.abandoned)
+            self._waiting = deque(
+                continuation for continuation in self._waiting if not continuation.abandoned
+            )
             count = within_prefill(self._waiting, self._settings.max_in_flight - rows)
             joining = [self._waiting.popleft() for _ in range(count)]
-            self._under_way = [continuation for continuation in self._under_way if not continuation.abandoned] + joining
+            self._under_way = [
+                continuation for continuation in self._under_way if not continuation.abandoned
+            ] + joining
             self._decoding = bool(rows or joining)
             return joining
 
@@ -122,16 +140,26 @@ class TransformersChat:
             continuation.abandoned = True
             continuation.finished(ModelError(f"model {self.name}: {why}"))
 
-    def _completion(self, model: LocalModel, drawn: Continuation, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Completion:
+    def _completion(
+        self,
+        model: LocalModel,
+        drawn: Continuation,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+    ) -> Completion:
         price = self._settings.price
         usage = Usage(len(drawn.prompt), len(drawn.tokens), calls=1)
         header = model.tokenizer.decode(drawn.prompt[-8:])
-        thought, content = split_thought(drawn.text, opened=header.rfind(_OPEN) > header.rfind(_CLOSE))
+        thought, content = split_thought(
+            drawn.text, opened=header.rfind(_OPEN) > header.rfind(_CLOSE)
+        )
         reply = Completion(
             content=content,
             thought=thought,
             finish_reason=drawn.finish_reason,
-            usage=usage if price is None else msgspec.structs.replace(usage, cost_usd=price.cost_usd(usage)),
+            usage=usage
+            if price is None
+            else msgspec.structs.replace(usage, cost_usd=price.cost_usd(usage)),
             model=self.name,
             weights_id=model.weights_id,
             prompt_token_ids=tuple(drawn.prompt) if self._settings.token_ids else None,
@@ -143,15 +171,25 @@ class TransformersChat:
         )
         if not tools:
             return reply
-        read = with_recovered_calls(reply, messages, tools)  # to find the calls and to number them is this engine's own part, and no repair
-        ended = "tool_calls" if read.tool_calls and read.finish_reason == "stop" else read.finish_reason
+        read = with_recovered_calls(
+            reply, messages, tools
+        )  # to find the calls and to number them is this engine's own part, and no repair
+        ended = (
+            "tool_calls" if read.tool_calls and read.finish_reason == "stop" else read.finish_reason
+        )
         return msgspec.structs.replace(
-            read, finish_reason=ended, repairs=tuple(repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
+            read,
+            finish_reason=ended,
+            repairs=tuple(
+                repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING)
+            ),
         )
 
 
 def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
-    """(thought, content) of a reply; `opened`: the template itself has opened the thinking. A thought that is cut off has no content."""
+    """(thought, content) of a reply; `opened`: the template itself has opened the thinking. A
+    thought that is cut off has no content.
+    """
     if not (opened or text.lstrip().startswith(_OPEN)):
         return None, text
     thought, closed, content = text.partition(_CLOSE)
@@ -164,7 +202,9 @@ def check_extra(extra: Mapping[str, Any]) -> None:
     unknown = sorted(set(extra) - KNOBS - {TEMPLATE_KWARGS})
     if unknown:
         known = ", ".join(sorted({*KNOBS, TEMPLATE_KWARGS}))
-        raise ConfigError(f"extra_body: engine transformers knows no {unknown[0]}; allowed: {known}")
+        raise ConfigError(
+            f"extra_body: engine transformers knows no {unknown[0]}; allowed: {known}"
+        )
 
 
 def open_model(settings: ModelSettings) -> TransformersChat:

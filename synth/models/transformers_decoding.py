@@ -1,6 +1,8 @@
-"""Decoding many continuations together on one thread: a batch with a key-value cache, which calls join and leave between two tokens.
+"""Decoding many continuations together on one thread: a batch with a key-value cache, which calls
+join and leave between two tokens.
 
-Every continuation draws from a generator of its own, so that what it draws does not depend on who else is in the batch; padding and
+Every continuation draws from a generator of its own, so that what it draws does not depend on who
+else is in the batch; padding and
 batching change its logits by rounding only.
 """
 
@@ -12,15 +14,20 @@ from synth.models.transformers_model import LocalModel
 from synth.schemas.model import ModelError, Sampling
 
 KNOBS = frozenset({"top_k", "min_p", "repetition_penalty"})
-"""What can be drawn with beside temperature and top_p; the model's own generation_config.json is the default of all."""
+"""What can be drawn with beside temperature and top_p; the model's own generation_config.json is
+the default of all.
+"""
 GREEDY_BELOW = 1e-5
 """Temperatures at which the first choice is taken, as vLLM does: division by less overflows."""
 PREFILL_TOKENS = 16384
-"""Prompt tokens, padding included, that are read in one forward: bounds the memory of activations."""
+"""Prompt tokens, padding included, that are read in one forward: bounds the memory of activations.
+"""
 
 
 class Continuation:
-    """A prompt, and what is drawn after it. `finished` is called once, on the decoding thread, with no error or the reason why not."""
+    """A prompt, and what is drawn after it. `finished` is called once, on the decoding thread, with
+    no error or the reason why not.
+    """
 
     def __init__(
         self,
@@ -37,7 +44,8 @@ class Continuation:
         self.max_tokens = sampling.max_tokens or max(left, 1)
         if self.max_tokens > left:
             raise ModelError(
-                f"model {model.name}: {len(prompt)} tokens of prompt and {self.max_tokens} of reply exceed its context of {model.context}",
+                f"model {model.name}: {len(prompt)} tokens of prompt and {self.max_tokens} of "
+                f"reply exceed its context of {model.context}",
                 context_overflow=True,
             )
         self.prompt = prompt
@@ -64,17 +72,31 @@ class Continuation:
         self._began = time.monotonic()
 
     def drawn(self, logits: Any) -> bool:
-        """Draws the next token from `logits` [vocabulary] (nats, before any warping, are kept as its log-probability); False at the end."""
+        """Draws the next token from `logits` [vocabulary] (nats, before any warping, are kept as
+        its log-probability); False at the end.
+        """
         import torch
 
         if self.abandoned:
             return False
         if time.monotonic() > self._began + self._timeout_s:
-            self.finished(ModelError(f"model {self._model.name}: no reply within {self._timeout_s:g} s", timeout=True, retryable=True))
+            self.finished(
+                ModelError(
+                    f"model {self._model.name}: no reply within {self._timeout_s:g} s",
+                    timeout=True,
+                    retryable=True,
+                )
+            )
             return False
-        seen = torch.tensor([[*self.prompt, *self.tokens]] if self._looks_back else [[]], dtype=torch.long)
+        seen = torch.tensor(
+            [[*self.prompt, *self.tokens]] if self._looks_back else [[]], dtype=torch.long
+        )
         warped = self._warpers(seen, logits[None].clone())[0]
-        token = int(warped.argmax() if self._greedy else torch.multinomial(warped.softmax(-1), 1, generator=self._generator))
+        token = int(
+            warped.argmax()
+            if self._greedy
+            else torch.multinomial(warped.softmax(-1), 1, generator=self._generator)
+        )
         self.tokens.append(token)
         self.logprobs.append(float(logits[token] - logits.logsumexp(-1)))
         self._judge(token)
@@ -99,11 +121,17 @@ class Continuation:
             self.finish_reason, self.text = "length", text
 
     def _decoded(self, tokens: Sequence[int]) -> str:
-        return str(self._model.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        return str(
+            self._model.tokenizer.decode(
+                tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
+        )
 
 
 def warpers(defaults: dict[str, Any], sampling: Sampling) -> tuple[bool, bool, Any]:
-    """(whether the first choice is taken, whether it matters what stands before, the processors in transformers' own order)."""
+    """(whether the first choice is taken, whether it matters what stands before, the processors in
+    transformers' own order).
+    """
     from transformers.generation.logits_process import (
         LogitsProcessorList,
         MinPLogitsWarper,
@@ -114,9 +142,15 @@ def warpers(defaults: dict[str, Any], sampling: Sampling) -> tuple[bool, bool, A
     )
 
     chosen = {**defaults, **{key: value for key, value in sampling.extra.items() if key in KNOBS}}
-    temperature = sampling.temperature if sampling.temperature is not None else chosen.get("temperature", 1.0)
+    temperature = (
+        sampling.temperature if sampling.temperature is not None else chosen.get("temperature", 1.0)
+    )
     top_p = sampling.top_p if sampling.top_p is not None else chosen.get("top_p", 1.0)
-    penalty, top_k, min_p = chosen.get("repetition_penalty") or 1.0, chosen.get("top_k") or 0, chosen.get("min_p") or 0.0
+    penalty, top_k, min_p = (
+        chosen.get("repetition_penalty") or 1.0,
+        chosen.get("top_k") or 0,
+        chosen.get("min_p") or 0.0,
+    )
     applied = LogitsProcessorList()
     if penalty != 1.0:
         applied.append(RepetitionPenaltyLogitsProcessor(float(penalty)))
@@ -132,14 +166,18 @@ def warpers(defaults: dict[str, Any], sampling: Sampling) -> tuple[bool, bool, A
 
 
 class _Batch:
-    """Rows under way: `mask` [rows, width] marks what is no padding, `logits` [rows, vocabulary] are those of the next token."""
+    """Rows under way: `mask` [rows, width] marks what is no padding, `logits` [rows, vocabulary]
+    are those of the next token.
+    """
 
     def __init__(self, rows: list[Continuation], cache: Any, mask: Any, logits: Any) -> None:
         self.rows, self.cache, self.mask, self.logits = rows, cache, mask, logits
 
 
 def decode(model: LocalModel, arrivals: Callable[[int], list[Continuation]]) -> None:
-    """Decodes until `arrivals(rows under way)`, asked between two tokens, has nothing more and all are finished."""
+    """Decodes until `arrivals(rows under way)`, asked between two tokens, has nothing more and all
+    are finished.
+    """
     import torch
 
     batch: _Batch | None = None
@@ -166,9 +204,14 @@ def _read(model: LocalModel, rows: list[Continuation]) -> _Batch:
         ids[i, width - len(row.prompt) :] = torch.tensor(row.prompt)
         mask[i, width - len(row.prompt) :] = 1
     positions = (mask.cumsum(1) - 1).clamp(min=0)
-    output = model.weights(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=True, logits_to_keep=1)
+    output = model.weights(
+        input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=True, logits_to_keep=1
+    )
     if output.get("past_key_values") is None:
-        raise ModelError(f"model {model.name}: it keeps no key-value cache, which engine transformers needs; serve it with vLLM")
+        raise ModelError(
+            f"model {model.name}: it keeps no key-value cache, which engine transformers needs; "
+            "serve it with vLLM"
+        )
     return _Batch(rows, output.past_key_values, mask, output.logits[:, -1].float())
 
 
@@ -183,22 +226,33 @@ def _advanced(model: LocalModel, batch: _Batch) -> _Batch | None:
     mask = batch.mask
     if len(going) < len(batch.rows):
         mask = mask[going]
-        batch.cache.reorder_cache(torch.tensor(going))  # all kinds of layers have it, and it takes fewer rows too
+        batch.cache.reorder_cache(
+            torch.tensor(going)
+        )  # all kinds of layers have it, and it takes fewer rows too
         mask = _trimmed(batch.cache, mask)
     mask = torch.cat([mask, mask.new_ones((len(rows), 1))], 1)
     ids = torch.tensor([[row.tokens[-1]] for row in rows])
     positions = mask.sum(1, keepdim=True) - 1
     output = model.weights(
-        input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=batch.cache, use_cache=True, logits_to_keep=1
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=batch.cache,
+        use_cache=True,
+        logits_to_keep=1,
     )
     return _Batch(rows, output.past_key_values, mask, output.logits[:, -1].float())
 
 
 def _mergeable(cache: Any) -> bool:
-    """Whether the cache is keys and values of full attention in every layer; of others, calls join when the batch is done."""
+    """Whether the cache is keys and values of full attention in every layer; of others, calls join
+    when the batch is done.
+    """
     from transformers.cache_utils import DynamicCache, DynamicLayer
 
-    return type(cache) is DynamicCache and all(type(layer) is DynamicLayer for layer in cache.layers)
+    return type(cache) is DynamicCache and all(
+        type(layer) is DynamicLayer for layer in cache.layers
+    )
 
 
 def _merged(batch: _Batch | None, fresh: _Batch) -> _Batch:
@@ -212,9 +266,18 @@ def _merged(batch: _Batch | None, fresh: _Batch) -> _Batch:
     for layer, other in zip(batch.cache.layers, fresh.cache.layers, strict=True):
         for name in ("keys", "values"):
             both = [getattr(layer, name), getattr(other, name)]
-            setattr(layer, name, torch.cat([pad(part, (0, 0, width - part.shape[-2], 0)) for part in both]))
+            setattr(
+                layer,
+                name,
+                torch.cat([pad(part, (0, 0, width - part.shape[-2], 0)) for part in both]),
+            )
     masks = [pad(part.mask, (width - part.mask.shape[1], 0)) for part in (batch, fresh)]
-    return _Batch([*batch.rows, *fresh.rows], batch.cache, torch.cat(masks), torch.cat([batch.logits, fresh.logits]))
+    return _Batch(
+        [*batch.rows, *fresh.rows],
+        batch.cache,
+        torch.cat(masks),
+        torch.cat([batch.logits, fresh.logits]),
+    )
 
 
 def _trimmed(cache: Any, mask: Any) -> Any:
@@ -222,13 +285,18 @@ def _trimmed(cache: Any, mask: Any) -> Any:
     unused = int(mask.any(0).long().argmax())
     if unused and _mergeable(cache):
         for layer in cache.layers:
-            layer.keys, layer.values = layer.keys[:, :, unused:].contiguous(), layer.values[:, :, unused:].contiguous()
+            layer.keys, layer.values = (
+                layer.keys[:, :, unused:].contiguous(),
+                layer.values[:, :, unused:].contiguous(),
+            )
         return mask[:, unused:]
     return mask
 
 
 def within_prefill(waiting: Iterable[Continuation], room: int) -> int:
-    """How many of those who wait, the first first, are read in one forward: one at least, `room` and `PREFILL_TOKENS` at most."""
+    """How many of those who wait, the first first, are read in one forward: one at least, `room`
+    and `PREFILL_TOKENS` at most.
+    """
     count = width = 0
     for continuation in waiting:
         width = max(width, len(continuation.prompt))

@@ -1,19 +1,25 @@
-"""Rank and log-probability of given tokens, from hidden states, without ever holding their logits over the whole vocabulary."""
+"""Rank and log-probability of given tokens, from hidden states, without ever holding their logits
+over the whole vocabulary.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 POSITIONS, VOCABULARY = 2048, 1024
-"""Sizes of a chunk: 8 MB of logits. Smaller ones are 8 % faster on one quiet core, and wait more often for each other's threads on a busy
+"""Sizes of a chunk: 8 MB of logits. Smaller ones are 8 % faster on one quiet core, and wait more
+often for each other's threads on a busy
 machine (benchmarks/scoring_head.py).
 """
 
 
 def ranks_and_logprobs(hidden: Any, weight: Any, bias: Any | None, targets: Any) -> tuple[Any, Any]:
-    """rank = 1 + #{v != t: logit_v > logit_t}, logprob = logit_t - logsumexp(logits) in nats, both [positions].
+    """rank = 1 + #{v != t: logit_v > logit_t}, logprob = logit_t - logsumexp(logits) in nats, both
+    [positions].
 
-    `hidden` [positions, width] are the states that predict `targets` [positions]; `weight` [vocabulary, width] and `bias` the head.
-    The target's own column is masked while others are counted: computed apart, it would else beat itself by rounding in half the rows.
+    `hidden` [positions, width] are the states that predict `targets` [positions]; `weight`
+    [vocabulary, width] and `bias` the head.
+    The target's own column is masked while others are counted: computed apart, it would else beat
+    itself by rounding in half the rows.
     """
     import torch
 
@@ -37,7 +43,9 @@ def ranks_and_logprobs(hidden: Any, weight: Any, bias: Any | None, targets: Any)
             rows = ((tokens >= first) & (tokens < first + VOCABULARY)).nonzero()[:, 0]
             logits[rows, tokens[rows] - first] = -torch.inf
             higher = space[: logits.numel()].view_as(logits)
-            above += torch.gt(logits, target[:, None], out=higher).sum(-1).long()  # 0 and 1 as floats are summed at thrice the speed
+            above += (
+                torch.gt(logits, target[:, None], out=higher).sum(-1).long()
+            )  # 0 and 1 as floats are summed at thrice the speed
             before, top = top, torch.maximum(top, logits.amax(-1))
             total = total * (before - top).exp() + logits.sub_(top[:, None]).exp_().sum(-1)
         ranks.append(above + 1)
@@ -46,7 +54,9 @@ def ranks_and_logprobs(hidden: Any, weight: Any, bias: Any | None, targets: Any)
 
 
 def _times(states: Any) -> Callable[[Any], Any]:
-    """Multiplies the states with rows of the head; on the CPU by oneDNN, twice as fast on AMD as torch's default (MKL)."""
+    """Multiplies the states with rows of the head; on the CPU by oneDNN, twice as fast on AMD as
+    torch's default (MKL).
+    """
     import torch
 
     if states.device.type != "cpu" or not torch.backends.mkldnn.is_available():

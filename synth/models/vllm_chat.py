@@ -1,4 +1,6 @@
-"""One or many vLLM servers: our own thin client, which asks for what a trainer needs to see what the model saw."""
+"""One or many vLLM servers: our own thin client, which asks for what a trainer needs to see what
+the model saw.
+"""
 
 import asyncio
 import random
@@ -21,16 +23,25 @@ def open_model(
     clock: Callable[[], float] = time.perf_counter,
     now: Callable[[], float] = time.time,
 ) -> ServerChat:
-    """A client of the servers that `base_url` names. Raises `ConfigError` where it names none, or asks for what vLLM would ignore."""
+    """A client of the servers that `base_url` names. Raises `ConfigError` where it names none, or
+    asks for what vLLM would ignore.
+    """
     if not settings.base_urls:
-        raise ConfigError("base_url: engine vllm needs the address of a server, such as http://127.0.0.1:8000/v1, or a list of them")
+        raise ConfigError(
+            "base_url: engine vllm needs the address of a server, such as "
+            "http://127.0.0.1:8000/v1, or a list of them"
+        )
     ignored = sorted(key for key in settings.extra_body if key.startswith("guided_"))
     if ignored:
         kind = ignored[0].removeprefix("guided_")
-        raise ConfigError(f"extra_body: vLLM ignores {ignored[0]}; write `structured_outputs: {{{kind}: ...}}`")
+        raise ConfigError(
+            f"extra_body: vLLM ignores {ignored[0]}; write `structured_outputs: {{{kind}: ...}}`"
+        )
     key, pacing = api_key(settings), Pacing(draw, sleep, clock, now)
     also = {"return_token_ids": True} if settings.token_ids else {}
     if settings.logprobs:
         also["logprobs"] = True
-    fleet = Fleet([HTTPServer(url, settings, key, now) for url in settings.base_urls], settings, pacing)
+    fleet = Fleet(
+        [HTTPServer(url, settings, key, now) for url in settings.base_urls], settings, pacing
+    )
     return ServerChat(fleet, settings, secret(key), pacing, also, thoughts_under_both_names)

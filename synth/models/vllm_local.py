@@ -1,6 +1,8 @@
-"""Engine `vllm_local`: vLLM as a worker process in its own virtual environment, behind the client of engine `vllm`.
+"""Engine `vllm_local`: vLLM as a worker process in its own virtual environment, behind the client
+of engine `vllm`.
 
-It cannot share an environment with Prefect (they need other versions of FastAPI), so the settings name its interpreter.
+It cannot share an environment with Prefect (they need other versions of FastAPI), so the settings
+name its interpreter.
 """
 
 import os
@@ -19,11 +21,15 @@ from synth.schemas.trajectory import ToolSchema
 OURS = ("--host", "--port", "--model", "--served-model-name", "--api-key", "--uds")
 DEFAULTS = ("--enable-prompt-tokens-details",)
 CALLS = ("--enable-auto-tool-choice", "--tool-call-parser=hermes")
-"""Where the settings name no parser: without one vLLM refuses requests with tools. Calls that it misses are recovered."""
+"""Where the settings name no parser: without one vLLM refuses requests with tools. Calls that it
+misses are recovered.
+"""
 
 
 class VLLMLocalChat:
-    """A `ChatModel` whose server is started by the first call; calls wait while it starts, and while it is started again."""
+    """A `ChatModel` whose server is started by the first call; calls wait while it starts, and
+    while it is started again.
+    """
 
     def __init__(self, server: LocalServer, client: ServerChat) -> None:
         self._server = server
@@ -34,7 +40,9 @@ class VLLMLocalChat:
         """The folder or Hub name of the weights."""
         return self._client.name
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
         """One reply. Raises `ModelError`, or `SynthError` where the server cannot be had."""
         return await self._server.serving(lambda: self._client.complete(messages, tools, sampling))
 
@@ -42,7 +50,9 @@ class VLLMLocalChat:
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int
     ) -> tuple[Completion, ...]:
         """`n` replies to one request."""
-        return await self._server.serving(lambda: self._client.complete_n(messages, tools, sampling, n))
+        return await self._server.serving(
+            lambda: self._client.complete_n(messages, tools, sampling, n)
+        )
 
     async def close(self) -> None:
         """Closes the connections and ends the server."""
@@ -58,7 +68,9 @@ class VLLMLocalScoring:
         self._client = client
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
-        """As engine vllm scores. Raises `ModelError`, or `SynthError` where the server cannot be had."""
+        """As engine vllm scores. Raises `ModelError`, or `SynthError` where the server cannot be
+        had.
+        """
         return await self._server.serving(lambda: self._client.score(messages, tools))
 
     async def close(self) -> None:
@@ -68,14 +80,25 @@ class VLLMLocalScoring:
 
 
 def flags(settings: ModelSettings) -> list[str]:
-    """What the server is started with beside its model and address. Raises `ConfigError` for settings that cannot start one."""
+    """What the server is started with beside its model and address. Raises `ConfigError` for
+    settings that cannot start one.
+    """
     if settings.base_url is not None or settings.api_key_env is not None:
-        raise ConfigError("base_url, api_key_env: engine vllm_local starts its own server; remove them, or choose `engine: vllm`")
+        raise ConfigError(
+            "base_url, api_key_env: engine vllm_local starts its own server; remove them, or "
+            "choose `engine: vllm`"
+        )
     if settings.python is None:
-        raise ConfigError("python: engine vllm_local needs the interpreter of vLLM's environment, such as /opt/vllm/bin/python")
+        raise ConfigError(
+            "python: engine vllm_local needs the interpreter of vLLM's environment, such as "
+            "/opt/vllm/bin/python"
+        )
     python = Path(settings.python).expanduser()
     if python.is_dir() or not os.access(python, os.X_OK):
-        raise ConfigError(f"python: {settings.python} is no interpreter; name that of vLLM's environment, such as /opt/vllm/bin/python")
+        raise ConfigError(
+            f"python: {settings.python} is no interpreter; name that of vLLM's environment, such "
+            "as /opt/vllm/bin/python"
+        )
     named = {flag.partition("=")[0] for flag in settings.server_args}
     taken = sorted(named & set(OURS))
     if taken:

@@ -1,4 +1,6 @@
-"""A vLLM server on loopback as a worker process, from the interpreter of vLLM's own environment; started again where it dies."""
+"""A vLLM server on loopback as a worker process, from the interpreter of vLLM's own environment;
+started again where it dies.
+"""
 
 import asyncio
 import logging
@@ -22,14 +24,23 @@ from synth.schemas.errors import ConfigError, SynthError
 T = TypeVar("T")
 
 MODULE = "vllm.entrypoints.openai.api_server"
-"""Started as a module: the command `vllm` of some builds looks for a distribution of that name and fails."""
+"""Started as a module: the command `vllm` of some builds looks for a distribution of that name and
+fails.
+"""
 WORKER = Path(__file__).with_name("vllm_local_worker.py")
 RESTARTS = 3
 STARTS_WITHIN_S = 1800.0
 """A first start downloads and compiles; a process that has died is noticed at once."""
 SAID_EVERY_S = 30.0
-QUIET = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "VLLM_HOST_IP": "127.0.0.1", "PYTHONSAFEPATH": "1"}
-"""Where the user has set nothing else: no statistics sent, processes that talk over loopback, no modules from the current folder."""
+QUIET = {
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_HOST_IP": "127.0.0.1",
+    "PYTHONSAFEPATH": "1",
+}
+"""Where the user has set nothing else: no statistics sent, processes that talk over loopback, no
+modules from the current folder.
+"""
 _LOG = logging.getLogger(__name__)
 
 
@@ -39,7 +50,9 @@ _SHARED: "dict[tuple[str, ...], LocalServer]" = {}
 class LocalServer:
     """Started by the first call, inside the event loop that uses it; its output goes to `log`."""
 
-    def __init__(self, settings: ModelSettings, command: Sequence[str], port: int, log: Path) -> None:
+    def __init__(
+        self, settings: ModelSettings, command: Sequence[str], port: int, log: Path
+    ) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
         self.users = 0
         self._command = command
@@ -49,9 +62,11 @@ class LocalServer:
         self._supervising: asyncio.Task[None] | None = None
 
     async def serving(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What `call()` gives, begun when the server is healthy; it may try again while the server starts anew.
+        """What `call()` gives, begun when the server is healthy; it may try again while the server
+        starts anew.
 
-        Raises `ConfigError` where the server cannot be started, `SynthError` where it has died too often: in the midst of a call too.
+        Raises `ConfigError` where the server cannot be started, `SynthError` where it has died too
+        often: in the midst of a call too.
         """
         supervising = await self._up()
         asked = asyncio.ensure_future(call())
@@ -73,8 +88,13 @@ class LocalServer:
         if self._supervising.done():
             error = None if self._supervising.cancelled() else self._supervising.exception()
             if isinstance(error, SynthError):
-                raise type(error)(str(error)) from error  # every call its own, for they grow tracebacks
-            raise SynthError(f"vLLM: its worker is gone: {described(error) if error is not None else 'it was closed'}")
+                raise type(error)(
+                    str(error)
+                ) from error  # every call its own, for they grow tracebacks
+            raise SynthError(
+                "vLLM: its worker is gone: "
+                f"{described(error) if error is not None else 'it was closed'}"
+            )
         return self._supervising
 
     async def close(self) -> None:
@@ -100,7 +120,8 @@ class LocalServer:
                     stdout=log,
                     stderr=log,
                     env=QUIET | os.environ,
-                    start_new_session=True,  # a group of its own; an interrupt at the terminal is the run's to handle
+                    # a group of its own; an interrupt at the terminal is the run's to handle
+                    start_new_session=True,
                 )
             try:
                 await self._started(worker)
@@ -109,7 +130,13 @@ class LocalServer:
             finally:
                 await _ended(worker)
             self._settled.clear()
-            _LOG.warning("vLLM has ended with code %s (log: %s); %s of %s restarts left", code, self._log, RESTARTS - start, RESTARTS)
+            _LOG.warning(
+                "vLLM has ended with code %s (log: %s); %s of %s restarts left",
+                code,
+                self._log,
+                RESTARTS - start,
+                RESTARTS,
+            )
         raise SynthError(f"vLLM: it has died {RESTARTS + 1} times; its log says why: {self._log}")
 
     async def _started(self, worker: asyncio.subprocess.Process) -> None:
@@ -119,9 +146,15 @@ class LocalServer:
         while not await self._healthy():
             now = time.monotonic()
             if worker.returncode is not None:
-                raise ConfigError(f"vLLM does not start: {_last_line(self._log)}; mend the model's settings, its log is {self._log}")
+                raise ConfigError(
+                    f"vLLM does not start: {_last_line(self._log)}; mend the model's settings, "
+                    f"its log is {self._log}"
+                )
             if now - began > STARTS_WITHIN_S:
-                raise ConfigError(f"vLLM has not become healthy within {STARTS_WITHIN_S:.0f} s; its log says why: {self._log}")
+                raise ConfigError(
+                    f"vLLM has not become healthy within {STARTS_WITHIN_S:.0f} s; its log says "
+                    f"why: {self._log}"
+                )
             if now - said > SAID_EVERY_S:
                 said = now
                 _LOG.warning("vLLM is still starting after %.0f s", now - began)
@@ -137,18 +170,30 @@ class LocalServer:
 
 
 def shared_server(settings: ModelSettings, flags: Sequence[str]) -> LocalServer:
-    """The server of these weights and flags: roles that agree in both share one, and each counts itself in `users`."""
+    """The server of these weights and flags: roles that agree in both share one, and each counts
+    itself in `users`.
+    """
     key = (str(settings.python), settings.model, *flags)
     if key not in _SHARED:
         port = _free_port()
-        command = [str(Path(str(settings.python)).expanduser()), "-m", MODULE, "--host=127.0.0.1", f"--port={port}"]
+        command = [
+            str(Path(str(settings.python)).expanduser()),
+            "-m",
+            MODULE,
+            "--host=127.0.0.1",
+            f"--port={port}",
+        ]
         command += [f"--model={settings.model}", f"--served-model-name={settings.model}", *flags]
-        _SHARED[key] = LocalServer(settings, command, port, state_folder() / "vllm" / f"{os.getpid()}-{port}.log")
+        _SHARED[key] = LocalServer(
+            settings, command, port, state_folder() / "vllm" / f"{os.getpid()}-{port}.log"
+        )
     return _SHARED[key]
 
 
 async def _ended(worker: asyncio.subprocess.Process) -> None:
-    """Kills what is left of the worker's group: the server and the processes that it has started, whoever died first."""
+    """Kills what is left of the worker's group: the server and the processes that it has started,
+    whoever died first.
+    """
     with suppress(ProcessLookupError):
         os.killpg(worker.pid, signal.SIGKILL)
     await worker.wait()
@@ -156,8 +201,14 @@ async def _ended(worker: asyncio.subprocess.Process) -> None:
 
 def _last_line(log: Path) -> str:
     """The last line of an error in the log, else its last line."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()[-400:] if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() and "see root cause above" not in line.lower()]
+    lines = [
+        line.strip() for line in log.read_text(errors="replace").splitlines()[-400:] if line.strip()
+    ]
+    errors = [
+        line
+        for line in lines
+        if "error" in line.lower() and "see root cause above" not in line.lower()
+    ]
     return (errors or lines or ["its log is empty"])[-1][-300:]
 
 

@@ -1,6 +1,8 @@
-"""Runs a server until it ends or its parent is gone: `python vllm_local_worker.py PARENT COMMAND...`, leading a process group.
+"""Runs a server until it ends or its parent is gone: `python vllm_local_worker.py PARENT
+COMMAND...`, leading a process group.
 
-A run that is killed leaves no server behind, and no memory of a GPU taken. Where the worker ends first, the parent ends the group.
+A run that is killed leaves no server behind, and no memory of a GPU taken. Where the worker ends
+first, the parent ends the group.
 """
 
 import os

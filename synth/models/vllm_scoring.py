@@ -1,4 +1,6 @@
-"""The probability of a given chat under a model that vLLM serves: a rank and a log-probability for every token of its assistant turns."""
+"""The probability of a given chat under a model that vLLM serves: a rank and a log-probability for
+every token of its assistant turns.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -43,10 +45,13 @@ class _Scores(msgspec.Struct):
 
 
 class VLLMScoring:
-    """A `ScoringModel`: renders with the server's own template (`/tokenize`), scores the token ids (`prompt_logprobs`).
+    """A `ScoringModel`: renders with the server's own template (`/tokenize`), scores the token ids
+    (`prompt_logprobs`).
 
-    Scored are the tokens of assistant turns, from after the header up to, and not with, what ends the turn. Rank 1 is the model's
-    first choice. A chat is not scored, and the reason said, where its tools are not rendered, where the template renders earlier turns
+    Scored are the tokens of assistant turns, from after the header up to, and not with, what ends
+    the turn. Rank 1 is the model's
+    first choice. A chat is not scored, and the reason said, where its tools are not rendered, where
+    the template renders earlier turns
     otherwise once later ones follow, or where it is longer than the context.
     """
 
@@ -55,7 +60,9 @@ class VLLMScoring:
         self._template: asyncio.Task[Template] | None = None
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
-        """The assistant turns' tokens in order; `turn_of_token` counts assistant messages from 0. Raises `ModelError`."""
+        """The assistant turns' tokens in order; `turn_of_token` counts assistant messages from 0.
+        Raises `ModelError`.
+        """
         template = await self._known_template()
         try:
             turns = await assistant_turns(self._tokenized, template, messages, tools)
@@ -69,7 +76,10 @@ class VLLMScoring:
         places = tuple(i for start, end in turns.spans for i in range(start, end))
         known = [_known(scores, i) for i in places]
         return Scored(
-            tuple(TokenScore(turns.tokens[i], score.logprob, score.rank) for i, score in zip(places, known, strict=True)),
+            tuple(
+                TokenScore(turns.tokens[i], score.logprob, score.rank)
+                for i, score in zip(places, known, strict=True)
+            ),
             tuple(turn for turn, (start, end) in enumerate(turns.spans) for _ in range(start, end)),
             template.template_hash,
             True,
@@ -85,22 +95,44 @@ class VLLMScoring:
 
     async def _known_template(self) -> Template:
         """Found out once, by whoever comes first; one that failed is tried again by the next."""
-        if self._template is None or (self._template.done() and (self._template.cancelled() or self._template.exception() is not None)):
+        if self._template is None or (
+            self._template.done()
+            and (self._template.cancelled() or self._template.exception() is not None)
+        ):
             self._template = asyncio.get_running_loop().create_task(known_template(self._tokenized))
         return await asyncio.shield(self._template)
 
-    async def _tokenized(self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool) -> tuple[TokenId, ...]:
+    async def _tokenized(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool
+    ) -> tuple[TokenId, ...]:
         """The chat as the model would read it; `answer` adds the header of a turn of its own."""
         sent = self._chat.spelled(messages)
-        body = {"model": self._chat.name, "messages": sent, "add_generation_prompt": answer, **({"tools": tools} if tools else {})}
+        body = {
+            "model": self._chat.name,
+            "messages": sent,
+            "add_generation_prompt": answer,
+            **({"tools": tools} if tools else {}),
+        }
         return (await self._asked("/tokenize", body, messages, _Tokens, beside=True))[0].tokens
 
-    async def _scored(self, tokens: Sequence[TokenId], messages: Sequence[Message]) -> tuple[list[_Score | None], str | None]:
+    async def _scored(
+        self, tokens: Sequence[TokenId], messages: Sequence[Message]
+    ) -> tuple[list[_Score | None], str | None]:
         """Every token after those before it, None for the first; and the weights."""
-        body = {"model": self._chat.name, "prompt": tokens, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
-        found, weights_id = await self._asked("/completions", body, messages, _Scores, partial(_wrong, tokens))
+        body = {
+            "model": self._chat.name,
+            "prompt": tokens,
+            "max_tokens": 1,
+            "temperature": 0,
+            "prompt_logprobs": 0,
+        }
+        found, weights_id = await self._asked(
+            "/completions", body, messages, _Scores, partial(_wrong, tokens)
+        )
         given = found.choices[0].prompt_logprobs
-        return [(scores or {}).get(str(token)) for token, scores in zip(tokens, given, strict=True)], weights_id
+        return [
+            (scores or {}).get(str(token)) for token, scores in zip(tokens, given, strict=True)
+        ], weights_id
 
     async def _asked(
         self,
@@ -112,7 +144,9 @@ class VLLMScoring:
         *,
         beside: bool = False,
     ) -> tuple[T, str | None]:
-        """The answer, and the weights behind it where they are known; one that is `wrong` is asked for again."""
+        """The answer, and the weights behind it where they are known; one that is `wrong` is asked
+        for again.
+        """
 
         def read(received: Received, latency_ms: float) -> tuple[T, str | None]:
             unusable = f"model {self._chat.name}: the answer of {path} is unusable"
@@ -125,7 +159,9 @@ class VLLMScoring:
                 raise ServerError(f"{unusable}: {why}", retryable=True)
             return found, received.weights_id
 
-        return await self._chat.request(path, encoded(self._chat.name, body), messages, read, beside=beside)
+        return await self._chat.request(
+            path, encoded(self._chat.name, body), messages, read, beside=beside
+        )
 
 
 def _wrong(tokens: Sequence[TokenId], found: _Scores) -> str | None:
@@ -149,5 +185,7 @@ def _known(scores: Sequence[_Score | None], index: int) -> _Score:
 
 
 def open_scoring(settings: ModelSettings) -> VLLMScoring:
-    """A scoring client of the servers that `base_url` names. Raises `ConfigError` as `open_model` does."""
+    """A scoring client of the servers that `base_url` names. Raises `ConfigError` as `open_model`
+    does.
+    """
     return VLLMScoring(open_model(settings))

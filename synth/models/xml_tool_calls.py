@@ -1,6 +1,8 @@
-"""Tool calls as Qwen3-Coder writes them: `<function=NAME><parameter=KEY>VALUE</parameter> ... </function>`.
+"""Tool calls as Qwen3-Coder writes them: `<function=NAME><parameter=KEY>VALUE</parameter> ...
+</function>`.
 
-Values are bare text, with a newline before and after; the tool's schema says what they are. Nothing in them can be escaped: what looks
+Values are bare text, with a newline before and after; the tool's schema says what they are. Nothing
+in them can be escaped: what looks
 like a closing tag is one.
 """
 
@@ -20,7 +22,10 @@ FUNCTION = "<function="
 XML = "tool_call_xml"
 UNTAGGED = "tool_call_xml_untagged"
 BROKEN = "tool_call_broken_xml"
-_NOT_CLOSED = "arguments are not a JSON object: the call's parameters or its function are not closed where they should be"
+_NOT_CLOSED = (
+    "arguments are not a JSON object: the call's parameters or its function are not closed "
+    "where they should be"
+)
 
 _NAME = re.compile(r"<function=([^<>\n]+)>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]+)>")
@@ -31,7 +36,9 @@ _TAG = re.compile(r"</?(?:function|parameter)\b")
 
 
 class XMLCall(msgspec.Struct, frozen=True):
-    """A call without an id, where it begins and ends, and whether its parameters and its function were closed."""
+    """A call without an id, where it begins and ends, and whether its parameters and its function
+    were closed.
+    """
 
     call: ToolCall
     begin: int
@@ -46,9 +53,11 @@ def name_at(text: str, begin: int) -> str | None:
 
 
 def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall | None:
-    """The call whose `<function=` stands at `begin`; None where it is cut off, or where something else stands in its place.
+    """The call whose `<function=` stands at `begin`; None where it is cut off, or where something
+    else stands in its place.
 
-    A parameter that is not closed ends where the next one begins or the function ends, but not beyond its tag or the opening of another
+    A parameter that is not closed ends where the next one begins or the function ends, but not
+    beyond its tag or the opening of another
     call. Of two with one name the later counts. `</tool_call>` closes a function too.
     """
     name, opened = name_at(text, begin), _NAME.match(text, begin)
@@ -75,14 +84,21 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
     return XMLCall(call, begin, ended.end(), closed and bool(ended[0].strip()))
 
 
-def read_tagged(text: str, begin: int, repairs: list[str], tools: Sequence[ToolSchema]) -> tuple[tuple[ToolCall, ...], str, int] | None:
-    """The calls of a `<tool_call>` whose first `<function=` stands at `begin`, what else stood in it, and where the text goes on.
+def read_tagged(
+    text: str, begin: int, repairs: list[str], tools: Sequence[ToolSchema]
+) -> tuple[tuple[ToolCall, ...], str, int] | None:
+    """The calls of a `<tool_call>` whose first `<function=` stands at `begin`, what else stood in
+    it, and where the text goes on.
 
-    None for no call. One that is not closed rightly, in a tag that is, becomes a call with a `parse_error`, its arguments as written.
+    None for no call. One that is not closed rightly, in a tag that is, becomes a call with a
+    `parse_error`, its arguments as written.
     """
     reads: list[XMLCall] = []
     position = begin
-    while text.startswith(FUNCTION, position) and (read := read_xml_call(text, position, tools)) is not None:
+    while (
+        text.startswith(FUNCTION, position)
+        and (read := read_xml_call(text, position, tools)) is not None
+    ):
         reads.append(read)
         position = after_space(text, read.end)
     close = close_before_next(text, position)
@@ -90,12 +106,18 @@ def read_tagged(text: str, begin: int, repairs: list[str], tools: Sequence[ToolS
         repairs.extend((*_mended(reads), UNCLOSED) if reads else ())
         return (_calls(reads), "", reads[-1].end) if reads else None
     rest, after, name = text[position:close].strip(), close + len(CLOSE), name_at(text, position)
-    if name is None and reads and _TAG.search(rest):  # what looked like the end of the last call was in one of its values
+    if (
+        name is None and reads and _TAG.search(rest)
+    ):  # what looked like the end of the last call was in one of its values
         misread = reads.pop()
         name, position = misread.call.name, misread.begin
     if name is not None:
         repairs.extend((*_mended(reads), BROKEN))
-        return (*_calls(reads), ToolCall("", name, text[position:close].strip(), _NOT_CLOSED)), "", after
+        return (
+            (*_calls(reads), ToolCall("", name, text[position:close].strip(), _NOT_CLOSED)),
+            "",
+            after,
+        )
     if not reads:
         return None
     repairs.extend((*_mended(reads), EXTRA_DATA) if rest else _mended(reads))
@@ -110,8 +132,12 @@ def _mended(reads: Sequence[XMLCall]) -> tuple[str, ...]:
     return (XML,) if all(read.closed for read in reads) else (XML, UNCLOSED)
 
 
-def read_untagged(text: str, begin: int, repairs: list[str], tools: Sequence[ToolSchema]) -> tuple[tuple[ToolCall, ...], str, int] | None:
-    """The call that begins with `<function=`, as the model writes them when it forgets the tag: one of the tools, and closed throughout."""
+def read_untagged(
+    text: str, begin: int, repairs: list[str], tools: Sequence[ToolSchema]
+) -> tuple[tuple[ToolCall, ...], str, int] | None:
+    """The call that begins with `<function=`, as the model writes them when it forgets the tag: one
+    of the tools, and closed throughout.
+    """
     name = name_at(text, begin)
     if name is None or properties_of(tools, name) is None:
         return None

@@ -1,4 +1,6 @@
-"""Preference pairs, single labelled turns and step values, read from the tests and checks that a ledger holds."""
+"""Preference pairs, single labelled turns and step values, read from the tests and checks that a
+ledger holds.
+"""
 
 from synth.pairs.kto import kto_labels
 from synth.pairs.preference import preference_pairs

@@ -11,12 +11,22 @@ PLAYED_AGAIN = frozenset({"duplicates"})
 """Filters that do not bind a continuation: it repeats its own trial up to the act."""
 
 
-def refusal(trajectory: Trajectory, verdicts: Mapping[str, Verdict], settings: LabelSettings, *, continuation: bool = False) -> str | None:
+def refusal(
+    trajectory: Trajectory,
+    verdicts: Mapping[str, Verdict],
+    settings: LabelSettings,
+    *,
+    continuation: bool = False,
+) -> str | None:
     """Why nothing of a trajectory is taken, or None."""
     if trajectory.outcome is Outcome.INVALID:
         return "fault"
     for name in verdicts if ALL in settings.honours else settings.honours:
-        if name in verdicts and verdicts[name].keep is False and not (continuation and name in PLAYED_AGAIN):
+        if (
+            name in verdicts
+            and verdicts[name].keep is False
+            and not (continuation and name in PLAYED_AGAIN)
+        ):
             return f"filter:{name}:{verdicts[name].reason}"
     if trajectory.benchmark is not None and not settings.allow_benchmark:
         return "benchmark"

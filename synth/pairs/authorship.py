@@ -1,4 +1,6 @@
-"""What style alone says of which side was chosen: a bag of tokens, lengths and the presence of a thought, out of fold over tasks."""
+"""What style alone says of which side was chosen: a bag of tokens, lengths and the presence of a
+thought, out of fold over tasks.
+"""
 
 import re
 from collections import Counter
@@ -23,7 +25,9 @@ _NUMERIC = ("length", "words", "has_thought")
 
 
 class Styled(msgspec.Struct, frozen=True):
-    """One side of a pair: its tokens, those of argument values apart, and whether it has a thought."""
+    """One side of a pair: its tokens, those of argument values apart, and whether it has a
+    thought.
+    """
 
     tokens: tuple[str, ...]
     value_tokens: tuple[str, ...]
@@ -39,7 +43,9 @@ class StyledPair(msgspec.Struct, frozen=True):
 
 
 def styled(turn: Turn) -> Styled:
-    """Words of text and thought, names of tools and arguments; values of arguments, and their words in the text, apart."""
+    """Words of text and thought, names of tools and arguments; values of arguments, and their words
+    in the text, apart.
+    """
     values: set[str] = set()
     tokens: list[str] = []
     for call in turn.tool_calls:
@@ -48,9 +54,20 @@ def styled(turn: Turn) -> Styled:
             for name, value in _scalars(call.parsed()):
                 tokens.append(f"arg:{name}")
                 values.update(_words(value))
-    said = [*_words(turn.content or ""), *(f"thought:{word}" for word in _words(turn.thought or ""))]
-    plain = [word for word in said if word.removeprefix("thought:") not in values and not any(letter.isdigit() for letter in word)]
-    with_values = [*(f"value:{word}" for word in values), *(word for word in said if word not in set(plain))]
+    said = [
+        *_words(turn.content or ""),
+        *(f"thought:{word}" for word in _words(turn.thought or "")),
+    ]
+    plain = [
+        word
+        for word in said
+        if word.removeprefix("thought:") not in values
+        and not any(letter.isdigit() for letter in word)
+    ]
+    with_values = [
+        *(f"value:{word}" for word in values),
+        *(word for word in said if word not in set(plain)),
+    ]
     return Styled((*tokens, *plain), tuple(sorted(with_values)), bool(turn.thought))
 
 
@@ -67,7 +84,9 @@ def _scalars(value: Any, name: str = "") -> list[tuple[str, str]]:
 
 
 def style(pairs: Sequence[StyledPair], most: float) -> Style:
-    """The classifier's out-of-fold AUC; confounded where it is above `most` without any argument value."""
+    """The classifier's out-of-fold AUC; confounded where it is above `most` without any argument
+    value.
+    """
     if len(pairs) < FEWEST or len({pair.task_id for pair in pairs}) < FOLDS:
         return Style(len(pairs), None, None, None)
     plain, names = _design(pairs, values=False)
@@ -76,17 +95,28 @@ def style(pairs: Sequence[StyledPair], most: float) -> Style:
     found = _out_of_fold(plain, labels, pairs)
     weights = fitted(plain, labels)[:-1]
     strongest = np.argsort(-np.abs(weights), kind="stable")[:NAMED]
-    said = tuple(f"{'chosen' if weights[at] > 0 else 'rejected'}: {names[at]}" for at in strongest if weights[at] != 0)
+    said = tuple(
+        f"{'chosen' if weights[at] > 0 else 'rejected'}: {names[at]}"
+        for at in strongest
+        if weights[at] != 0
+    )
     return Style(len(pairs), _out_of_fold(valued, labels, pairs), found, found > most, said)
 
 
 def _design(pairs: Sequence[StyledPair], *, values: bool) -> tuple[Array, list[str]]:
-    """Rows chosen, rejected, chosen, ...; token counts (log, each row of length 1) beside standardised lengths."""
+    """Rows chosen, rejected, chosen, ...; token counts (log, each row of length 1) beside
+    standardised lengths.
+    """
     sides = [side for pair in pairs for side in (pair.chosen, pair.rejected)]
     said = [side.tokens + (side.value_tokens if values else ()) for side in sides]
     bags = [Counter(tokens) for tokens in said]
     documents = Counter(token for bag in bags for token in bag)
-    names = [token for token, _ in sorted(documents.items(), key=lambda found: (-found[1], found[0]))[:VOCABULARY]]
+    names = [
+        token
+        for token, _ in sorted(documents.items(), key=lambda found: (-found[1], found[0]))[
+            :VOCABULARY
+        ]
+    ]
     place = {token: at for at, token in enumerate(names)}
     rows = np.zeros((len(sides), len(names)))
     for at, bag in enumerate(bags):
@@ -94,7 +124,12 @@ def _design(pairs: Sequence[StyledPair], *, values: bool) -> tuple[Array, list[s
             if token in place:
                 rows[at, place[token]] = np.log1p(count)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    shape = np.array([[np.log1p(sum(map(len, one))), np.log1p(len(one)), side.thought] for one, side in zip(said, sides, strict=True)])
+    shape = np.array(
+        [
+            [np.log1p(sum(map(len, one))), np.log1p(len(one)), side.thought]
+            for one, side in zip(said, sides, strict=True)
+        ]
+    )
     shape = (shape - shape.mean(axis=0)) / np.maximum(shape.std(axis=0), 1e-12)
     return np.hstack([rows, shape]), [*names, *_NUMERIC]
 

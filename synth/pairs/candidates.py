@@ -1,4 +1,6 @@
-"""Every pair that a ledger's accepted tests allow, before caps and balance: same prompt, one turn a side, policies named."""
+"""Every pair that a ledger's accepted tests allow, before caps and balance: same prompt, one turn a
+side, policies named.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +17,15 @@ from synth.pairs.rows import PairRow
 from synth.pairs.settings import PairSettings
 from synth.pairs.states import Scene, scenes
 from synth.pairs.template import template
-from synth.pairs.turns import foreign_prefix, length, policy_name, prompt_digest, provenance_gap, same_prompt, unlearnable
+from synth.pairs.turns import (
+    foreign_prefix,
+    length,
+    policy_name,
+    prompt_digest,
+    provenance_gap,
+    same_prompt,
+    unlearnable,
+)
 from synth.schemas.canonical import content_hash
 from synth.schemas.pairs import PairFamily, PreferencePair, StepRef
 from synth.schemas.task import Origin
@@ -49,11 +59,17 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 def candidates(ledger: Ledger, settings: PairSettings, report: PairReport) -> Iterator[PairRow]:
-    """All pairs with evidence, counted in `report.candidates`; what is no pair is counted in `report.left_out`."""
+    """All pairs with evidence, counted in `report.candidates`; what is no pair is counted in
+    `report.left_out`.
+    """
     for scene in scenes(ledger, _METRICS, report.aside):
         identity = scene.state.trajectory_id
         for found in report.aside.all_of(identity, partial(_drawn, scene)):
-            made = found if isinstance(found, str) else report.aside.tried(identity, partial(_made, found, scene, settings))
+            made = (
+                found
+                if isinstance(found, str)
+                else report.aside.tried(identity, partial(_made, found, scene, settings))
+            )
             if isinstance(made, str):
                 report.left_out[made] += 1
             elif made is not None:
@@ -75,7 +91,9 @@ def _drawn(scene: Scene) -> Iterator[Drawn | str]:
     for row in tests:
         yield _better(PairFamily.STEP, scene, own, row) if row.confirmed else row.status
     for row in scene.state.of(REPAIR):
-        yield _better(PairFamily.REPAIR, scene, own, row) if row.confirmed else f"repair_{row.status}"
+        yield (
+            _better(PairFamily.REPAIR, scene, own, row) if row.confirmed else f"repair_{row.status}"
+        )
     for row in scene.state.of(REFLECTION):
         if row.value == 1 and row.retry is not None:
             yield _pivotal(scene, own, row.retry, tests)
@@ -88,9 +106,23 @@ def _drawn(scene: Scene) -> Iterator[Drawn | str]:
             yield "trajectory_lost"
             continue
         natural = row.strategy == "natural"
-        author = own.authorship if natural else Authorship.MODEL if row.strategy == "role" else Authorship.SCRIPTED
-        rejected = Side(own, turn, policy_name(own) if natural else f"{INJECTOR}:{row.strategy}", author)
-        yield Drawn(PairFamily.INJECTION, twin, Side(twin, turn, policy_name(twin), twin.authorship), rejected, row)
+        author = (
+            own.authorship
+            if natural
+            else Authorship.MODEL
+            if row.strategy == "role"
+            else Authorship.SCRIPTED
+        )
+        rejected = Side(
+            own, turn, policy_name(own) if natural else f"{INJECTOR}:{row.strategy}", author
+        )
+        yield Drawn(
+            PairFamily.INJECTION,
+            twin,
+            Side(twin, turn, policy_name(twin), twin.authorship),
+            rejected,
+            row,
+        )
 
 
 def _own_side(own: Trajectory, turn: int) -> Side:
@@ -101,7 +133,9 @@ def _better(family: PairFamily, scene: Scene, own: Trajectory, row: Experiment) 
     solved, turn = scene.solved(row), scene.state.turn
     if solved is None:
         return "trajectory_lost"
-    return Drawn(family, own, Side(solved, turn, *scene.author(row, own)), _own_side(own, turn), row)
+    return Drawn(
+        family, own, Side(solved, turn, *scene.author(row, own)), _own_side(own, turn), row
+    )
 
 
 def _pivotal(scene: Scene, own: Trajectory, retry_id: str, tests: list[Experiment]) -> Drawn | str:
@@ -109,7 +143,9 @@ def _pivotal(scene: Scene, own: Trajectory, retry_id: str, tests: list[Experimen
     if retry is None or turn >= len(retry.turns):
         return "trajectory_lost"
     digest = act_digest(retry.turns[turn])
-    row = next((test for test in tests if test.confirmed and test.alternative_digest == digest), None)
+    row = next(
+        (test for test in tests if test.confirmed and test.alternative_digest == digest), None
+    )
     if row is None:
         return "pivot_without_evidence"
     chosen = Side(retry, turn, f"{policy_name(retry)}+guidance", retry.authorship)
@@ -134,11 +170,15 @@ def _refused(found: Drawn, scene: Scene, settings: PairSettings) -> str | None:
     if found.row.evidence() is None:
         return "no_counts"
     if found.family is PairFamily.INJECTION:
-        reason = bar(chosen.trajectory, rejected.trajectory, chosen.turn, scene.surprisals, settings.student)
+        reason = bar(
+            chosen.trajectory, rejected.trajectory, chosen.turn, scene.surprisals, settings.student
+        )
         if reason is not None:
             return f"injection_{reason}"
     others = (side for side in (chosen, rejected) if side.trajectory is not found.prompt)
-    if not all(same_prompt(found.prompt, chosen.turn, side.trajectory, side.turn) for side in others):
+    if not all(
+        same_prompt(found.prompt, chosen.turn, side.trajectory, side.turn) for side in others
+    ):
         return "prefix_differs"
     gap = provenance_gap(chosen.trajectory, chosen.turn)
     return None if gap is None else f"chosen_{gap}"
@@ -147,7 +187,10 @@ def _refused(found: Drawn, scene: Scene, settings: PairSettings) -> str | None:
 def _row(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow:
     chosen, rejected, prompt, row = found.chosen, found.rejected, found.prompt, found.row
     good, bad = chosen.trajectory.turns[chosen.turn], rejected.trajectory.turns[rejected.turn]
-    evidence, reason = row.evidence(), _off_policy(prompt, scene.state.turn, row, settings.student) or _unsampled(found, scene)
+    evidence, reason = (
+        row.evidence(),
+        _off_policy(prompt, scene.state.turn, row, settings.student) or _unsampled(found, scene),
+    )
     assert evidence is not None
     digest = prompt_digest(prompt, chosen.turn)
     pair = PreferencePair(
@@ -168,7 +211,9 @@ def _row(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow:
         template=template(scene.task, prompt.env),
         off_policy=reason is not None,
         off_policy_reason=reason,
-        gold_informed=any(one.gold_informed for one in (prompt, chosen.trajectory, rejected.trajectory)),
+        gold_informed=any(
+            one.gold_informed for one in (prompt, chosen.trajectory, rejected.trajectory)
+        ),
         benchmark=prompt.benchmark,
         split=prompt.split,
         chosen_length=length(good),
@@ -178,7 +223,9 @@ def _row(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow:
 
 
 def _world_seed(scene: Scene) -> int | None:
-    """The seed of the world that the task is set in, where its settings give one, else its own; imports have none."""
+    """The seed of the world that the task is set in, where its settings give one, else its own;
+    imports have none.
+    """
     if scene.task is None or scene.task.origin is Origin.IMPORT:
         return None
     given = scene.task.env_config.get("world_seed")
@@ -186,11 +233,15 @@ def _world_seed(scene: Scene) -> int | None:
 
 
 def _unsampled(found: Drawn, scene: Scene) -> str | None:
-    """Of a retry's act: whether the unguided policy was never seen to do it, in the retry's own samples or as the tested alternative."""
+    """Of a retry's act: whether the unguided policy was never seen to do it, in the retry's own
+    samples or as the tested alternative.
+    """
     if found.family is not PairFamily.PIVOT:
         return None
     tag, own = scene.tags.get(found.chosen.trajectory.trajectory_id), scene.own
-    sampled = tag == 0 or (tag is None and own is not None and found.row.alternative_from == own.role)
+    sampled = tag == 0 or (
+        tag is None and own is not None and found.row.alternative_from == own.role
+    )
     return None if sampled else "unsampled_act"
 
 
@@ -199,7 +250,12 @@ def _off_policy(prompt: Trajectory, turn: int, row: Experiment, student: str | N
     foreign = foreign_prefix(prompt, turn)
     if foreign is not None:
         return foreign
-    nameless = prompt.model is None and student is None and prompt.synthesizer != "import" and row.on_policy_for.startswith("{")
+    nameless = (
+        prompt.model is None
+        and student is None
+        and prompt.synthesizer != "import"
+        and row.on_policy_for.startswith("{")
+    )
     if not nameless and policy_name(prompt) != (student or row.on_policy_for):
         return "other_policy"
     known = row.weights_id is not None and prompt.weights_id is not None

@@ -1,4 +1,6 @@
-"""The tests of acts that a ledger holds: accepted or not, with counts, in the order in which their trials lie there."""
+"""The tests of acts that a ledger holds: accepted or not, with counts, in the order in which their
+trials lie there.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,8 +16,10 @@ from synth.set_aside import SetAside
 CRITICAL_STEP, REPAIR, INJECTION = "critical_step", "repair", "injection"
 STEP_VALUE, REFLECTION = "step_value", "reflection"
 OFF_POLICY = "off_policy_pivot"
-"""Metrics of `scores`, as the stages write them (docs/synthesizers.md). Faults of the world (`observation_fault`) are never read here:
-they are no mistake of the step that received them."""
+"""Metrics of `scores`, as the stages write them (docs/synthesizers.md). Faults of the world
+(`observation_fault`) are never read here:
+they are no mistake of the step that received them.
+"""
 CHUNK = 100
 
 
@@ -49,7 +53,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def confirmed(self) -> bool:
-        """Whether the act that succeeded more often makes success likelier, by an accepted test whose stage was controlled."""
+        """Whether the act that succeeded more often makes success likelier, by an accepted test
+        whose stage was controlled.
+        """
         return self.status == "confirmed"
 
     def evidence(self) -> Evidence | None:
@@ -57,9 +63,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         if self.q_pos is None or self.q_neg is None:
             return None
         return Evidence(
-            q_pos=self.q_pos, n_pos=self.n_pos, q_neg=self.q_neg, n_neg=self.n_neg, method=self.method, stopped_at=self.stopped_at,
+            q_pos=self.q_pos,
+            n_pos=self.n_pos,
+            q_neg=self.q_neg,
+            n_neg=self.n_neg,
+            method=self.method,
+            stopped_at=self.stopped_at,
             weights_id=self.weights_id,
-        )  # fmt: skip
+        )
 
 
 class State(msgspec.Struct, frozen=True):
@@ -77,10 +88,23 @@ class State(msgspec.Struct, frozen=True):
 _READ = msgspec.json.Decoder(Experiment)
 
 
-def states(ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside) -> Iterator[State]:
-    """The current flow's states with such rows, those of one shard of trajectories side by side; `aside`: rows that cannot be read."""
-    places = {record.trajectory_id: at for at, shard in enumerate(ledger.state.shards) for record in shard.slots}
-    table = pa.table({"id": pa.array(list(places), pa.string()), "place": pa.array(list(places.values()), pa.int64())})
+def states(
+    ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside
+) -> Iterator[State]:
+    """The current flow's states with such rows, those of one shard of trajectories side by side;
+    `aside`: rows that cannot be read.
+    """
+    places = {
+        record.trajectory_id: at
+        for at, shard in enumerate(ledger.state.shards)
+        for record in shard.slots
+    }
+    table = pa.table(
+        {
+            "id": pa.array(list(places), pa.string()),
+            "place": pa.array(list(places.values()), pa.int64()),
+        }
+    )
     sql = """
         SELECT s.metric, s.subject_id, s.turn, s.value, s.detail FROM scores s LEFT JOIN places p ON s.subject_id = p.id
         WHERE s.metric IN (SELECT unnest(?)) AND s.turn IS NOT NULL AND coalesce(json_extract_string(s.detail, '$.control'), '') <> 'true'
@@ -95,7 +119,9 @@ def states(ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str],
             read = aside.tried(subject, partial(_READ.decode, detail or ""))
             if read is None:
                 continue
-            row = msgspec.structs.replace(read, metric=metric, subject_id=subject, turn=turn, value=value)
+            row = msgspec.structs.replace(
+                read, metric=metric, subject_id=subject, turn=turn, value=value
+            )
             if held and (held[0].subject_id, held[0].turn) != (subject, turn):
                 yield State(held[0].subject_id, held[0].turn, tuple(held))
                 held = []

@@ -22,8 +22,10 @@ class Blamed(msgspec.Struct, frozen=True):
 
 
 def blamed(trajectory: Trajectory) -> Iterator[Blamed]:
-    """The turns that the parts of the check name: `RULE in turn N: ...` of a broken process, and the only write that can have changed a
-    protected row. A turn that the policy did not take is never blamed."""
+    """The turns that the parts of the check name: `RULE in turn N: ...` of a broken process, and
+    the only write that can have changed a
+    protected row. A turn that the policy did not take is never blamed.
+    """
     parts = trajectory.check_result.parts if trajectory.check_result is not None else ()
     seen: set[Blamed] = set()
     for part in parts:
@@ -45,13 +47,19 @@ def _read(trajectory: Trajectory, line: str) -> Blamed | None:
     protected = _PROTECTED.match(line)
     if protected is None:
         return None
-    return Blamed(_writer(trajectory, protected.group(2)), f"{PROTECTED_WRITE}:{protected.group(1)}")
+    return Blamed(
+        _writer(trajectory, protected.group(2)), f"{PROTECTED_WRITE}:{protected.group(1)}"
+    )
 
 
 def _writer(trajectory: Trajectory, key: str) -> int | None:
-    """The one own turn that changed the state by an effectful call that was not refused; of several, the one that names the row."""
+    """The one own turn that changed the state by an effectful call that was not refused; of
+    several, the one that names the row.
+    """
     writes = [turn for turn in trajectory.turns if _own(turn) and _wrote(trajectory, turn)]
-    naming = [turn for turn in writes if any(f'"{key}"' in call.arguments for call in turn.tool_calls)]
+    naming = [
+        turn for turn in writes if any(f'"{key}"' in call.arguments for call in turn.tool_calls)
+    ]
     found = naming or writes
     return found[0].index if len(found) == 1 else None
 
@@ -61,7 +69,9 @@ def _own(turn: Turn) -> bool:
 
 
 def _wrote(trajectory: Trajectory, turn: Turn) -> bool:
-    before = trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
+    before = (
+        trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
+    )
     changed = turn.state_key is None or turn.state_key != before
     refused = bool(turn.observations) and all(seen.error for seen in turn.observations)
     return changed and not refused and any(effectful_by_name(call.name) for call in turn.tool_calls)

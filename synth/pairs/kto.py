@@ -1,7 +1,10 @@
-"""KTO labels: single turns called desirable or not, every undesirable one beside a desirable one at the same kind of state.
+"""KTO labels: single turns called desirable or not, every undesirable one beside a desirable one at
+the same kind of state.
 
-KTO's reference point is estimated from mismatched completions of a batch (arXiv 2402.01306): positives and negatives from different kinds
-of states would teach the kind of state. So a negative without a positive of its prompt or stratum is left out.
+KTO's reference point is estimated from mismatched completions of a batch (arXiv 2402.01306):
+positives and negatives from different kinds
+of states would teach the kind of state. So a negative without a positive of its prompt or stratum
+is left out.
 """
 
 from collections.abc import Iterator
@@ -20,7 +23,13 @@ from synth.pairs.settings import LabelSettings
 from synth.pairs.standing import Standings, standings
 from synth.pairs.states import Scene, scenes
 from synth.pairs.template import template
-from synth.pairs.turns import policy_name, prompt_digest, provenance_gap, tool_in_context, unlearnable
+from synth.pairs.turns import (
+    policy_name,
+    prompt_digest,
+    provenance_gap,
+    tool_in_context,
+    unlearnable,
+)
 from synth.schemas.pairs import KtoLabel
 from synth.schemas.trajectory import Authorship, Trajectory
 
@@ -52,8 +61,12 @@ class _Entry(msgspec.Struct, frozen=True):
     place: tuple[str, int]
 
 
-def kto_labels(ledger: Ledger, settings: LabelSettings | None = None, report: KtoReport | None = None) -> Iterator[KtoRow]:
-    """The labels to train on; `report` is whole before the first is given. The ledger is read twice, hundred states in memory at a time."""
+def kto_labels(
+    ledger: Ledger, settings: LabelSettings | None = None, report: KtoReport | None = None
+) -> Iterator[KtoRow]:
+    """The labels to train on; `report` is whole before the first is given. The ledger is read
+    twice, hundred states in memory at a time.
+    """
     settings = settings or LabelSettings()
     report = KtoReport() if report is None else report
     known = standings(ledger)
@@ -61,18 +74,26 @@ def kto_labels(ledger: Ledger, settings: LabelSettings | None = None, report: Kt
     for act, row in _labels(ledger, settings, known, KtoReport()):
         by = matched.get(act)
         if by is not None and by[0] == (row.label.trajectory_id, row.label.turn):
-            yield KtoRow(msgspec.structs.replace(row.label, matched_by=by[1] or None), row.trajectory)
+            yield KtoRow(
+                msgspec.structs.replace(row.label, matched_by=by[1] or None), row.trajectory
+            )
 
 
-def _matched(ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport) -> dict[Act, tuple[tuple[str, int], str]]:
-    """Acts that are taken -> where they are recorded, and by what a negative is matched; fills the report."""
+def _matched(
+    ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport
+) -> dict[Act, tuple[tuple[str, int], str]]:
+    """Acts that are taken -> where they are recorded, and by what a negative is matched; fills the
+    report.
+    """
     entries: dict[Act, _Entry] = {}
     contradicted: set[Act] = set()
     for act, row in _labels(ledger, settings, known, report):
         label = row.label
         entry = _Entry(label.desirable, label.stratum, (label.trajectory_id, label.turn))
         if act in entries:
-            report.left_out["duplicate" if entries[act].desirable is label.desirable else "contradicted"] += 1
+            report.left_out[
+                "duplicate" if entries[act].desirable is label.desirable else "contradicted"
+            ] += 1
             if entries[act].desirable is not label.desirable:
                 contradicted.add(act)
         elif act not in contradicted:
@@ -84,7 +105,15 @@ def _matched(ledger: Ledger, settings: LabelSettings, known: Standings, report: 
     strata = {entry.stratum for entry in entries.values() if entry.desirable}
     taken: dict[Act, tuple[tuple[str, int], str]] = {}
     for (prompt, digest), entry in entries.items():
-        by = "" if entry.desirable else "prompt" if prompt in prompts else "stratum" if entry.stratum in strata else None
+        by = (
+            ""
+            if entry.desirable
+            else "prompt"
+            if prompt in prompts
+            else "stratum"
+            if entry.stratum in strata
+            else None
+        )
         if by is None:
             report.left_out["no_positive_at_such_a_state"] += 1
             continue
@@ -97,7 +126,9 @@ def _matched(ledger: Ledger, settings: LabelSettings, known: Standings, report: 
     return taken
 
 
-def _labels(ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport) -> Iterator[tuple[Act, KtoRow]]:
+def _labels(
+    ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport
+) -> Iterator[tuple[Act, KtoRow]]:
     for scene in scenes(ledger, _METRICS, report.aside):
         own = scene.own
         if own is None:
@@ -105,50 +136,89 @@ def _labels(ledger: Ledger, settings: LabelSettings, known: Standings, report: K
             continue
         acts = report.aside.all_of(own.trajectory_id, partial(_found, scene, own, settings, known))
         for found in acts:
-            made = report.aside.tried(own.trajectory_id, partial(_made, found, own, scene, settings, known))
+            made = report.aside.tried(
+                own.trajectory_id, partial(_made, found, own, scene, settings, known)
+            )
             if isinstance(made, str):
                 report.left_out[made] += 1
             elif made is not None:
                 yield made
 
 
-def _made(found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings) -> tuple[Act, KtoRow] | str:
+def _made(
+    found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
+) -> tuple[Act, KtoRow] | str:
     reason = _refused(found, own, scene, settings, known)
     if reason is not None:
         return reason
-    act = prompt_digest(found.trajectory, found.turn), act_digest(found.trajectory.turns[found.turn])
+    act = (
+        prompt_digest(found.trajectory, found.turn),
+        act_digest(found.trajectory.turns[found.turn]),
+    )
     return act, _row(found, own, scene, known)
 
 
-def _found(scene: Scene, own: Trajectory, settings: LabelSettings, known: Standings) -> Iterator[Found]:
-    """Acts whose tests say what they are worth: confirmed losers, and acts that pass at least as often as the task's trials do."""
+def _found(
+    scene: Scene, own: Trajectory, settings: LabelSettings, known: Standings
+) -> Iterator[Found]:
+    """Acts whose tests say what they are worth: confirmed losers, and acts that pass at least as
+    often as the task's trials do.
+    """
     turn, standing = scene.state.turn, known.of(own.task_id, policy_name(own))
     by_itself = (policy_name(own), own.authorship)
     tests = [*scene.state.of(CRITICAL_STEP), *scene.state.of(REPAIR)]
-    losses = [row for row in (*tests, *scene.state.of(INJECTION)) if row.confirmed and row.q_neg is not None]
+    losses = [
+        row
+        for row in (*tests, *scene.state.of(INJECTION))
+        if row.confirmed and row.q_neg is not None
+    ]
     if losses:
         row = max(losses, key=lambda one: one.n_neg)
         yield Found(own, turn, False, row.q_neg or 0.0, row.n_neg, row, *by_itself)
     rate = None if standing is None else standing.rate
     method = next((row.method for row in tests), "")
     for row in scene.state.of(STEP_VALUE):
-        good = row.value is not None and rate is not None and row.value >= rate and _enough(row.n, method, settings)
+        good = (
+            row.value is not None
+            and rate is not None
+            and row.value >= rate
+            and _enough(row.n, method, settings)
+        )
         if good and not losses and row.act == row.own:
-            yield Found(own, turn, True, row.value or 0.0, row.n, msgspec.structs.replace(row, method=method), *by_itself)
+            yield Found(
+                own,
+                turn,
+                True,
+                row.value or 0.0,
+                row.n,
+                msgspec.structs.replace(row, method=method),
+                *by_itself,
+            )
     for row in tests:
         solved = scene.solved(row)
-        good = row.q_pos is not None and rate is not None and row.q_pos >= rate and _enough(row.n_pos, row.method, settings)
+        good = (
+            row.q_pos is not None
+            and rate is not None
+            and row.q_pos >= rate
+            and _enough(row.n_pos, row.method, settings)
+        )
         if good and solved is not None and (row.confirmed or row.status == "rejected"):
-            yield Found(solved, turn, True, row.q_pos or 0.0, row.n_pos, row, *scene.author(row, own))
+            yield Found(
+                solved, turn, True, row.q_pos or 0.0, row.n_pos, row, *scene.author(row, own)
+            )
 
 
 def _enough(n: int, method: str, settings: LabelSettings) -> bool:
     return n >= settings.fewest or (method == FLIP and n > 0)
 
 
-def _refused(found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings) -> str | None:
+def _refused(
+    found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
+) -> str | None:
     one, turn = found.trajectory, found.trajectory.turns[found.turn]
-    reason = refusal(one, scene.verdicts.get(one.trajectory_id, {}), settings, continuation=one is not own)
+    reason = refusal(
+        one, scene.verdicts.get(one.trajectory_id, {}), settings, continuation=one is not own
+    )
     if reason is not None:
         return reason
     if scripted((found.authorship,), settings):

@@ -1,6 +1,8 @@
-"""What length alone says of which side was chosen, and the fewest pairs to leave out until it says little.
+"""What length alone says of which side was chosen, and the fewest pairs to leave out until it says
+little.
 
-A classifier that sees nothing but length ranks all sides, chosen and rejected pooled, by it: its AUC is P(chosen longer) + P(equal) / 2
+A classifier that sees nothing but length ranks all sides, chosen and rejected pooled, by it: its
+AUC is P(chosen longer) + P(equal) / 2
 over all (chosen, rejected) combinations, and 1 minus that where the shorter is chosen.
 """
 
@@ -28,7 +30,9 @@ class Lengths(msgspec.Struct, frozen=True):
 def raw_auc(pairs: Sequence[Lengths]) -> float:
     """P(chosen longer) + P(equal) / 2 over all combinations of a chosen with a rejected side."""
     rejected = sorted(pair.rejected for pair in pairs)
-    wins = sum(bisect_left(rejected, pair.chosen) + bisect_right(rejected, pair.chosen) for pair in pairs)
+    wins = sum(
+        bisect_left(rejected, pair.chosen) + bisect_right(rejected, pair.chosen) for pair in pairs
+    )
     return wins / (2 * len(pairs) ** 2)
 
 
@@ -41,7 +45,9 @@ def length_auc(pairs: Sequence[Lengths]) -> float | None:
 
 
 def chosen_longer(pairs: Sequence[Lengths]) -> float | None:
-    """Share of the pairs whose chosen side is the longer, ties half; None with fewer than 20 pairs."""
+    """Share of the pairs whose chosen side is the longer, ties half; None with fewer than 20
+    pairs.
+    """
     if len(pairs) < FEWEST:
         return None
     return 0.5 + sum(pair.direction for pair in pairs) / (2 * len(pairs))
@@ -50,8 +56,10 @@ def chosen_longer(pairs: Sequence[Lengths]) -> float | None:
 def balanced(pairs: Iterable[Lengths], most: float) -> list[Lengths]:
     """As many pairs as keep the AUC at or below `most`, in the order of their ids.
 
-    Left out are pairs of the direction that there is too much of, those with the smallest ids first: a sample of it, whatever by how much
-    they differ, since the largest differences (to ask or to act) are worth the most. Where no sample of 20 holds, none is kept.
+    Left out are pairs of the direction that there is too much of, those with the smallest ids
+    first: a sample of it, whatever by how much
+    they differ, since the largest differences (to ask or to act) are worth the most. Where no
+    sample of 20 holds, none is kept.
     """
     every = sorted(pairs, key=lambda pair: pair.pair_id)
     auc = length_auc(every)

@@ -1,4 +1,6 @@
-"""Logistic regression with an L2 penalty, by accelerated gradient descent: small enough that no library is needed for it."""
+"""Logistic regression with an L2 penalty, by accelerated gradient descent: small enough that no
+library is needed for it.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +10,8 @@ STEPS = 200
 
 
 def fitted(rows: Array, labels: Array, penalty: float = 1e-3) -> Array:
-    """Weights (features + 1, the last the intercept) that minimise mean log-loss + penalty/2 |w|^2 (Nesterov 1983).
+    """Weights (features + 1, the last the intercept) that minimise mean log-loss + penalty/2 |w|^2
+    (Nesterov 1983).
 
     `rows`: (n, features); `labels`: (n,) of 0 and 1.
     """

@@ -1,4 +1,6 @@
-"""Continuations that test an act, looked through as the flow's filter `secrets` would: they are no trials, so it never saw them."""
+"""Continuations that test an act, looked through as the flow's filter `secrets` would: they are no
+trials, so it never saw them.
+"""
 
 import msgspec
 
@@ -14,7 +16,9 @@ __all__ = ["SECRETS", "LookedThrough"]
 
 
 class LookedThrough:
-    """With the settings that the filter had in the current flow; `known` is False where the ledger does not tell them."""
+    """With the settings that the filter had in the current flow; `known` is False where the ledger
+    does not tell them.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._flow = FlowScan(ledger)
@@ -24,7 +28,9 @@ class LookedThrough:
         return self._flow.scan is not None
 
     def verdict(self, trajectory: Trajectory, task: Task | None) -> tuple[Trajectory, Verdict]:
-        """The trajectory without what was found, and what the filter would have said. Raises `RowError` where it cannot be taken out."""
+        """The trajectory without what was found, and what the filter would have said. Raises
+        `RowError` where it cannot be taken out.
+        """
         assert self._flow.scan is not None
         found = self._flow.scan.findings(trajectory, task.goal if task is not None else "")
         if not found:
@@ -33,4 +39,6 @@ class LookedThrough:
             return trajectory, Verdict(False, found[0].kind, float(len(found)))
         clean = redacted(trajectory, found)
         require_lawful(trajectory, clean)
-        return clean, Verdict(True, REDACTED, float(len(found)), {"findings": msgspec.to_builtins(found)})
+        return clean, Verdict(
+            True, REDACTED, float(len(found)), {"findings": msgspec.to_builtins(found)}
+        )

@@ -1,4 +1,6 @@
-"""What came of a reading of the ledger: taken, left out with the reason, and what a reader of the card must know."""
+"""What came of a reading of the ledger: taken, left out with the reason, and what a reader of the
+card must know.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +14,8 @@ from synth.set_aside import SetAside
 class LengthBalance(msgspec.Struct, frozen=True):
     """A length-only classifier on one family (or all pairs), before and after sampling.
 
-    `auc`: the better of long-is-chosen and short-is-chosen, sides pooled. `chosen_longer`: share of the pairs, ties half. None where
+    `auc`: the better of long-is-chosen and short-is-chosen, sides pooled. `chosen_longer`: share of
+    the pairs, ties half. None where
     there are too few pairs to tell.
     """
 
@@ -25,9 +28,11 @@ class LengthBalance(msgspec.Struct, frozen=True):
 
 
 class Style(msgspec.Struct, frozen=True):
-    """What tells chosen from rejected by style, out of fold over tasks: AUC with and without argument values, and the strongest features.
+    """What tells chosen from rejected by style, out of fold over tasks: AUC with and without
+    argument values, and the strongest features.
 
-    `confounded` None where there are too few pairs or tasks to tell. A feature's sign says for which side it speaks.
+    `confounded` None where there are too few pairs or tasks to tell. A feature's sign says for
+    which side it speaks.
     """
 
     pairs: int
@@ -41,8 +46,10 @@ class Style(msgspec.Struct, frozen=True):
 class PairReport:
     """Filled by `preference_pairs` before it gives its first row.
 
-    `candidates` by family, `left_out` by reason, `aside` what cannot be handled, `policies` = (prefix, chosen, rejected) -> pairs,
-    `off_policy` by reason. `lengths` and `styles` by `family`, `all`, and the same after `off_policy/`.
+    `candidates` by family, `left_out` by reason, `aside` what cannot be handled, `policies` =
+    (prefix, chosen, rejected) -> pairs,
+    `off_policy` by reason. `lengths` and `styles` by `family`, `all`, and the same after
+    `off_policy/`.
     """
 
     candidates: Counter[str] = field(default_factory=Counter)
@@ -63,7 +70,9 @@ class PairReport:
 
 @dataclass(slots=True)
 class KtoReport:
-    """Filled by `kto_labels` before it gives its first row. `matched`: negatives by what they share with a positive."""
+    """Filled by `kto_labels` before it gives its first row. `matched`: negatives by what they share
+    with a positive.
+    """
 
     desirable: int = 0
     undesirable: int = 0
@@ -74,7 +83,8 @@ class KtoReport:
 
     @property
     def weights(self) -> tuple[float, float] | None:
-        """Suggested (desirable, undesirable): the smaller class is weighed up until lambda_D n_D / (lambda_U n_U) is within [1, 4/3].
+        """Suggested (desirable, undesirable): the smaller class is weighed up until lambda_D n_D /
+        (lambda_U n_U) is within [1, 4/3].
 
         None where a class is empty (KTO, arXiv 2402.01306, section 4.2).
         """
@@ -88,7 +98,9 @@ class KtoReport:
 
 @dataclass(slots=True)
 class StepReport:
-    """Filled while `step_labels` is read: labels by tier, by (tier, label), and what was left out."""
+    """Filled while `step_labels` is read: labels by tier, by (tier, label), and what was left
+    out.
+    """
 
     tiers: Counter[Tier] = field(default_factory=Counter)
     labels: Counter[tuple[Tier, bool | None]] = field(default_factory=Counter)

@@ -7,9 +7,11 @@ from synth.schemas.trajectory import Trajectory, Turn
 
 
 class PairRow(msgspec.Struct, frozen=True):
-    """`prompt` is the recorded trajectory that holds the prefix: everything before turn `pair.prefix.turn` of it.
+    """`prompt` is the recorded trajectory that holds the prefix: everything before turn
+    `pair.prefix.turn` of it.
 
-    `action_only`: one side alone has a thought; both are to be rendered without, or the thought gives the answer away.
+    `action_only`: one side alone has a thought; both are to be rendered without, or the thought
+    gives the answer away.
     """
 
     pair: PreferencePair

@@ -3,7 +3,9 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 HONOURED = ("secrets", "control_tokens", "duplicates", "contamination", "leak", "leaks")
-"""Filters whose drop keeps a trajectory out of pairs and labels; provenance is asked of the very turn that is to be learnt."""
+"""Filters whose drop keeps a trajectory out of pairs and labels; provenance is asked of the very
+turn that is to be learnt.
+"""
 
 ALL = "all"
 """In place of a filter's name: every one."""
@@ -12,8 +14,10 @@ ALL = "all"
 class LabelSettings(BaseModel):
     """What KTO rows and step labels share with pairs.
 
-    `student`: the policy to be trained; left out, each label's own (`on_policy_for`). `fewest`: continuations below which a rate makes no
-    positive (a deterministic flip counts as it is). `include_statistical`: step labels of tier E3 too.
+    `student`: the policy to be trained; left out, each label's own (`on_policy_for`). `fewest`:
+    continuations below which a rate makes no
+    positive (a deterministic flip counts as it is). `include_statistical`: step labels of tier E3
+    too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -28,9 +32,11 @@ class LabelSettings(BaseModel):
 
 
 class PairSettings(LabelSettings):
-    """Caps count pairs of one (task, turn), of one task, of one world seed and of one template, where the last two are known.
+    """Caps count pairs of one (task, turn), of one task, of one world seed and of one template,
+    where the last two are known.
 
-    `length_auc`: what a classifier that sees nothing but length may reach, over all pairs and within each family; pairs are left out until
+    `length_auc`: what a classifier that sees nothing but length may reach, over all pairs and
+    within each family; pairs are left out until
     it holds. `style_auc`: from where a family is called style-confounded.
     """
 

@@ -1,4 +1,6 @@
-"""How often trials of a task pass without any help, and whether the task is proven solvable from its beginning."""
+"""How often trials of a task pass without any help, and whether the task is proven solvable from
+its beginning.
+"""
 
 import msgspec
 
@@ -18,8 +20,10 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Standings(msgspec.Struct, frozen=True):
-    """By task and policy; `solvable` tasks have passed test T8 (the expert solves them from their goal), or were solved from their
-    beginning by somebody who knew neither gold nor guidance."""
+    """By task and policy; `solvable` tasks have passed test T8 (the expert solves them from their
+    goal), or were solved from their
+    beginning by somebody who knew neither gold nor guidance.
+    """
 
     by_policy: dict[tuple[str, str], Standing]
     solvable: frozenset[str]
@@ -44,5 +48,10 @@ UNION SELECT task_id FROM tasks WHERE json_extract_string(difficulty, '$.tests.T
 def standings(ledger: Ledger) -> Standings:
     """Of all tasks of the current flow."""
     with connect(ledger) as connection:
-        trials = {(task, policy): Standing(n, passed) for task, policy, n, passed in connection.execute(_TRIALS).fetchall()}
-        return Standings(trials, frozenset(task for (task,) in connection.execute(_SOLVED).fetchall()))
+        trials = {
+            (task, policy): Standing(n, passed)
+            for task, policy, n, passed in connection.execute(_TRIALS).fetchall()
+        }
+        return Standings(
+            trials, frozenset(task for (task,) in connection.execute(_SOLVED).fetchall())
+        )

@@ -25,10 +25,13 @@ EXPERT = "expert"
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """A state, the trajectories that its rows name, whatever flow played them, their verdicts by filter, and the task.
+    """A state, the trajectories that its rows name, whatever flow played them, their verdicts by
+    filter, and the task.
 
-    `models`: the flow's models by role. `tags`: retry -> 1 where the unguided policy never did in its samples what the retry does at its
-    pivot, 0 where it did, nothing where that is not known. `surprisals`: what students make of what injections name.
+    `models`: the flow's models by role. `tags`: retry -> 1 where the unguided policy never did in
+    its samples what the retry does at its
+    pivot, 0 where it did, nothing where that is not known. `surprisals`: what students make of what
+    injections name.
     """
 
     state: State
@@ -41,17 +44,30 @@ class Scene(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> Trajectory | None:
-        """The trajectory that the state is of; None where its shard is lost or it has no such turn."""
+        """The trajectory that the state is of; None where its shard is lost or it has no such
+        turn.
+        """
         found = self.trajectories.get(self.state.trajectory_id)
         return found if found is not None and self.state.turn < len(found.turns) else None
 
     def solved(self, row: Experiment) -> Trajectory | None:
         """The first of the counted continuations of a row's better act that passed."""
-        known = (self.trajectories[identity] for identity in row.pos_ids if identity in self.trajectories)
-        return next((one for one in known if one.outcome is Outcome.SUCCESS and self.state.turn < len(one.turns)), None)
+        known = (
+            self.trajectories[identity] for identity in row.pos_ids if identity in self.trajectories
+        )
+        return next(
+            (
+                one
+                for one in known
+                if one.outcome is Outcome.SUCCESS and self.state.turn < len(one.turns)
+            ),
+            None,
+        )
 
     def author(self, row: Experiment, own: Trajectory) -> tuple[str, Authorship]:
-        """The policy that proposed a row's better act, and who wrote it; corrections come from the world's expert."""
+        """The policy that proposed a row's better act, and who wrote it; corrections come from the
+        world's expert.
+        """
         if row.metric == REPAIR:
             return EXPERT, Authorship.SCRIPTED
         source = row.alternative_from
@@ -60,12 +76,16 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 def scenes(ledger: Ledger, metrics: Sequence[str], aside: SetAside) -> Iterator[Scene]:
-    """Every state with such rows; trajectories as they may leave the machine, secrets taken out, and those that cannot be left out."""
+    """Every state with such rows; trajectories as they may leave the machine, secrets taken out,
+    and those that cannot be left out.
+    """
     given = (ledger.state.flow or {}).get("models") or {}
     models = {name: str(role["model"]) for name, role in given.items() if role.get("model")}
     places, looked, order = TaskPlaces(ledger), LookedThrough(ledger), decision_order(ledger)
     with connect(ledger) as connection:
-        scanned = connection.execute("SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]).fetchone() != (0,)
+        scanned = connection.execute(
+            "SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]
+        ).fetchone() != (0,)
         waiting = states(ledger, connection, metrics, aside)
         while chunk := list(islice(waiting, CHUNK)):
             wanted = {identity for state in chunk for identity in _named(state)}
@@ -76,7 +96,9 @@ def scenes(ledger: Ledger, metrics: Sequence[str], aside: SetAside) -> Iterator[
             for identity, one in list(found.items()) if scanned else ():
                 if SECRETS not in verdicts.setdefault(identity, {}):
                     if looked.known:
-                        judged = aside.tried(identity, partial(looked.verdict, one, tasks.get(one.task_id)))
+                        judged = aside.tried(
+                            identity, partial(looked.verdict, one, tasks.get(one.task_id))
+                        )
                         if judged is None:
                             del found[identity]
                         else:
@@ -84,11 +106,21 @@ def scenes(ledger: Ledger, metrics: Sequence[str], aside: SetAside) -> Iterator[
                     else:
                         verdicts[identity][SECRETS] = Verdict(False, "not_looked_for")
             tags = _tags(connection, list(found))
-            injected = [identity for state in chunk if state.of(INJECTION) for identity in _named(state)]
+            injected = [
+                identity for state in chunk if state.of(INJECTION) for identity in _named(state)
+            ]
             nlls = surprisals(connection, injected)
             for state in chunk:
                 own = found.get(state.trajectory_id)
-                yield Scene(state, found, verdicts, None if own is None else tasks.get(own.task_id), models, tags, nlls)
+                yield Scene(
+                    state,
+                    found,
+                    verdicts,
+                    None if own is None else tasks.get(own.task_id),
+                    models,
+                    tags,
+                    nlls,
+                )
 
 
 def _named(state: State) -> Iterator[str]:
@@ -99,13 +131,21 @@ def _named(state: State) -> Iterator[str]:
 
 
 def _tags(connection: LedgerConnection, identities: list[str]) -> dict[str, float]:
-    sql = "SELECT subject_id, value FROM scores WHERE metric = ? AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"
+    sql = (
+        "SELECT subject_id, value FROM scores WHERE metric = ? AND value IS NOT NULL AND "
+        "subject_id IN (SELECT unnest(?))"
+    )
     return dict(connection.execute(sql, [OFF_POLICY, identities]).fetchall())
 
 
-def _verdicts(connection: LedgerConnection, identities: list[str], order: Order) -> dict[str, dict[str, Verdict]]:
+def _verdicts(
+    connection: LedgerConnection, identities: list[str], order: Order
+) -> dict[str, dict[str, Verdict]]:
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
-    sql = "SELECT trajectory_id, stage, filter, keep, reason FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"
+    sql = (
+        "SELECT trajectory_id, stage, filter, keep, reason FROM decisions WHERE trajectory_id "
+        "IN (SELECT unnest(?))"
+    )
     for identity, stage, name, keep, reason in connection.execute(sql, [identities]).fetchall():
         found.setdefault(identity, []).append((stage, name, Verdict(keep, reason)))
     return {identity: by_filter(decisions, order) for identity, decisions in found.items()}

@@ -1,4 +1,6 @@
-"""Step labels for process reward models, by tier of evidence, with Monte-Carlo values beside the hard labels."""
+"""Step labels for process reward models, by tier of evidence, with Monte-Carlo values beside the
+hard labels.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -38,11 +40,16 @@ class Act(msgspec.Struct, frozen=True):
     row: Experiment
 
 
-def step_labels(ledger: Ledger, settings: LabelSettings | None = None, report: StepReport | None = None) -> Iterator[StepRow]:
-    """E1 (counted continuations), E2 (what the check blames), E3 (statistics, only with `include_statistical`); `report` fills meanwhile.
+def step_labels(
+    ledger: Ledger, settings: LabelSettings | None = None, report: StepReport | None = None
+) -> Iterator[StepRow]:
+    """E1 (counted continuations), E2 (what the check blames), E3 (statistics, only with
+    `include_statistical`); `report` fills meanwhile.
 
-    Faults of the world are no labels of the step that received them, and a step that nothing was found out about has no label: null is
-    not False. E2 and E3 are of trials, retries and imports, not of continuations. A trajectory is given with each of its labels.
+    Faults of the world are no labels of the step that received them, and a step that nothing was
+    found out about has no label: null is
+    not False. E2 and E3 are of trials, retries and imports, not of continuations. A trajectory is
+    given with each of its labels.
     """
     settings = settings or LabelSettings()
     report = StepReport() if report is None else report
@@ -60,14 +67,19 @@ def _every(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Itera
                 continue  # up to eight of one state: their breaches are one label many times
             reason = refusal(trajectory, verdicts, settings)
             gold = report.aside.all_of(trajectory.trajectory_id, partial(_gold, trajectory, report))
-            found = [*gold, *(_statistical(connection, trajectory) if settings.include_statistical else ())]
+            found = [
+                *gold,
+                *(_statistical(connection, trajectory) if settings.include_statistical else ()),
+            ]
             if reason is not None and found:
                 report.left_out[reason] += len(found)
                 continue
             yield from (StepRow(label, trajectory) for label in found)
 
 
-def _interventional(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Iterator[StepRow]:
+def _interventional(
+    ledger: Ledger, settings: LabelSettings, report: StepReport
+) -> Iterator[StepRow]:
     for scene in scenes(ledger, (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION), report.aside):
         own = scene.own
         if own is None:
@@ -77,7 +89,12 @@ def _interventional(ledger: Ledger, settings: LabelSettings, report: StepReport)
         for act in report.aside.all_of(own.trajectory_id, partial(_acts, scene, own)):
             digest = act_digest(act.trajectory.turns[act.turn])
             one = act.trajectory
-            reason = refusal(one, scene.verdicts.get(one.trajectory_id, {}), settings, continuation=one is not own)
+            reason = refusal(
+                one,
+                scene.verdicts.get(one.trajectory_id, {}),
+                settings,
+                continuation=one is not own,
+            )
             if reason is None and digest in seen:
                 reason = "duplicate"
             if reason is not None:
@@ -88,22 +105,38 @@ def _interventional(ledger: Ledger, settings: LabelSettings, report: StepReport)
 
 
 def _acts(scene: Scene, own: Trajectory) -> Iterator[Act]:
-    """The own act by all its continuations, then the others; one that a test decided before one that only was continued."""
+    """The own act by all its continuations, then the others; one that a test decided before one
+    that only was continued.
+    """
     turn, rows = scene.state.turn, scene.state.rows
     tests = [*scene.state.of(CRITICAL_STEP), *scene.state.of(REPAIR), *scene.state.of(INJECTION)]
     lost = any(row.confirmed for row in tests)
-    values = [row for row in scene.state.of(STEP_VALUE) if row.act == row.own and row.value is not None]
-    counted = [(row.value, row.n, row) for row in values] or [(row.q_neg, row.n_neg, row) for row in tests if row.q_neg is not None]
+    values = [
+        row for row in scene.state.of(STEP_VALUE) if row.act == row.own and row.value is not None
+    ]
+    counted = [(row.value, row.n, row) for row in values] or [
+        (row.q_neg, row.n_neg, row) for row in tests if row.q_neg is not None
+    ]
     if counted:
         q, n, row = max(counted, key=lambda found: found[1])
         method = next((test.method for test in tests), row.method)
         told = msgspec.structs.replace(row, method=method)
-        yield Act(own, turn, False if lost else None, q or 0.0, n, policy_name(own), own.authorship, told)
+        yield Act(
+            own, turn, False if lost else None, q or 0.0, n, policy_name(own), own.authorship, told
+        )
     for row in sorted((row for row in rows if row in tests), key=lambda row: not row.confirmed):
-        other = scene.trajectories.get(row.clean_twin_id) if row.metric == INJECTION else scene.solved(row)
+        other = (
+            scene.trajectories.get(row.clean_twin_id)
+            if row.metric == INJECTION
+            else scene.solved(row)
+        )
         if other is None or turn >= len(other.turns) or row.q_pos is None:
             continue
-        author = (policy_name(other), other.authorship) if row.metric == INJECTION else scene.author(row, own)
+        author = (
+            (policy_name(other), other.authorship)
+            if row.metric == INJECTION
+            else scene.author(row, own)
+        )
         yield Act(other, turn, True if row.confirmed else None, row.q_pos, row.n_pos, *author, row)
 
 
@@ -140,13 +173,25 @@ def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[StepLabel]:
 
 
 def _statistical(connection: LedgerConnection, trajectory: Trajectory) -> Iterator[StepLabel]:
-    sql = "SELECT turn, metric, value FROM scores WHERE subject_id = ? AND turn IS NOT NULL AND metric IN (SELECT unnest(?)) ORDER BY ALL"
-    for turn, metric, value in connection.execute(sql, [trajectory.trajectory_id, list(STATISTICAL)]).fetchall():
+    sql = (
+        "SELECT turn, metric, value FROM scores WHERE subject_id = ? AND turn IS NOT NULL AND "
+        "metric IN (SELECT unnest(?)) ORDER BY ALL"
+    )
+    for turn, metric, value in connection.execute(
+        sql, [trajectory.trajectory_id, list(STATISTICAL)]
+    ).fetchall():
         yield _of(trajectory, turn, Tier.STATISTICAL, "topology", metric, value=value)
 
 
 def _of(
-    trajectory: Trajectory, turn: int, tier: Tier, source: str, rule: str, *, label: bool | None = None, value: float | None = None
+    trajectory: Trajectory,
+    turn: int,
+    tier: Tier,
+    source: str,
+    rule: str,
+    *,
+    label: bool | None = None,
+    value: float | None = None,
 ) -> StepLabel:
     return StepLabel(
         trajectory_id=trajectory.trajectory_id,

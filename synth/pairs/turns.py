@@ -1,4 +1,6 @@
-"""Questions about one recorded turn: what stood before it, how long it is, where its arguments come from, who sampled it."""
+"""Questions about one recorded turn: what stood before it, how long it is, where its arguments come
+from, who sampled it.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +23,9 @@ def prompt_messages(trajectory: Trajectory, turn: int) -> list[Message]:
 
 def prompt_digest(trajectory: Trajectory, turn: int) -> str:
     """Hash of tools and messages before a turn, whatever ids the calls have."""
-    return content_hash([trajectory.tools, [_nameless(message) for message in prompt_messages(trajectory, turn)]])
+    return content_hash(
+        [trajectory.tools, [_nameless(message) for message in prompt_messages(trajectory, turn)]]
+    )
 
 
 def _nameless(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -39,7 +43,11 @@ def same_prompt(one: Trajectory, turn: int, other: Trajectory, other_turn: int) 
 
 def length(turn: Turn) -> int:
     """Characters of what a trainer would render: text, thought, tool names and arguments."""
-    return len(turn.content or "") + len(turn.thought or "") + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
+    return (
+        len(turn.content or "")
+        + len(turn.thought or "")
+        + sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
+    )
 
 
 def unlearnable(turn: Turn) -> str | None:
@@ -50,11 +58,17 @@ def unlearnable(turn: Turn) -> str | None:
 
 
 def provenance_gap(trajectory: Trajectory, turn: int) -> str | None:
-    """Why a turn's effectful calls have no ground in what stood before it: `unjustified_argument`, `unjustified_choice`, or None."""
+    """Why a turn's effectful calls have no ground in what stood before it: `unjustified_argument`,
+    `unjustified_choice`, or None.
+    """
     report = provenance(msgspec.structs.replace(trajectory, turns=trajectory.turns[: turn + 1]))
     if any(finding.turn == turn for finding in report.unjustified):
         return "unjustified_argument"
-    return "unjustified_choice" if any(choice.turn == turn and choice.unjustified for choice in report.choices) else None
+    return (
+        "unjustified_choice"
+        if any(choice.turn == turn and choice.unjustified for choice in report.choices)
+        else None
+    )
 
 
 def policy_name(trajectory: Trajectory) -> str:
@@ -63,7 +77,9 @@ def policy_name(trajectory: Trajectory) -> str:
 
 
 def foreign_prefix(trajectory: Trajectory, turn: int) -> str | None:
-    """What makes the turns before this one another policy's than the trajectory's own: whispered guidance, injected or human turns."""
+    """What makes the turns before this one another policy's than the trajectory's own: whispered
+    guidance, injected or human turns.
+    """
     if trajectory.guidance is not None and turn > (trajectory.pivot_turn or 0):
         return "guided"
     written = {one.sampled_by for one in trajectory.turns[:turn]}

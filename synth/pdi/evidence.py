@@ -1,4 +1,6 @@
-"""New verified evidence per attempt: what an attempt was the first to see, and what a change then was made with (rigor.md 10.2)."""
+"""New verified evidence per attempt: what an attempt was the first to see, and what a change then
+was made with (rigor.md 10.2).
+"""
 
 from collections.abc import Sequence
 
@@ -7,9 +9,11 @@ from synth.schemas.trajectory import Trajectory
 
 
 def new_evidence(attempts: Sequence[Trajectory]) -> list[float | None]:
-    """Of each attempt: |values first observed in it that stand in an effectful call after that| / turns of its own; None without turns.
+    """Of each attempt: |values first observed in it that stand in an effectful call after that| /
+    turns of its own; None without turns.
 
-    Attempts are in their order; one that goes on from an earlier one counts from its pivot. A value that the opening or the system prompt
+    Attempts are in their order; one that goes on from an earlier one counts from its pivot. A value
+    that the opening or the system prompt
     shows was not found out by anybody.
     """
     found: list[set[str]] = [set() for _ in attempts]
@@ -17,7 +21,11 @@ def new_evidence(attempts: Sequence[Trajectory]) -> list[float | None]:
     for at, attempt in enumerate(attempts):
         pivot = attempt.pivot_turn or 0
         for finding in provenance(attempt).findings:
-            if finding.status is not Status.OBSERVED or finding.where is None or finding.turn < pivot:
+            if (
+                finding.status is not Status.OBSERVED
+                or finding.where is None
+                or finding.turn < pivot
+            ):
                 continue
             value = str(finding.value)
             if finding.where.turn is None:

@@ -1,4 +1,6 @@
-"""The offline index of PDI over finished chains; the aggregation over attempts and the population are our definition (methods.md C2)."""
+"""The offline index of PDI over finished chains; the aggregation over attempts and the population
+are our definition (methods.md C2).
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -15,7 +17,9 @@ LEAST_TASKS = 20
 
 
 class Phis(msgspec.Struct, frozen=True):
-    """Of a chain: its commands against the skill text, its plans against the skill text, and how alike adjacent attempts are."""
+    """Of a chain: its commands against the skill text, its plans against the skill text, and how
+    alike adjacent attempts are.
+    """
 
     exec: float
     plan: float
@@ -23,7 +27,9 @@ class Phis(msgspec.Struct, frozen=True):
 
 
 class Index(msgspec.Struct, frozen=True):
-    """z(exec) - z(plan) - z(oss), and the population that the z are taken over: tasks, means and deviations."""
+    """z(exec) - z(plan) - z(oss), and the population that the z are taken over: tasks, means and
+    deviations.
+    """
 
     value: float
     tasks: int
@@ -32,17 +38,21 @@ class Index(msgspec.Struct, frozen=True):
 
 
 def phis(steps: Sequence[Step], success_commands: str, skill: str) -> Phis | None:
-    """`steps` are the failed attempts with their memos, in their order; the successful one, which leaves none, comes after them.
+    """`steps` are the failed attempts with their memos, in their order; the successful one, which
+    leaves none, comes after them.
 
-    None below three attempts, and without a skill text or a plan. phi_exec: the successful execution's commands and the skill. phi_plan:
-    mean over the next-strategy texts. phi_oss: mean over adjacent failed attempts of half their facts' and half their failed tests'
+    None below three attempts, and without a skill text or a plan. phi_exec: the successful
+    execution's commands and the skill. phi_plan:
+    mean over the next-strategy texts. phi_oss: mean over adjacent failed attempts of half their
+    facts' and half their failed tests'
     similarity. All by Jensen-Shannon.
     """
     plans = [step.strategy for step in steps if step.strategy]
     if len(steps) + 1 < LEAST_ATTEMPTS or not skill.strip() or not plans:
         return None
     alike = [
-        0.5 * js_similarity(a.facts, b.facts) + 0.5 * same_tests(a.failed_tests, b.failed_tests, "js_divergence")
+        0.5 * js_similarity(a.facts, b.facts)
+        + 0.5 * same_tests(a.failed_tests, b.failed_tests, "js_divergence")
         for a, b in pairwise(steps)
     ]
     planned = fsum(js_similarity(plan, skill) for plan in plans) / len(plans)
@@ -55,9 +65,15 @@ def indices(by_task: Mapping[str, Phis]) -> dict[str, Index]:
         return {}
     columns = [[getattr(one, name) for one in by_task.values()] for name in ("exec", "plan", "oss")]
     means = [fsum(column) / len(column) for column in columns]
-    spreads = [sqrt(fsum((x - mean) ** 2 for x in column) / len(column)) for column, mean in zip(columns, means, strict=True)]
+    spreads = [
+        sqrt(fsum((x - mean) ** 2 for x in column) / len(column))
+        for column, mean in zip(columns, means, strict=True)
+    ]
     found = {}
     for task, one in by_task.items():
-        z = [(x - mean) / spread if spread else 0.0 for x, mean, spread in zip((one.exec, one.plan, one.oss), means, spreads, strict=True)]
+        z = [
+            (x - mean) / spread if spread else 0.0
+            for x, mean, spread in zip((one.exec, one.plan, one.oss), means, spreads, strict=True)
+        ]
         found[task] = Index(z[0] - z[1] - z[2], len(by_task), Phis(*means), Phis(*spreads))
     return found

@@ -1,4 +1,6 @@
-"""The online proxy of PDI: after each attempt, whether evidence grows while plans and observations do not stand still (official code)."""
+"""The online proxy of PDI: after each attempt, whether evidence grows while plans and observations
+do not stand still (official code).
+"""
 
 from collections.abc import Sequence
 from math import fsum, sqrt
@@ -25,7 +27,9 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The proxy after one attempt; steps are numbered from 0. `triggered`: the pattern calls for an intervention of that level."""
+    """The proxy after one attempt; steps are numbered from 0. `triggered`: the pattern calls for an
+    intervention of that level.
+    """
 
     backend: Backend
     step: int
@@ -44,8 +48,15 @@ class Snapshot(msgspec.Struct, frozen=True):
         return self.step + 1 >= LEAST_ATTEMPTS
 
 
-def snapshots(steps: Sequence[Step], backend: Backend = "token_overlap", *, least_attempts: int = LEAST_ATTEMPTS) -> list[Snapshot]:
-    """One per attempt so far. Nothing triggers before the attempt of number `least_attempts`; the official code's is the second."""
+def snapshots(
+    steps: Sequence[Step],
+    backend: Backend = "token_overlap",
+    *,
+    least_attempts: int = LEAST_ATTEMPTS,
+) -> list[Snapshot]:
+    """One per attempt so far. Nothing triggers before the attempt of number `least_attempts`; the
+    official code's is the second.
+    """
     found: list[Snapshot] = []
     parts: list[tuple[float, float, float]] = []
     for at, step in enumerate(steps):
@@ -62,7 +73,20 @@ def snapshots(steps: Sequence[Step], backend: Backend = "token_overlap", *, leas
         level: Level | None = None
         if triggered:
             level = "strong" if found[-1].triggered else "soft"
-        found.append(Snapshot(backend, at, executed, planned, ossified, raw, weight, weight * raw, triggered, level))
+        found.append(
+            Snapshot(
+                backend,
+                at,
+                executed,
+                planned,
+                ossified,
+                raw,
+                weight,
+                weight * raw,
+                triggered,
+                level,
+            )
+        )
     return found
 
 
@@ -74,11 +98,17 @@ def _parts(step: Step, before: Step | None, backend: Backend) -> tuple[float, fl
         return executed, 0.0, 0.0
     planned = similarity(before.strategy, step.strategy, backend)
     facts = similarity(before.facts, step.facts, backend)
-    return executed, planned, 0.5 * facts + 0.5 * same_tests(before.failed_tests, step.failed_tests, backend)
+    return (
+        executed,
+        planned,
+        0.5 * facts + 0.5 * same_tests(before.failed_tests, step.failed_tests, backend),
+    )
 
 
 def same_tests(before: frozenset[str], now: frozenset[str], backend: Backend) -> float:
-    """How alike two sets of failed tests are: as sets, or by the words of their names (as the official code has it with js_divergence)."""
+    """How alike two sets of failed tests are: as sets, or by the words of their names (as the
+    official code has it with js_divergence).
+    """
     if backend == "js_divergence":
         return js_similarity(" ".join(sorted(now)), " ".join(sorted(before)))
     return jaccard(before, now)

@@ -7,8 +7,10 @@ from synth.pdi.similarity import Backend
 
 
 class CarriedMemo(BaseModel):
-    """`backend`: how texts are compared. `intervene`: say so in the memo where attempts repeat themselves; else that is only measured.
-    `from_attempt`: the first attempt after which that may be; 2 is the official code's, with which every value is a whole number.
+    """`backend`: how texts are compared. `intervene`: say so in the memo where attempts repeat
+    themselves; else that is only measured.
+    `from_attempt`: the first attempt after which that may be; 2 is the official code's, with which
+    every value is a whole number.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

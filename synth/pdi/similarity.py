@@ -1,4 +1,6 @@
-"""Similarity of texts by their words, in two ways whose values cannot be compared (SPARK's official code, `context.py`)."""
+"""Similarity of texts by their words, in two ways whose values cannot be compared (SPARK's official
+code, `context.py`).
+"""
 
 import re
 from collections import Counter
@@ -29,7 +31,8 @@ def coverage(source: str, target: str) -> float:
 
 
 def js_similarity(left: str, right: str) -> float:
-    """1 - Jensen-Shannon divergence (nats) of smoothed word frequencies; 0 with fewer than two different words.
+    """1 - Jensen-Shannon divergence (nats) of smoothed word frequencies; 0 with fewer than two
+    different words.
 
     Texts without a common word come to about 1 - ln 2 = .31.
     """
@@ -44,7 +47,11 @@ def js_similarity(left: str, right: str) -> float:
 
 def similarity(left: str, right: str, backend: Backend) -> float:
     """Of two texts, as the backend has it."""
-    return js_similarity(left, right) if backend == "js_divergence" else jaccard(words(left), words(right))
+    return (
+        js_similarity(left, right)
+        if backend == "js_divergence"
+        else jaccard(words(left), words(right))
+    )
 
 
 def _smoothed(counts: Counter[str], vocabulary: list[str]) -> list[float]:

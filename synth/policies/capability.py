@@ -9,4 +9,7 @@ def require(episode: Episode, capability: str, policy: str) -> None:
     spec = episode.env.spec
     if capability not in spec.capabilities:
         able = ", ".join(sorted(spec.capabilities)) or "nothing of the kind"
-        raise ConfigError(f"policy {policy}: world {spec.name} has no {capability} (it offers {able}); choose another policy for it")
+        raise ConfigError(
+            f"policy {policy}: world {spec.name} has no {capability} (it offers {able}); choose "
+            "another policy for it"
+        )

@@ -1,4 +1,6 @@
-"""The randomness of scripted policies: a function of what identifies the work, never of when or where it runs."""
+"""The randomness of scripted policies: a function of what identifies the work, never of when or
+where it runs.
+"""
 
 from hashlib import blake2b
 from random import Random
@@ -8,12 +10,21 @@ from synth.schemas.policy import Episode, View
 
 
 def trial_seed(episode: Episode) -> int:
-    """One 63-bit seed per (flow seed, trial): the same across tasks and turns, so that a trial keeps its misconception."""
-    return int.from_bytes(blake2b(f"trial {episode.seed} {episode.trial}".encode(), digest_size=8).digest()) >> 1
+    """One 63-bit seed per (flow seed, trial): the same across tasks and turns, so that a trial
+    keeps its misconception.
+    """
+    return (
+        int.from_bytes(
+            blake2b(f"trial {episode.seed} {episode.trial}".encode(), digest_size=8).digest()
+        )
+        >> 1
+    )
 
 
 def turn_draws(episode: Episode, view: View) -> Random:
-    """Draws for one turn, from (flow seed, trial, continuation, opening, turn number): tasks and trials draw independently."""
+    """Draws for one turn, from (flow seed, trial, continuation, opening, turn number): tasks and
+    trials draw independently.
+    """
     opening = content_hash([view.opening.system_prompt, view.opening.observations])
     draw = f" {episode.draw}" if episode.draw else ""
     return Random(f"turn {episode.seed} {episode.trial} {opening} {len(view.turns)}{draw}")

@@ -18,7 +18,9 @@ from synth.schemas.trajectory import Authorship
 
 
 class ChatConfig(BaseModel):
-    """`send_thoughts`: show the model its past thoughts again; templates of reasoning models drop them, so it is off."""
+    """`send_thoughts`: show the model its past thoughts again; templates of reasoning models drop
+    them, so it is off.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +28,9 @@ class ChatConfig(BaseModel):
 
 
 class ChatPolicy:
-    """One episode of a model that is shown the view as chat messages; calls with broken arguments go on to the world as they are."""
+    """One episode of a model that is shown the view as chat messages; calls with broken arguments
+    go on to the world as they are.
+    """
 
     def __init__(self, model: ChatModel, sampling: Sampling, config: ChatConfig) -> None:
         self._model = model
@@ -35,7 +39,9 @@ class ChatPolicy:
 
     async def act(self, view: View) -> Act:
         """The model's next turn. Raises `ModelError`."""
-        messages = view_messages(view.opening, view.turns, thoughts=self._config.send_thoughts, guidance=view.guidance)
+        messages = view_messages(
+            view.opening, view.turns, thoughts=self._config.send_thoughts, guidance=view.guidance
+        )
         completion = await self._model.complete(messages, view.opening.tools, self._sampling)
         return Act(
             turn=AgentTurn(completion.content, completion.tool_calls, completion.thought),
@@ -51,10 +57,14 @@ class ChatPolicy:
         )
 
 
-def chat_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
-    """The policy that asks the episode's chat model; `model_name` is the name by which its work is identified.
+def chat_policy(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
+    """The policy that asks the episode's chat model; `model_name` is the name by which its work is
+    identified.
 
-    A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of a task alike. Opening it raises
+    A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of
+    a task alike. Opening it raises
     `ConfigError` where the episode has no model.
     """
     config = strictly(ChatConfig, dict(settings))
@@ -62,7 +72,9 @@ def chat_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling
 
     def open_chat(episode: Episode) -> Policy:
         if episode.model is None:
-            raise ConfigError("policy chat: it asks a model, and its role has none; name one as `model`")
+            raise ConfigError(
+                "policy chat: it asks a model, and its role has none; name one as `model`"
+            )
         return ChatPolicy(episode.model, episode_sampling(drawn, episode), config)
 
     return PolicySpec(
@@ -77,7 +89,9 @@ def chat_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling
 
 
 def episode_sampling(sampling: Sampling, episode: Episode) -> Sampling:
-    """The sampling with a seed of the trial's own (31 bits: all that some servers take), or as it is where it has none."""
+    """The sampling with a seed of the trial's own (31 bits: all that some servers take), or as it
+    is where it has none.
+    """
     if sampling.seed is None:
         return sampling
     drawn = [sampling.seed, trial_seed(episode), *([episode.draw] if episode.draw else [])]

@@ -1,4 +1,6 @@
-"""The world's own planner as a policy: it knows only what was observed, and errs by a persistent misconception."""
+"""The world's own planner as a policy: it knows only what was observed, and errs by a persistent
+misconception.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,9 @@ from synth.schemas.trajectory import Authorship
 
 
 class ExpertConfig(BaseModel):
-    """`profiles`: `correct`, the name of one of the world's misconceptions, or `mixed` (each trial draws one and keeps it)."""
+    """`profiles`: `correct`, the name of one of the world's misconceptions, or `mixed` (each trial
+    draws one and keeps it).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,7 +31,9 @@ class ExpertConfig(BaseModel):
 
 
 def heeded(profile: str, guidance: Guidance | None, known: Sequence[str]) -> str:
-    """The profile that is left: the planner understands of guidance only the misconceptions that it names, and is rid of them."""
+    """The profile that is left: the planner understands of guidance only the misconceptions that it
+    names, and is rid of them.
+    """
     if guidance is None:
         return profile
     return without(profile, frozenset(re.findall(r"\w+", guidance.text)) & frozenset(known))
@@ -42,14 +48,19 @@ class _Expert:
     async def act(self, view: View) -> Act:
         """What the planner does next; its thoughts, if any, are not the agent's."""
         profile = heeded(self._profile, view.guidance, self._env.spec.profiles)
-        turn = await crossing(Fault.ENVIRONMENT, "expert", lambda: self._env.expert(profile, self._seed), None)
+        turn = await crossing(
+            Fault.ENVIRONMENT, "expert", lambda: self._env.expert(profile, self._seed), None
+        )
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 
 
-def expert_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def expert_policy(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     """The expert with one profile for every trial, or `mixed`.
 
-    Opening it raises `ConfigError` for a world without an expert, or one that does not know the profile.
+    Opening it raises `ConfigError` for a world without an expert, or one that does not know the
+    profile.
     """
     config = strictly(ExpertConfig, dict(settings))
 
@@ -57,7 +68,10 @@ def expert_policy(settings: Mapping[str, Any], *, model_name: str | None, sampli
         require(episode, "expert", "expert")
         known = ("correct", "mixed", *episode.env.spec.profiles)
         if config.profiles not in known:
-            raise ConfigError(f"policy expert: world {episode.env.spec.name} has no profile {config.profiles!r}; it has {', '.join(known)}")
+            raise ConfigError(
+                f"policy expert: world {episode.env.spec.name} has no profile "
+                f"{config.profiles!r}; it has {', '.join(known)}"
+            )
         return _Expert(episode, config)
 
     return PolicySpec(

@@ -35,7 +35,9 @@ class MixtureConfig(BaseModel):
 
 
 class _Mixture:
-    def __init__(self, episode: Episode, policies: Sequence[Policy], weights: Sequence[float]) -> None:
+    def __init__(
+        self, episode: Episode, policies: Sequence[Policy], weights: Sequence[float]
+    ) -> None:
         self._episode = episode
         self._policies = policies
         self._weights = weights
@@ -46,8 +48,12 @@ class _Mixture:
         return await policy.act(view)
 
 
-def mixture_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
-    """A seeded choice per turn. Raises `ConfigError` for a policy that is not known or does not take its settings."""
+def mixture_policy(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
+    """A seeded choice per turn. Raises `ConfigError` for a policy that is not known or does not
+    take its settings.
+    """
     config = strictly(MixtureConfig, dict(settings))
     parts = [_part(place, share, model_name, sampling) for place, share in enumerate(config.of)]
     weights = [share.weight for share in config.of]
@@ -61,7 +67,10 @@ def mixture_policy(settings: Mapping[str, Any], *, model_name: str | None, sampl
         authorship=_authorship([part.authorship for part in parts]),
         identity={
             "policy": "mixture",
-            "of": [{"weight": weight, "policy": dict(part.identity)} for weight, part in zip(weights, parts, strict=True)],
+            "of": [
+                {"weight": weight, "policy": dict(part.identity)}
+                for weight, part in zip(weights, parts, strict=True)
+            ],
         },
         open=open_mixture,
         model=asked.model if asked else None,
@@ -69,14 +78,21 @@ def mixture_policy(settings: Mapping[str, Any], *, model_name: str | None, sampl
     )
 
 
-def _part(place: int, share: Share, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def _part(
+    place: int, share: Share, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     """One share as a policy."""
     where = f"policy mixture: of[{place}]"
     module_name, _, attribute = POLICIES.get(share.policy, share.policy).partition(":")
     if not attribute:
         known = ", ".join(sorted(POLICIES))
-        raise ConfigError(f"{where}.policy {share.policy!r} is not known; known: {known}, or package.module:attribute")
-    make = cast(MakePolicy, imported(f"{where}.policy {share.policy!r}", f"{module_name}:{attribute}"))
+        raise ConfigError(
+            f"{where}.policy {share.policy!r} is not known; known: {known}, or "
+            "package.module:attribute"
+        )
+    make = cast(
+        MakePolicy, imported(f"{where}.policy {share.policy!r}", f"{module_name}:{attribute}")
+    )
     try:
         return make(dict(share.model_extra or {}), model_name=model_name, sampling=sampling)
     except ValidationError as error:

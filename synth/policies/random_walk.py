@@ -30,12 +30,16 @@ class _RandomWalk:
 
     async def act(self, view: View) -> Act:
         """One of the world's affordances; says so where there is none."""
-        turns = await crossing(Fault.ENVIRONMENT, "affordances", self._episode.env.affordances, None)
+        turns = await crossing(
+            Fault.ENVIRONMENT, "affordances", self._episode.env.affordances, None
+        )
         turn = turn_draws(self._episode, view).choice(turns) if turns else NOTHING_LEFT
         return Act(turn=msgspec.structs.replace(turn, thought=None))
 
 
-def random_policy(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def random_policy(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     """A seeded random walk. Opening it raises `ConfigError` for a world without affordances."""
     strictly(RandomConfig, dict(settings))
 
@@ -43,4 +47,6 @@ def random_policy(settings: Mapping[str, Any], *, model_name: str | None, sampli
         require(episode, "affordances", "random")
         return _RandomWalk(episode)
 
-    return PolicySpec(name="random", authorship=Authorship.SCRIPTED, identity={"policy": "random"}, open=open_walk)
+    return PolicySpec(
+        name="random", authorship=Authorship.SCRIPTED, identity={"policy": "random"}, open=open_walk
+    )

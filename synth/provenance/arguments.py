@@ -1,4 +1,6 @@
-"""The scalars of a call's arguments: where they stand, what their schema says of them, which of them are free text."""
+"""The scalars of a call's arguments: where they stand, what their schema says of them, which of
+them are free text.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +12,15 @@ from synth.schemas.check import Scalar
 from synth.schemas.trajectory import ToolSchema
 
 _FREE_TEXT_NAMES = (
-    "message text reason summary note notes comment comments content body description explanation thought title subject query"
+    "message text reason summary note notes comment comments content body description "
+    "explanation thought title subject query"
 )
 FREE_TEXT_NAMES = frozenset(_FREE_TEXT_NAMES.split())
 """Names of arguments that an agent words itself; exempt where their schema has no enumeration."""
 MOST_WORDS = 12
-"""A string without enumeration of more words than this is free text, whatever its name: addresses and titles are shorter."""
+"""A string without enumeration of more words than this is free text, whatever its name: addresses
+and titles are shorter.
+"""
 
 _VALUE_AS_KEY = re.compile(r"^[#\d]|-\d")  # "1", "#W2", "V-31": what no argument is named
 
@@ -26,7 +31,9 @@ _NONE: Schema = {}
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One scalar, or the key of an entry that the schema does not name; `name` is the nearest argument name above it."""
+    """One scalar, or the key of an entry that the schema does not name; `name` is the nearest
+    argument name above it.
+    """
 
     path: str
     name: str
@@ -42,7 +49,9 @@ def parameters(tool: ToolSchema | None) -> Schema:
 
 
 def scalars(arguments: Mapping[str, Any], schema: Schema) -> list[Argument]:
-    """Every scalar of the arguments, depth first in their own order; what is nested more than 30 deep is one text."""
+    """Every scalar of the arguments, depth first in their own order; what is nested more than 30
+    deep is one text.
+    """
     return list(_walk(arguments, "", "", schema, 0))
 
 
@@ -50,7 +59,10 @@ def _walk(value: Any, path: str, name: str, schema: Schema, depth: int) -> Itera
     if depth > _DEEPEST:
         yield Argument(path, name, msgspec.json.encode(value).decode())
     elif isinstance(value, dict):
-        properties, others = _mapping(schema.get("properties")), _mapping(schema.get("additionalProperties"))
+        properties, others = (
+            _mapping(schema.get("properties")),
+            _mapping(schema.get("additionalProperties")),
+        )
         for key, entry in value.items():
             below = f"{path}.{key}" if path else key
             if key in properties:
@@ -73,7 +85,9 @@ def _mapping(value: Any) -> Schema:
 
 
 def exempt(argument: Argument) -> bool:
-    """Null, emptiness, and by heuristic free text: a name that is worded by the agent, or many words, and no enumeration."""
+    """Null, emptiness, and by heuristic free text: a name that is worded by the agent, or many
+    words, and no enumeration.
+    """
     value = argument.value
     if value is None or (isinstance(value, str) and not value.strip()):
         return True
@@ -83,12 +97,18 @@ def exempt(argument: Argument) -> bool:
 
 
 def permitted(schema: Schema) -> list[Any]:
-    """The values that a schema names: enum, const and default, also under anyOf, oneOf and allOf."""
+    """The values that a schema names: enum, const and default, also under anyOf, oneOf and
+    allOf.
+    """
     found: list[Any] = list(schema["enum"]) if isinstance(schema.get("enum"), list) else []
     found += [schema[word] for word in ("const", "default") if word in schema]
     for word in ("anyOf", "oneOf", "allOf"):
         branches = schema.get(word)
-        found += [value for branch in (branches if isinstance(branches, list) else ()) for value in permitted(_mapping(branch))]
+        found += [
+            value
+            for branch in (branches if isinstance(branches, list) else ())
+            for value in permitted(_mapping(branch))
+        ]
     return found
 
 

@@ -1,4 +1,6 @@
-"""Declared computations: sums, differences, products with a quantity, percentages, rounding, counts."""
+"""Declared computations: sums, differences, products with a quantity, percentages, rounding,
+counts.
+"""
 
 import math
 import re
@@ -9,30 +11,45 @@ from synth.provenance.quantities import Quantities, as_cents
 
 _MOST_OF_A_KIND = 60
 _IDENTIFIER_ENDINGS = ("id", "code", "zip", "number", "key")
-AMOUNT_NAME = re.compile(r"amount|price|total|cost|fee|fare|refund|budget|balance|percent", re.IGNORECASE)
+AMOUNT_NAME = re.compile(
+    r"amount|price|total|cost|fee|fare|refund|budget|balance|percent", re.IGNORECASE
+)
 """Names of arguments that hold amounts, not counts or places."""
 MOST_TIMES = 20
 """Largest whole number from prose that an amount is multiplied by."""
 
 
 def may_be_computed(name: str) -> bool:
-    """Identifiers are looked up, never computed: arguments whose name ends with id, code, zip, number or key."""
+    """Identifiers are looked up, never computed: arguments whose name ends with id, code, zip,
+    number or key.
+    """
     return not name.lower().rstrip("s").endswith(_IDENTIFIER_ENDINGS)
 
 
 def computed(value: float, name: str, seen: Quantities) -> str | None:
-    """The computation that gives a number, to the cent, or None. Operands stand in one object, in one list, under one key, or in prose.
+    """The computation that gives a number, to the cent, or None. Operands stand in one object, in
+    one list, under one key, or in prose.
 
-    Only groupings that mean something are tried: with any two numbers of a long transcript nearly every amount would come out.
+    Only groupings that mean something are tried: with any two numbers of a long transcript nearly
+    every amount would come out.
     """
     cents = as_cents(value)
     if cents is None:
         return None
     if any(cents in _rounded(fine * 100) for fine in seen.fine):
         return "rounding"
-    if value == int(value) and 0 <= value < 100 and not AMOUNT_NAME.search(name) and int(value) in seen.lengths:
+    if (
+        value == int(value)
+        and 0 <= value < 100
+        and not AMOUNT_NAME.search(name)
+        and int(value) in seen.lengths
+    ):
         return "count"
-    if "cent" in name.lower() and value % 1 == 0 and any(value in amounts for amounts in (*seen.keyed.values(), seen.said)):
+    if (
+        "cent" in name.lower()
+        and value % 1 == 0
+        and any(value in amounts for amounts in (*seen.keyed.values(), seen.said))
+    ):
         return "cents"
     if cents in seen.products or any(cents in products for products in _times(seen)):
         return "product"
@@ -47,7 +64,12 @@ def _times(seen: Quantities) -> Iterator[set[int]]:
     """Amounts under any key or from prose, by small whole numbers from prose."""
     counts = [count for count in seen.counts if 2 <= count <= MOST_TIMES]
     for amounts in seen.keyed.values():
-        yield {cents * count for cents in _few(amounts) for count in counts if cents % 100 or cents > 1000}
+        yield {
+            cents * count
+            for cents in _few(amounts)
+            for count in counts
+            if cents % 100 or cents > 1000
+        }
 
 
 def _sums(seen: Quantities) -> set[int]:
@@ -64,8 +86,14 @@ def _sums(seen: Quantities) -> set[int]:
 
 
 def _differences(seen: Quantities) -> set[int]:
-    """Between numbers of one object, between amounts under one key, and between an amount and one from prose."""
-    found = {abs(a - b) for numbers in seen.objects for a, b in combinations(list(numbers.values())[:20], 2)}
+    """Between numbers of one object, between amounts under one key, and between an amount and one
+    from prose.
+    """
+    found = {
+        abs(a - b)
+        for numbers in seen.objects
+        for a, b in combinations(list(numbers.values())[:20], 2)
+    }
     for amounts in seen.keyed.values():
         few = _few(amounts)
         found.update(abs(a - b) for a, b in combinations(few, 2))
@@ -73,7 +101,9 @@ def _differences(seen: Quantities) -> set[int]:
 
 
 def _percentages(seen: Quantities) -> set[int]:
-    """A share of an amount, or what is left of it: by an object's own percentage, or by one from prose."""
+    """A share of an amount, or what is left of it: by an object's own percentage, or by one from
+    prose.
+    """
     found: set[int] = set()
     for percent, bases in seen.discounts:
         found.update(_shares(bases, percent))

@@ -8,7 +8,9 @@ from typing import Any
 from synth.provenance.objects import JsonObject, Objects, is_identifier
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.\-]*[a-z0-9]")
-_VALUE = re.compile(r"[a-z0-9][a-z0-9.\-]*[a-z0-9]|(?<![a-z0-9])[a-z](?![a-z0-9])")  # also sizes like M
+_VALUE = re.compile(
+    r"[a-z0-9][a-z0-9.\-]*[a-z0-9]|(?<![a-z0-9])[a-z](?![a-z0-9])"
+)  # also sizes like M
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
 Words = frozenset[str]
 
@@ -16,18 +18,31 @@ Words = frozenset[str]
 @lru_cache(maxsize=4096)
 def sentences(text: str) -> tuple[Words, ...]:
     """The words of each sentence or line, folded; single characters say nothing."""
-    return tuple(words for part in _SENTENCE.split(text) if (words := frozenset(_WORD.findall(part.casefold()))))
+    return tuple(
+        words
+        for part in _SENTENCE.split(text)
+        if (words := frozenset(_WORD.findall(part.casefold())))
+    )
 
 
 def known(objects: Objects, identifier: str, entry: Any) -> list[Words]:
-    """What is known of an entity, one set of words per innermost object: its entry, its own answers, and, one step on, the
-    entities that its entry lists."""
+    """What is known of an entity, one set of words per innermost object: its entry, its own
+    answers, and, one step on, the
+    entities that its entry lists.
+    """
     seen = objects.described.get(identifier, [])
-    found = [*_kept(objects, entry), *(leaf for value in seen if value is not entry for leaf in _kept(objects, value))]
+    found = [
+        *_kept(objects, entry),
+        *(leaf for value in seen if value is not entry for leaf in _kept(objects, value)),
+    ]
     if all(value is entry for value in seen):
         for listed in _identifiers(entry):
             if listed != identifier:
-                found += [leaf for value in objects.described.get(listed, ()) for leaf in _kept(objects, value)]
+                found += [
+                    leaf
+                    for value in objects.described.get(listed, ())
+                    for leaf in _kept(objects, value)
+                ]
     return found
 
 
@@ -40,7 +55,9 @@ def _kept(objects: Objects, value: Any) -> list[Words]:
 
 
 def leaves(value: Any, around: Words = frozenset()) -> Iterator[Words]:
-    """The words of each innermost object, with those that stand directly in the objects around it."""
+    """The words of each innermost object, with those that stand directly in the objects around
+    it.
+    """
     inner: list[JsonObject] = []
     texts: list[str] = []
     for entry in value.values() if isinstance(value, dict) else value:

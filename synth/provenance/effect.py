@@ -1,4 +1,6 @@
-"""Which calls change something: what the world declares, what the tool's schema says, else the verb of the tool's name."""
+"""Which calls change something: what the world declares, what the tool's schema says, else the verb
+of the tool's name.
+"""
 
 import re
 from collections.abc import Callable
@@ -11,8 +13,10 @@ Effectful = Callable[[str], bool]
 """Tool name -> whether a call of it changes something."""
 
 _READING_VERBS = (
-    "get list search find read look lookup show view check fetch query retrieve browse describe count compare calculate compute "
-    "think quote track verify validate test inspect help open download estimate preview summarize grep cat ls head tail"
+    "get list search find read look lookup show view check fetch query retrieve browse describe "
+    "count compare calculate compute "
+    "think quote track verify validate test inspect help open download estimate preview summarize "
+    "grep cat ls head tail"
 )
 READING_VERBS = frozenset(_READING_VERBS.split())
 """First words of the names of tools that change nothing."""
@@ -24,12 +28,16 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 @lru_cache(maxsize=4096)
 def effectful_by_name(tool: str) -> bool:
-    """Heuristic: a tool changes something unless the first word of its name is a reading or talking verb."""
+    """Heuristic: a tool changes something unless the first word of its name is a reading or talking
+    verb.
+    """
     return first_word(tool) not in READING_VERBS | TALKING_VERBS
 
 
 def first_word(tool: str) -> str:
-    """The first word of a tool's name, in lower case and without what stands before the name; empty where it has none."""
+    """The first word of a tool's name, in lower case and without what stands before the name; empty
+    where it has none.
+    """
     words = _WORD.findall(tool.rsplit(".", 1)[-1].rsplit("__", 1)[-1])
     return words[0].lower() if words else ""
 

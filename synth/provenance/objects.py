@@ -1,4 +1,6 @@
-"""The JSON that tools answered with: small numbers by key, entities that stand side by side, and what names an entity."""
+"""The JSON that tools answered with: small numbers by key, entities that stand side by side, and
+what names an entity.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +14,9 @@ Group = dict[str, Any]
 """Entities side by side: identifier -> what stands there of each."""
 
 SMALL = 100
-"""Whole numbers below this stand everywhere; they prove something only under a key of the argument's name."""
+"""Whole numbers below this stand everywhere; they prove something only under a key of the
+argument's name.
+"""
 MOST_SIBLINGS = 200
 _DEEPEST = 60
 _DECODER = msgspec.json.Decoder()
@@ -22,18 +26,26 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(slots=True)
 class Objects:
-    """An index over all JSON answers so far; answers that are no JSON, or nested more than 60 deep, are left out."""
+    """An index over all JSON answers so far; answers that are no JSON, or nested more than 60 deep,
+    are left out.
+    """
 
     numbers_of: dict[str, set[int]] = field(default_factory=dict)
-    """Stem of a key -> the small whole numbers seen under it, other than in answers to calls with an argument of that name."""
+    """Stem of a key -> the small whole numbers seen under it, other than in answers to calls with
+    an argument of that name.
+    """
     length_of: dict[str, int] = field(default_factory=dict)
     """Identifier -> length of the longest list that stands in an object about it."""
     groups_of: dict[str, list[Group]] = field(default_factory=dict)
     """Identifier -> the groups in which it stands."""
     described: dict[str, list[JsonObject]] = field(default_factory=dict)
-    """Identifier -> the objects that are about it: those that were asked for with it, else those that it identifies."""
+    """Identifier -> the objects that are about it: those that were asked for with it, else those
+    that it identifies.
+    """
     related: dict[str, set[str]] = field(default_factory=dict)
-    """Identifier -> the entities whose objects name it, not as one of several (the payment of an order, its address)."""
+    """Identifier -> the entities whose objects name it, not as one of several (the payment of an
+    order, its address).
+    """
     documents: list[Any] = field(default_factory=list)
     words: dict[int, list[frozenset[str]]] = field(default_factory=dict)
     """Words of an object by its `id`: groups and documents keep the objects alive."""
@@ -72,17 +84,31 @@ class Objects:
                 self._list(entry, name, about, depth)
                 if about is not None and not self._echoes(name):
                     self.length_of[about] = max(self.length_of.get(about, 0), len(entry))
-        if len(value) > 1 and all(type(entry) is dict for entry in value.values()) and all(map(is_identifier, value)):
+        if (
+            len(value) > 1
+            and all(type(entry) is dict for entry in value.values())
+            and all(map(is_identifier, value))
+        ):
             self._stand(dict(value))
             for name, entry in value.items():
                 self.described.setdefault(name, []).append(entry)
 
     def _identity(self, value: JsonObject, key: str, owner: str | None) -> str | None:
         """The identifier that an object is about, if any; the others in it are related to that."""
-        named = [(name, entry) for name, entry in value.items() if type(entry) is str and is_identifier(entry)]
+        named = [
+            (name, entry)
+            for name, entry in value.items()
+            if type(entry) is str and is_identifier(entry)
+        ]
         if not named:
             return None
-        own = named[0][1] if len(named) == 1 else min(named, key=lambda found: (found[1] not in self._asked, *_rank(found[0], key)))[1]
+        own = (
+            named[0][1]
+            if len(named) == 1
+            else min(named, key=lambda found: (found[1] not in self._asked, *_rank(found[0], key)))[
+                1
+            ]
+        )
         self.described.setdefault(own, []).append(value)
         if owner is not None and owner != own:
             self.related.setdefault(own, set()).add(owner)
@@ -102,15 +128,25 @@ class Objects:
         elif first is str:
             self._stand({name: {} for name in value if type(name) is str and is_identifier(name)})
         elif first is int and not self._echoes(key):
-            self.numbers_of.setdefault(stem(key), set()).update(n for n in value if type(n) is int and 0 <= n < SMALL)
+            self.numbers_of.setdefault(stem(key), set()).update(
+                n for n in value if type(n) is int and 0 <= n < SMALL
+            )
 
     def _echoes(self, name: str) -> bool:
-        """Whether the call had an argument of that name: then the answer repeats the agent's own number."""
+        """Whether the call had an argument of that name: then the answer repeats the agent's own
+        number.
+        """
         return f'"{name}"' in self._asked
 
     def _entities(self, entries: list[JsonObject], key: str, *, outermost: bool) -> None:
-        """Objects of one list stand side by side by a field of different identifiers: order_id in orders, else the first *id."""
-        fields = [name for name, sample in entries[0].items() if type(sample) is str and is_identifier(sample)]
+        """Objects of one list stand side by side by a field of different identifiers: order_id in
+        orders, else the first *id.
+        """
+        fields = [
+            name
+            for name, sample in entries[0].items()
+            if type(sample) is str and is_identifier(sample)
+        ]
         for name in sorted(fields, key=lambda name: _rank(name, key)):
             named = {entry[name]: entry for entry in entries if type(entry.get(name)) is str}
             if len(named) == len(entries):
@@ -127,13 +163,23 @@ class Objects:
 
 @lru_cache(maxsize=65536)
 def is_identifier(text: str) -> bool:
-    """Whether a text looks like an identifier: one word of 3 to 40 characters with a digit in it, and no date or decimal."""
-    return 3 <= len(text) <= 40 and _DIGIT.search(text) is not None and " " not in text and "." not in text and _DATE.match(text) is None
+    """Whether a text looks like an identifier: one word of 3 to 40 characters with a digit in it,
+    and no date or decimal.
+    """
+    return (
+        3 <= len(text) <= 40
+        and _DIGIT.search(text) is not None
+        and " " not in text
+        and "." not in text
+        and _DATE.match(text) is None
+    )
 
 
 @lru_cache(maxsize=4096)
 def _rank(name: str, key: str) -> tuple[bool, bool]:
-    """Order of the fields that may identify an object of a list: named like the list, named id, any other."""
+    """Order of the fields that may identify an object of a list: named like the list, named id, any
+    other.
+    """
     lowered = name.lower()
     return not (key and lowered.startswith(stem(key))), not lowered.endswith("id")
 

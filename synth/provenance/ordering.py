@@ -3,7 +3,10 @@
 from synth.provenance.dates import as_date
 from synth.provenance.objects import Group
 
-_SUPERLATIVES = "cheapest lowest smallest shortest earliest oldest minimum highest largest biggest longest latest newest maximum"
+_SUPERLATIVES = (
+    "cheapest lowest smallest shortest earliest oldest minimum highest largest biggest "
+    "longest latest newest maximum"
+)
 SUPERLATIVES = frozenset(_SUPERLATIVES.split())
 RELATIONS = frozenset({"after", "before", "next", "previous", "following", "preceding"})
 
@@ -13,7 +16,13 @@ def adjacent(identifier: str, other: str, group: Group) -> bool:
     own = group[identifier]
     for name, value in own.items() if isinstance(own, dict) else ():
         if as_date(value) is not None:
-            days = sorted({entry[name] for entry in group.values() if isinstance(entry, dict) and isinstance(entry.get(name), str)})
+            days = sorted(
+                {
+                    entry[name]
+                    for entry in group.values()
+                    if isinstance(entry, dict) and isinstance(entry.get(name), str)
+                }
+            )
             day = group[other].get(name) if isinstance(group[other], dict) else None
             if day in days and abs(days.index(value) - days.index(day)) == 1:
                 return True
@@ -21,7 +30,9 @@ def adjacent(identifier: str, other: str, group: Group) -> bool:
 
 
 def extreme(identifier: str, group: Group) -> bool:
-    """Whether an entity alone has the least or greatest value of one of its numbers, or of its dates and times."""
+    """Whether an entity alone has the least or greatest value of one of its numbers, or of its
+    dates and times.
+    """
     own = group[identifier]
     for name, value in own.items() if isinstance(own, dict) else ():
         if (
@@ -33,7 +44,9 @@ def extreme(identifier: str, group: Group) -> bool:
         others = [
             entry[name]
             for key, entry in group.items()
-            if key != identifier and isinstance(entry, dict) and type(entry.get(name)) is type(value)
+            if key != identifier
+            and isinstance(entry, dict)
+            and type(entry.get(name)) is type(value)
         ]
         if others and not min(others) <= value <= max(others):
             return True

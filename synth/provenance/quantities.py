@@ -7,10 +7,14 @@ from typing import Any
 
 from synth.provenance.forms import NUMBER_WORDS
 
-_MONEY = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|(?<![\w.\-/])(\d[\d,]*\.\d+|\d{2,6})(?![\w%]|\.\d|-\d|/\d)")
+_MONEY = re.compile(
+    r"\$\s?(\d[\d,]*(?:\.\d+)?)|(?<![\w.\-/])(\d[\d,]*\.\d+|\d{2,6})(?![\w%]|\.\d|-\d|/\d)"
+)
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?|100)\s?(?:%|percent\b)")
 _WHOLE = re.compile(r"(?<![\w.,$\-/])(\d{1,4})(?![\w%]|[.,]\d|-\d|/\d)")
-_ITEM_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)  # "2. Please ..." counts no pieces
+_ITEM_NUMBER = re.compile(
+    r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE
+)  # "2. Please ..." counts no pieces
 _WORD_NUMBERS = {word: at for at, word in enumerate(NUMBER_WORDS) if at > 1}
 _WORD = re.compile(rf"\b({'|'.join(_WORD_NUMBERS)})\b")
 _QUANTITY_KEYS = ("quantity", "qty", "pieces", "units", "count", "nights", "passengers")
@@ -30,7 +34,9 @@ class Quantities:
     keyed: dict[str, set[int]] = field(default_factory=dict)
     """Key -> cents, over all answers."""
     discounts: list[tuple[float, set[int]]] = field(default_factory=list)
-    """Percentage of an object -> cents of the numbers in and below it, and of the sums over its lists."""
+    """Percentage of an object -> cents of the numbers in and below it, and of the sums over its
+    lists.
+    """
     products: set[int] = field(default_factory=set)
     """Amount x quantity of the same object."""
     fine: set[float] = field(default_factory=set)
@@ -52,7 +58,11 @@ def quantities(documents: Iterable[Any], prose: Iterable[str]) -> Quantities:
     for document in documents:
         _walk(found, document, "")
     for text in prose:
-        found.said.update(cents for group in _MONEY.findall(text) if (cents := as_cents(float((group[0] or group[1]).replace(",", "")))))
+        found.said.update(
+            cents
+            for group in _MONEY.findall(text)
+            if (cents := as_cents(float((group[0] or group[1]).replace(",", ""))))
+        )
         found.percents.update(map(float, _PERCENT.findall(text)))
         found.counts.update(map(int, _WHOLE.findall(_ITEM_NUMBER.sub("", text))))
         found.counts.update(_WORD_NUMBERS[word] for word in _WORD.findall(text.casefold()))
@@ -88,14 +98,23 @@ def _walk(found: Quantities, value: Any, key: str) -> list[int]:
 
 def _object(found: Quantities, value: Mapping[str, Any]) -> list[int]:
     direct = {
-        name: cents[0] for name, entry in value.items() if not isinstance(entry, dict | list) and (cents := _walk(found, entry, name))
+        name: cents[0]
+        for name, entry in value.items()
+        if not isinstance(entry, dict | list) and (cents := _walk(found, entry, name))
     }
-    below = [cents for name, entry in value.items() if isinstance(entry, dict | list) for cents in _walk(found, entry, name)]
+    below = [
+        cents
+        for name, entry in value.items()
+        if isinstance(entry, dict | list)
+        for cents in _walk(found, entry, name)
+    ]
     if len(direct) > 1:
         found.objects.append(direct)
     quantity = next((direct[name] for name in _QUANTITY_KEYS if name in direct), None)
     if quantity is not None:
-        found.products.update(cents * quantity // 100 for name, cents in direct.items() if name not in _QUANTITY_KEYS)
+        found.products.update(
+            cents * quantity // 100 for name, cents in direct.items() if name not in _QUANTITY_KEYS
+        )
     everything = [*direct.values(), *below]
     for name, entry in direct.items():
         if any(word in name for word in _PERCENT_KEYS):
@@ -104,10 +123,16 @@ def _object(found: Quantities, value: Mapping[str, Any]) -> list[int]:
 
 
 def _list(found: Quantities, entries: list[dict[str, Any]]) -> list[int]:
-    """The columns of a list of objects; returns their sums, pair sums and products with a quantity, as bases of a percentage."""
+    """The columns of a list of objects; returns their sums, pair sums and products with a quantity,
+    as bases of a percentage.
+    """
     columns: dict[str, list[int]] = {}
     for entry in entries:
-        numbers = {name: n for name, n in entry.items() if isinstance(n, int | float) and not isinstance(n, bool)}
+        numbers = {
+            name: n
+            for name, n in entry.items()
+            if isinstance(n, int | float) and not isinstance(n, bool)
+        }
         quantity = next((numbers[name] for name in _QUANTITY_KEYS if name in numbers), None)
         for name, number in numbers.items():
             cents = as_cents(number) if abs(number) < 1e12 else None

@@ -22,7 +22,8 @@ class Status(StrEnum):
 class Sighting(msgspec.Struct, frozen=True):
     """Where a value was first seen, or what it was computed from.
 
-    `turn` None = before the first turn; `source` = system, schema, user, environment or `tool:NAME`; `detail` = the computation.
+    `turn` None = before the first turn; `source` = system, schema, user, environment or
+    `tool:NAME`; `detail` = the computation.
     """
 
     turn: int | None
@@ -31,7 +32,9 @@ class Sighting(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One scalar argument of an effectful call; `call` is its place in the turn, `path` its place in the arguments."""
+    """One scalar argument of an effectful call; `call` is its place in the turn, `path` its place
+    in the arguments.
+    """
 
     turn: int
     call: int
@@ -43,9 +46,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """An argument that names one of several siblings in view; `candidates` = k that nothing tells apart, 1 where it was singled out.
+    """An argument that names one of several siblings in view; `candidates` = k that nothing tells
+    apart, 1 where it was singled out.
 
-    `proposed`: the agent had named it in a turn that a person answered. An assent to one candidate tells nothing apart, so it does not
+    `proposed`: the agent had named it in a turn that a person answered. An assent to one candidate
+    tells nothing apart, so it does not
     count here; who wants it to count drops these.
     """
 
@@ -68,7 +73,8 @@ class Choice(msgspec.Struct, frozen=True):
 class ProvenanceReport(msgspec.Struct, frozen=True):
     """All findings and choices, in the order of the calls.
 
-    `justified` and `choices_justified` are None where nothing was judged (no effectful call with an argument that counts).
+    `justified` and `choices_justified` are None where nothing was judged (no effectful call with an
+    argument that counts).
     """
 
     findings: tuple[Finding, ...] = ()
@@ -87,7 +93,9 @@ class ProvenanceReport(msgspec.Struct, frozen=True):
     def justified(self) -> bool | None:
         """Whether every judged argument has a source."""
         judged = [finding for finding in self.findings if finding.status is not Status.EXEMPT]
-        return all(finding.status is not Status.UNJUSTIFIED for finding in judged) if judged else None
+        return (
+            all(finding.status is not Status.UNJUSTIFIED for finding in judged) if judged else None
+        )
 
     @property
     def choices_justified(self) -> bool | None:

@@ -16,7 +16,9 @@ _AFTER = re.compile(r" {0,2}([a-z_]+)")
 
 
 def small(argument: Argument) -> int | None:
-    """A whole number below 100, also as text; None for others, and for amounts, which are judged like any number."""
+    """A whole number below 100, also as text; None for others, and for amounts, which are judged
+    like any number.
+    """
     value = argument.value
     if isinstance(value, bool) or AMOUNT_NAME.search(argument.name):
         return None
@@ -26,25 +28,41 @@ def small(argument: Argument) -> int | None:
 
 
 def proven(
-    argument: str, number: int, objects: Objects, beside: Set[str], others: Set[str], instructions: Sequence[str], heard: Sequence[str]
+    argument: str,
+    number: int,
+    objects: Objects,
+    beside: Set[str],
+    others: Set[str],
+    instructions: Sequence[str],
+    heard: Sequence[str],
 ) -> bool:
     """Whether a small number stands where it says something about an argument of this name.
 
-    That is under a key of the name in an answer; as a place in a list of an entity of the same call (`beside`); in the `instructions`
-    after the name ("line 2"), where no answer has such a key; or in a person's words. There the number of a list's item ("2. Cancel it")
-    counts only in a text that speaks of the name ("I have two requests"), and not where another argument's name (`others`) stands beside
-    it ("request 3" and "3 requests" are no lines). Numbers under other keys, and those that answers repeat from their calls, count
+    That is under a key of the name in an answer; as a place in a list of an entity of the same call
+    (`beside`); in the `instructions`
+    after the name ("line 2"), where no answer has such a key; or in a person's words. There the
+    number of a list's item ("2. Cancel it")
+    counts only in a text that speaks of the name ("I have two requests"), and not where another
+    argument's name (`others`) stands beside
+    it ("request 3" and "3 requests" are no lines). Numbers under other keys, and those that answers
+    repeat from their calls, count
     nowhere.
     """
     known = objects.numbers_of.get(stem(argument))
     if known is not None and number in known:
         return True
-    if 1 <= number <= max((objects.length_of.get(identifier, 0) for identifier in beside), default=0):
+    if (
+        1
+        <= number
+        <= max((objects.length_of.get(identifier, 0) for identifier in beside), default=0)
+    ):
         return True
     labels = others - {stem(argument)}
     if any(_says(text, number, argument, labels) for text in heard):
         return True
-    named = re.compile(rf"\b{re.escape(stem(argument))}s?\W{{0,2}}{number}(?!\w|[.,]\d)", re.IGNORECASE)
+    named = re.compile(
+        rf"\b{re.escape(stem(argument))}s?\W{{0,2}}{number}(?!\w|[.,]\d)", re.IGNORECASE
+    )
     return known is None and any(named.search(text) for text in instructions)
 
 
@@ -58,8 +76,13 @@ def _says(text: str, number: int, argument: str, labels: Set[str]) -> bool:
         return True
     items_count = _speaks_of(text, argument)
     for found in re.finditer(rf"(?<![\w.,$\-/]){number}(?!\w|[.,]\d)", folded):
-        beside = (_BEFORE.search(folded, max(0, found.start() - 30), found.start()), _AFTER.match(folded, found.end()))
-        if (items_count or _ITEM.match(folded, found.start()) is None) and not any(word and stem(word[1]) in labels for word in beside):
+        beside = (
+            _BEFORE.search(folded, max(0, found.start() - 30), found.start()),
+            _AFTER.match(folded, found.end()),
+        )
+        if (items_count or _ITEM.match(folded, found.start()) is None) and not any(
+            word and stem(word[1]) in labels for word in beside
+        ):
             return True
     return False
 

@@ -1,4 +1,6 @@
-"""Filters' agreement: which filters drop the same trajectories, and what each of them drops alone."""
+"""Filters' agreement: which filters drop the same trajectories, and what each of them drops
+alone.
+"""
 
 from itertools import combinations
 
@@ -25,27 +27,60 @@ SELECT a.filter, b.filter, count(*) FILTER (a.keep AND b.keep), count(*) FILTER 
   count(*) FILTER (a.keep AND NOT b.keep), count(*) FILTER (NOT a.keep AND NOT b.keep)
 FROM each AS a JOIN each AS b ON a.trajectory_id = b.trajectory_id AND a.filter < b.filter GROUP BY ALL
 """
-PAIR = ("filters", "both decided", "both keep", "only the first drops", "only the second drops", "both drop", "the same", "kappa")
+PAIR = (
+    "filters",
+    "both decided",
+    "both keep",
+    "only the first drops",
+    "only the second drops",
+    "both drop",
+    "the same",
+    "kappa",
+)
 
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
-    """What each filter decided, then every two of them over the trajectories that both decided on."""
+    """What each filter decided, then every two of them over the trajectories that both decided
+    on.
+    """
     with connect(ledger) as connection:
         each = connection.execute(_EACH).fetchall()
-        pairs = {(one, other): counts for one, other, *counts in connection.execute(_PAIRS).fetchall()}
+        pairs = {
+            (one, other): counts for one, other, *counts in connection.execute(_PAIRS).fetchall()
+        }
     if not each:
         return None
     alone = [(name, *(f"{count:,}" for count in counts)) for name, *counts in each]
-    parts = [table("Each filter", ("filter", "kept", "dropped", "undefined", "dropped by it alone"), alone)]
-    found = [(names, counts) for names in combinations([name for name, *_ in each], 2) if (counts := pairs.get(names)) is not None]
+    parts = [
+        table(
+            "Each filter", ("filter", "kept", "dropped", "undefined", "dropped by it alone"), alone
+        )
+    ]
+    found = [
+        (names, counts)
+        for names in combinations([name for name, *_ in each], 2)
+        if (counts := pairs.get(names)) is not None
+    ]
     found.sort(key=lambda pair: (-(pair[1][1] + pair[1][2]), pair[0]))
     rows = [
-        (f"{one}, {other}", f"{sum(counts):,}", *(f"{count:,}" for count in counts), *_agreement(*counts)) for (one, other), counts in found
+        (
+            f"{one}, {other}",
+            f"{sum(counts):,}",
+            *(f"{count:,}" for count in counts),
+            *_agreement(*counts),
+        )
+        for (one, other), counts in found
     ]
     if rows:
-        note = "Kappa (Cohen 1960) is agreement beyond chance: 1 always the same, 0 as by chance; - where one filter drops all or none."
+        note = (
+            "Kappa (Cohen 1960) is agreement beyond chance: 1 always the same, 0 as by "
+            "chance; - where one filter drops all or none."
+        )
         more = f" The {SHOWN} pairs that differ most often are shown." if len(rows) > SHOWN else ""
-        parts.append(f'<p class="quiet">{in_html(note + more)}</p>' + table("Every two filters", PAIR, rows[:SHOWN]))
+        parts.append(
+            f'<p class="quiet">{in_html(note + more)}</p>'
+            + table("Every two filters", PAIR, rows[:SHOWN])
+        )
     return "".join(parts)
 
 

@@ -1,4 +1,6 @@
-"""What a reader of the page must not miss: who made the trajectories, where it was no model, or somebody who had looked at gold."""
+"""What a reader of the page must not miss: who made the trajectories, where it was no model, or
+somebody who had looked at gold.
+"""
 
 from collections.abc import Iterator
 
@@ -18,12 +20,16 @@ def notices(ledger: Ledger) -> Iterator[str]:
         ((every, scripted, mixed, informed),) = connection.execute(_SQL).fetchall()
     of = f"of {counted_noun(every, 'trajectory', 'trajectories')}"
     if scripted:
-        yield f"{scripted:,} {of} {_were(scripted)} written by scripts, not by a model: no evidence of what a model can do."
+        yield (
+            f"{scripted:,} {of} {_were(scripted)} written by scripts, not by a model: no "
+            "evidence of what a model can do."
+        )
     if mixed:
         yield f"{mixed:,} {of} {_were(mixed)} written in part by scripts or by hand."
     if informed:
         yield (
-            f"{informed:,} {of} {_were(informed)} made by someone who had looked at gold (gold_informed): no evidence of what the policy "
+            f"{informed:,} {of} {_were(informed)} made by someone who had looked at gold "
+            "(gold_informed): no evidence of what the policy "
             "can do by itself."
         )
 

@@ -20,15 +20,29 @@ MEGABYTES = 30
 _AT_ONCE = 1 << 20
 
 
-def report(ledger: Ledger, command: str, rendered: Rendered = lambda name: None, *, megabytes: float = MEGABYTES) -> str:
+def report(
+    ledger: Ledger,
+    command: str,
+    rendered: Rendered = lambda name: None,
+    *,
+    megabytes: float = MEGABYTES,
+) -> str:
     """The page as one text."""
     return "".join(pieces(ledger, command, rendered, megabytes=megabytes))
 
 
-def pieces(ledger: Ledger, command: str, rendered: Rendered = lambda name: None, *, megabytes: float = MEGABYTES) -> Iterator[str]:
-    """The page bit by bit; `command` is what gives it again. Sections that have nothing to show are left out.
+def pieces(
+    ledger: Ledger,
+    command: str,
+    rendered: Rendered = lambda name: None,
+    *,
+    megabytes: float = MEGABYTES,
+) -> Iterator[str]:
+    """The page bit by bit; `command` is what gives it again. Sections that have nothing to show are
+    left out.
 
-    Trajectories are read a shard at a time and wait, compressed, in a temporary file: sections come first, so that they are seen first.
+    Trajectories are read a shard at a time and wait, compressed, in a temporary file: sections come
+    first, so that they are seen first.
     """
     name = str((ledger.state.flow or {}).get("name") or "run")
     with tempfile.TemporaryFile("w+", encoding="ascii") as packed_file:
@@ -43,14 +57,25 @@ def pieces(ledger: Ledger, command: str, rendered: Rendered = lambda name: None,
             rendered(key)
         code = script() if packed.trajectories else ""
         first = parts[0][0] if parts else "top"
-        yield opening(f"Run {name}", skip=(first, "Skip to the first section"), style=style(), script=code)
+        yield opening(
+            f"Run {name}", skip=(first, "Skip to the first section"), style=style(), script=code
+        )
         links = " · ".join(f'<a href="#{key}">{in_html(title)}</a>' for key, title, _ in parts)
-        yield from (f'\n<p class="notice">{in_html(packed.stand_ins.in_text("", line))}</p>' for line in notices(ledger))
+        yield from (
+            f'\n<p class="notice">{in_html(packed.stand_ins.in_text("", line))}</p>'
+            for line in notices(ledger)
+        )
         yield f'\n<nav aria-label="Sections"><p>{links}</p></nav></header>\n'
         for key, title, html in parts:
-            yield f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{in_html(title)}</h2>{html}</section>\n'
+            yield (
+                f'<section id="{key}" aria-labelledby="{key}-title"><h2 '
+                f'id="{key}-title">{in_html(title)}</h2>{html}</section>\n'
+            )
         if not parts:
-            yield "<p>The run holds nothing yet: no stage has reported, and there are no trajectories.</p>\n"
+            yield (
+                "<p>The run holds nothing yet: no stage has reported, and there are no "
+                "trajectories.</p>\n"
+            )
         yield f"<footer><p>Made by <code>{in_html(command)}</code>.</p></footer>\n"
         if packed.trajectories:
             packed_file.seek(0)

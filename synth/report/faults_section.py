@@ -1,4 +1,6 @@
-"""Faults: at which boundary the machinery broke, on which tasks, and whether long attempts were lost more often."""
+"""Faults: at which boundary the machinery broke, on which tasks, and whether long attempts were
+lost more often.
+"""
 
 from functools import reduce
 
@@ -29,8 +31,13 @@ SELECT t.task_id, any_value(k.goal), count(*), count(*) FILTER (fault IS NOT NUL
 FROM trajectories AS t LEFT JOIN tasks AS k USING (task_id) GROUP BY t.task_id HAVING lost > 0
 ORDER BY lost / count(*) DESC, lost DESC, t.task_id
 """
-_DECILES = "SELECT list_distinct(quantile_disc(n_turns, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])) FROM trajectories"
-_LENGTHS = "SELECT n_turns, count(*), count(*) FILTER (fault IS NOT NULL) FROM trajectories GROUP BY 1"
+_DECILES = (
+    "SELECT list_distinct(quantile_disc(n_turns, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, "
+    "0.9, 1.0])) FROM trajectories"
+)
+_LENGTHS = (
+    "SELECT n_turns, count(*), count(*) FILTER (fault IS NOT NULL) FROM trajectories GROUP BY 1"
+)
 
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
@@ -42,29 +49,54 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         kinds = connection.execute(_KINDS).fetchall()
         if not kinds:
             return f"<p>None in {attempts:,} attempts.</p>"
-        return _by_kind(kinds, attempts, stand_ins) + _by_task(connection, stand_ins) + _by_length(connection)
+        return (
+            _by_kind(kinds, attempts, stand_ins)
+            + _by_task(connection, stand_ins)
+            + _by_length(connection)
+        )
 
 
-def _by_kind(kinds: list[tuple[str, int, int, list[str], str | None]], attempts: int, stand_ins: StandIns) -> str:
+def _by_kind(
+    kinds: list[tuple[str, int, int, list[str], str | None]], attempts: int, stand_ins: StandIns
+) -> str:
     rows = []
     for kind, count, tasks, which, detail in kinds:
         said = reduce(lambda text, task: stand_ins.in_text(task, text), which, detail or "")
         rows.append((kind, f"{count:,}", f"{count / attempts:.1%}", f"{tasks:,}", _short(said)))
-    note = '<p class="quiet">An attempt that the machinery broke has no reward and no label; it is tried again, and never exported.</p>'
-    return note + table(f"By kind, in {attempts:,} attempts", ("boundary", "faults", "share", "tasks", "commonest detail"), rows)
+    note = (
+        '<p class="quiet">An attempt that the machinery broke has no reward and no label; it '
+        "is tried again, and never exported.</p>"
+    )
+    return note + table(
+        f"By kind, in {attempts:,} attempts",
+        ("boundary", "faults", "share", "tasks", "commonest detail"),
+        rows,
+    )
 
 
 def _by_task(connection: LedgerConnection, stand_ins: StandIns) -> str:
     found = connection.execute(_TASKS).fetchall()
     rows = [
-        (task[:8], _short(stand_ins.in_text(task, goal or "")), f"{attempts:,}", f"{lost:,}", f"{lost / attempts:.0%}", kinds)
+        (
+            task[:8],
+            _short(stand_ins.in_text(task, goal or "")),
+            f"{attempts:,}",
+            f"{lost:,}",
+            f"{lost / attempts:.0%}",
+            kinds,
+        )
         for task, goal, attempts, lost, kinds in found[:SHOWN]
     ]
     over = sum(lost > LOST_SHARE * attempts for _, _, attempts, lost, _ in found)
-    words = f"{counted_noun(len(found), 'task')} with faults; {over:,} lost more than {LOST_SHARE:.0%} of their attempts"
+    words = (
+        f"{counted_noun(len(found), 'task')} with faults; {over:,} lost more than "
+        f"{LOST_SHARE:.0%} of their attempts"
+    )
     words += ", and what is left there is no fair sample."
     more = f" The {SHOWN} that lost most are shown." if len(found) > SHOWN else ""
-    return f"<p>{in_html(words + more)}</p>" + table("By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows)
+    return f"<p>{in_html(words + more)}</p>" + table(
+        "By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows
+    )
 
 
 def _by_length(connection: LedgerConnection) -> str:
@@ -78,10 +110,25 @@ def _by_length(connection: LedgerConnection) -> str:
     for edge, (attempts, lost) in zip(edges, bins, strict=True):
         if attempts:
             low, high = wilson(lost, attempts)
-            share = (f"{lost / attempts:.1%}", percents(low, high), Drawn(bar(lost / attempts, low, high)))
-            rows.append((f"{least} to {edge}" if least < edge else f"{edge}", f"{attempts:,}", f"{lost:,}", *share))
+            share = (
+                f"{lost / attempts:.1%}",
+                percents(low, high),
+                Drawn(bar(lost / attempts, low, high)),
+            )
+            rows.append(
+                (
+                    f"{least} to {edge}" if least < edge else f"{edge}",
+                    f"{attempts:,}",
+                    f"{lost:,}",
+                    *share,
+                )
+            )
         least = edge + 1
-    return table("By length: deciles of the turns that were taken", ("turns", "attempts", "faults", "share", "95 %", ""), rows)
+    return table(
+        "By length: deciles of the turns that were taken",
+        ("turns", "attempts", "faults", "share", "95 %", ""),
+        rows,
+    )
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,6 @@
-"""A task's graph made small enough to be looked at: what always comes together is one box, detours of single trials are bundled."""
+"""A task's graph made small enough to be looked at: what always comes together is one box, detours
+of single trials are bundled.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +13,9 @@ ENDS = (START, SUCCESS, FAILURE)
 
 
 class Box(msgspec.Struct):
-    """Turns that are drawn as one: a chain in its order, or a bundle of single trials' ways between the same two boxes."""
+    """Turns that are drawn as one: a chain in its order, or a bundle of single trials' ways between
+    the same two boxes.
+    """
 
     name: str
     members: list[Node]
@@ -29,8 +33,12 @@ class Arrow(msgspec.Struct):
     n_success: int
 
 
-def folded(nodes: Sequence[Node], edges: Sequence[Edge], most: int = 60) -> tuple[list[Box], list[Arrow]]:
-    """Boxes and arrows of one graph; detours are bundled only where there are more than `most` boxes."""
+def folded(
+    nodes: Sequence[Node], edges: Sequence[Edge], most: int = 60
+) -> tuple[list[Box], list[Arrow]]:
+    """Boxes and arrows of one graph; detours are bundled only where there are more than `most`
+    boxes.
+    """
     by_name = {node.node: node for node in nodes}
     after: dict[str, list[Edge]] = {name: [] for name in by_name}
     before: dict[str, list[Edge]] = {name: [] for name in by_name}
@@ -53,7 +61,9 @@ def folded(nodes: Sequence[Node], edges: Sequence[Edge], most: int = 60) -> tupl
     arrows = [
         Arrow(home[edge.source_node], home[edge.target_node], edge.n, edge.n_success)
         for edge in edges
-        if edge.source_node in home and edge.target_node in home and follows.get(edge.source_node) != edge.target_node
+        if edge.source_node in home
+        and edge.target_node in home
+        and follows.get(edge.source_node) != edge.target_node
     ]
     return _bundled(boxes, arrows) if len(boxes) > most else (boxes, arrows)
 
@@ -61,11 +71,17 @@ def folded(nodes: Sequence[Node], edges: Sequence[Edge], most: int = 60) -> tupl
 def _chains(one: Node, other: Node, before: Mapping[str, Sequence[Edge]]) -> bool:
     """Whether the second always and only follows the first."""
     inner = one.node not in ENDS and other.node not in ENDS and one.node != other.node
-    return inner and len(before[other.node]) == 1 and (one.n, one.n_success) == (other.n, other.n_success)
+    return (
+        inner
+        and len(before[other.node]) == 1
+        and (one.n, one.n_success) == (other.n, other.n_success)
+    )
 
 
 def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], list[Arrow]]:
-    """Ways that one trial took alone, between the same two boxes and to the same end, as one box."""
+    """Ways that one trial took alone, between the same two boxes and to the same end, as one
+    box.
+    """
     into: dict[str, list[Arrow]] = {}
     out: dict[str, list[Arrow]] = {}
     for arrow in arrows:
@@ -73,7 +89,12 @@ def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], 
         out.setdefault(arrow.source, []).append(arrow)
     groups: dict[tuple[str, str], list[Box]] = {}
     for box in boxes:
-        if box.n == 1 and box.name not in ENDS and len(into.get(box.name, ())) == 1 and len(out.get(box.name, ())) == 1:
+        if (
+            box.n == 1
+            and box.name not in ENDS
+            and len(into.get(box.name, ())) == 1
+            and len(out.get(box.name, ())) == 1
+        ):
             groups.setdefault((into[box.name][0].source, out[box.name][0].target), []).append(box)
     gone = {box.name for found in groups.values() if len(found) > 1 for box in found}
     kept = [box for box in boxes if box.name not in gone]
@@ -81,6 +102,14 @@ def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], 
     for (source, target), found in groups.items():
         if len(found) > 1:
             name, n, n_success = found[0].name, len(found), sum(box.n_success for box in found)
-            kept.append(Box(name, [member for box in found for member in box.members], n, n_success, len(found)))
+            kept.append(
+                Box(
+                    name,
+                    [member for box in found for member in box.members],
+                    n,
+                    n_success,
+                    len(found),
+                )
+            )
             lines += [Arrow(source, name, n, n_success), Arrow(name, target, n, n_success)]
     return kept, lines

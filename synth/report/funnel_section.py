@@ -27,11 +27,21 @@ def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     """The table that a run ends with."""
-    rows = [(row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons) for row in funnel(reports(ledger))]
+    rows = [
+        (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
+        for row in funnel(reports(ledger))
+    ]
     if not rows:
         return None
-    notes = "".join(f"<li><b>{in_html(stage)}</b>: {in_html(said)}</li>" for stage, said in funnel_notes(reports(ledger)))
-    listed = table("What went into each stage and what went on", ("stage", "in", "kept", "unit", "reasons"), rows)
+    notes = "".join(
+        f"<li><b>{in_html(stage)}</b>: {in_html(said)}</li>"
+        for stage, said in funnel_notes(reports(ledger))
+    )
+    listed = table(
+        "What went into each stage and what went on",
+        ("stage", "in", "kept", "unit", "reasons"),
+        rows,
+    )
     return listed + (f'<ul class="quiet">{notes}</ul>' if notes else "")
 
 

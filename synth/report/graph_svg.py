@@ -1,4 +1,6 @@
-"""A task's graph as a picture: potential by colour, traffic by width, loops and passes without second evidence marked."""
+"""A task's graph as a picture: potential by colour, traffic by width, loops and passes without
+second evidence marked.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -40,22 +42,42 @@ path.lucky { stroke-dasharray: 2 3; stroke: var(--lucky) !important; stroke-opac
 
 
 def shade(n: int, n_success: int, rate: float) -> str:
-    """The colour of a box: how much better its trials did than all of the task, shrunk; a picture of what happened, no estimate."""
+    """The colour of a box: how much better its trials did than all of the task, shrunk; a picture
+    of what happened, no estimate.
+    """
     value = (n_success + KAPPA * rate) / (n + KAPPA) - rate
     step = max(-STEPS, min(STEPS, round(value * 2 * STEPS)))
     return "--mid" if not step else f"--{'u' if step > 0 else 'd'}{abs(step)}"
 
 
-def picture(nodes: Sequence[Node], edges: Sequence[Edge], said: Mapping[str, str], lucky: Collection[tuple[str, str]] = ()) -> str:
-    """The graph as SVG. `said` gives what was done at a node, for its tooltip; `lucky` are edges of passes without second evidence."""
+def picture(
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    said: Mapping[str, str],
+    lucky: Collection[tuple[str, str]] = (),
+) -> str:
+    """The graph as SVG. `said` gives what was done at a node, for its tooltip; `lucky` are edges of
+    passes without second evidence.
+    """
     boxes, arrows = folded(nodes, edges)
     by_name = {box.name: box for box in boxes}
     home = {member.node: box.name for box in boxes for member in box.members}
     found = layers([box.name for box in boxes], arrows)
-    middle = placed(found.rows, found.links, {name: WIDTH if name in by_name else BEND for row in found.rows for name in row}, GAP_X)
-    top = {name: MARGIN + row * (HEIGHT + GAP_Y) for row, names in enumerate(found.rows) for name in names}
+    middle = placed(
+        found.rows,
+        found.links,
+        {name: WIDTH if name in by_name else BEND for row in found.rows for name in row},
+        GAP_X,
+    )
+    top = {
+        name: MARGIN + row * (HEIGHT + GAP_Y)
+        for row, names in enumerate(found.rows)
+        for name in names
+    }
     at = {name: (MARGIN + middle[name], top[name]) for name in top}
-    width = round(max(x for x, _ in at.values()) + WIDTH / 2 + MARGIN + (LOOP_ROOM if found.back else 0))
+    width = round(
+        max(x for x, _ in at.values()) + WIDTH / 2 + MARGIN + (LOOP_ROOM if found.back else 0)
+    )
     height = 2 * MARGIN + len(found.rows) * (HEIGHT + GAP_Y) - GAP_Y
     start = by_name[START]
     rate = start.n_success / start.n
@@ -63,12 +85,21 @@ def picture(nodes: Sequence[Node], edges: Sequence[Edge], said: Mapping[str, str
     lines = []
     for arrow in sorted(arrows, key=lambda arrow: arrow.n):
         ends = (arrow.source, arrow.target)
-        path = _back(at[arrow.source], at[arrow.target]) if ends in found.back else _down([at[name] for name in found.routes[ends]])
-        lines.append(_arrow(arrow, path, loop=ends in found.back, lucky=ends in marked, trials=start.n))
+        path = (
+            _back(at[arrow.source], at[arrow.target])
+            if ends in found.back
+            else _down([at[name] for name in found.routes[ends]])
+        )
+        lines.append(
+            _arrow(arrow, path, loop=ends in found.back, lucky=ends in marked, trials=start.n)
+        )
     drawn = [_box(box, at[box.name], rate, said) for box in boxes]
     label = f"Graph of {start.n} trials, {start.n_success} of them solved, in {len(boxes)} boxes"
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    return f'<svg class="graph" role="img" aria-label="{in_html(label)}" {size}>{"".join(lines)}{"".join(drawn)}</svg>'
+    return (
+        f'<svg class="graph" role="img" aria-label="{in_html(label)}" '
+        f"{size}>{''.join(lines)}{''.join(drawn)}</svg>"
+    )
 
 
 def _down(points: Sequence[tuple[float, float]]) -> str:
@@ -96,22 +127,36 @@ def _back(source: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _arrow(arrow: Arrow, line: str, *, loop: bool, lucky: bool, trials: int) -> str:
-    kinds = {"good": arrow.target == SUCCESS, "bad": arrow.target == FAILURE, "loop": loop, "lucky": lucky}
+    kinds = {
+        "good": arrow.target == SUCCESS,
+        "bad": arrow.target == FAILURE,
+        "loop": loop,
+        "lucky": lucky,
+    }
     named = " ".join(kind for kind, holds in kinds.items() if holds)
     wide = 1.2 + 8 * arrow.n / trials
-    note = f"{arrow.n} of {trials} trials, {arrow.n_success} of them solved" + (", on a way back" if loop else "")
+    note = f"{arrow.n} of {trials} trials, {arrow.n_success} of them solved" + (
+        ", on a way back" if loop else ""
+    )
     note += ", of a pass without second evidence" if lucky else ""
-    return f'<path class="{named}" d="{line}" stroke-width="{wide:.1f}"><title>{in_html(note)}</title></path>'
+    return (
+        f'<path class="{named}" d="{line}" '
+        f'stroke-width="{wide:.1f}"><title>{in_html(note)}</title></path>'
+    )
 
 
 def _box(box: Box, at: tuple[float, float], rate: float, said: Mapping[str, str]) -> str:
     x, y = at[0] - WIDTH / 2, at[1]
-    colour = {SUCCESS: "--u4", FAILURE: "--d4", START: "--mid"}.get(box.name) or shade(box.n, box.n_success, rate)
+    colour = {SUCCESS: "--u4", FAILURE: "--d4", START: "--mid"}.get(box.name) or shade(
+        box.n, box.n_success, rate
+    )
     count = f"{box.n} trial{'s' if box.n != 1 else ''}, {box.n_success} solved"
     title = in_html("\n".join([count, *_done(box, said)]))
     return (
-        f'<g class="box" tabindex="0"><title>{title}</title><rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="7" '
-        f'fill="var({colour})"/><text x="{x + 9:.0f}" y="{y + 16:.0f}">{in_html(_label(box))}</text>'
+        f'<g class="box" tabindex="0"><title>{title}</title><rect x="{x:.0f}" y="{y:.0f}" '
+        f'width="{WIDTH}" height="{HEIGHT}" rx="7" '
+        f'fill="var({colour})"/><text x="{x + 9:.0f}" '
+        f'y="{y + 16:.0f}">{in_html(_label(box))}</text>'
         f'<text class="count" x="{x + 9:.0f}" y="{y + 30:.0f}">{count}</text></g>'
     )
 
@@ -122,13 +167,24 @@ def _label(box: Box) -> str:
         return {START: "start", SUCCESS: "solved", FAILURE: "not solved"}[box.name]
     if box.bundled:
         return f"{box.bundled} detours"
-    first = "+".join(name if count == 1 else f"{count} {name}" for name, count in Counter(box.members[0].tools).items())
+    first = "+".join(
+        name if count == 1 else f"{count} {name}"
+        for name, count in Counter(box.members[0].tools).items()
+    )
     more = f" +{len(box.members) - 1}" if len(box.members) > 1 else ""
     room = LABEL - len(more)
     return (first if len(first) <= room else first[: room - 1] + "…") + more
 
 
 def _done(box: Box, said: Mapping[str, str]) -> list[str]:
-    lines = [said.get(member.node, "+".join(member.tools)) for member in box.members if member.tools]
-    shown = [line if len(line) <= LONGEST_TITLE else line[:LONGEST_TITLE] + "…" for line in lines[:MOST_LINES]]
-    return [*shown, *([f"… and {len(lines) - MOST_LINES} more turns"] if len(lines) > MOST_LINES else [])]
+    lines = [
+        said.get(member.node, "+".join(member.tools)) for member in box.members if member.tools
+    ]
+    shown = [
+        line if len(line) <= LONGEST_TITLE else line[:LONGEST_TITLE] + "…"
+        for line in lines[:MOST_LINES]
+    ]
+    return [
+        *shown,
+        *([f"… and {len(lines) - MOST_LINES} more turns"] if len(lines) > MOST_LINES else []),
+    ]

@@ -36,7 +36,16 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
             lucky = _along(connection.execute(_LUCKY, [task]).fetchall(), rows.edges)
             said = {node: stand_ins.in_text(task, done) for node, done in rows.said.items()}
             svg = picture(rows.nodes, rows.edges, said, lucky)
-            parts.append(_details(task, stand_ins.in_text(task, goals.get(task) or ""), n, n_success, svg, opened=not at))
+            parts.append(
+                _details(
+                    task,
+                    stand_ins.in_text(task, goals.get(task) or ""),
+                    n,
+                    n_success,
+                    svg,
+                    opened=not at,
+                )
+            )
     return "".join(parts)
 
 
@@ -56,24 +65,39 @@ def _along(details: Sequence[tuple[str]], edges: Sequence[Edge]) -> set[tuple[st
 
 def _details(task: str, goal: str, n: int, n_success: int, svg: str, *, opened: bool) -> str:
     text = " ".join(goal.split())
-    goal_line = f'<p class="quiet">{in_html(text if len(text) <= _GOAL else text[:_GOAL] + "…")}</p>' if text else ""
+    goal_line = (
+        f'<p class="quiet">{in_html(text if len(text) <= _GOAL else text[:_GOAL] + "…")}</p>'
+        if text
+        else ""
+    )
     summary = f"<summary>{in_html(task[:8])}: {n_success} of {n} trials solved it</summary>"
-    region = f'<div class="scroll" tabindex="0" role="group" aria-label="Graph of task {in_html(task[:8])}">{svg}</div>'
+    region = (
+        '<div class="scroll" tabindex="0" role="group" aria-label="Graph of task '
+        f'{in_html(task[:8])}">{svg}</div>'
+    )
     return f"<details{' open' if opened else ''}>{summary}{goal_line}{region}</details>"
 
 
 def _swatches(*shades: str) -> str:
-    boxes = "".join(f'<rect x="{at * 18}" y="0" width="18" height="12" fill="var({shade})"/>' for at, shade in enumerate(shades))
+    boxes = "".join(
+        f'<rect x="{at * 18}" y="0" width="18" height="12" fill="var({shade})"/>'
+        for at, shade in enumerate(shades)
+    )
     return f'<svg width="{len(shades) * 18}" height="12" aria-hidden="true">{boxes}</svg>'
 
 
 def _line(kind: str, width: float = 3) -> str:
-    return f'<svg class="key" width="34" height="12" aria-hidden="true"><path class="{kind}" d="M0 6H34" stroke-width="{width:g}"/></svg>'
+    return (
+        f'<svg class="key" width="34" height="12" aria-hidden="true"><path class="{kind}" '
+        f'd="M0 6H34" stroke-width="{width:g}"/></svg>'
+    )
 
 
 _LEGEND = (
-    f"<style>{STYLE}</style><p>Each box is a turn, or several that always came together (+2: two more); what it did stands in its tooltip. "
-    "The way leads from the start at the top to the ends at the bottom; tooltips of lines say how many trials went along.</p>"
+    f"<style>{STYLE}</style><p>Each box is a turn, or several that always came together (+2: two "
+    "more); what it did stands in its tooltip. "
+    "The way leads from the start at the top to the ends at the bottom; tooltips of lines say how "
+    "many trials went along.</p>"
     '<p class="scale"><span>solved less often '
     + _swatches("--d4", "--d3", "--d2", "--d1", "--mid", "--u1", "--u2", "--u3", "--u4")
     + " more often than the task</span>"

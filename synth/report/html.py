@@ -1,4 +1,6 @@
-"""Pages that need nothing else: no fonts, no network, and no script but one that the page itself names by its digest."""
+"""Pages that need nothing else: no fonts, no network, and no script but one that the page itself
+names by its digest.
+"""
 
 import base64
 import re
@@ -19,22 +21,36 @@ class Drawn(str):
 
 
 def document(title: str, body: Sequence[str], *, skip: tuple[str, str], style: str = "") -> str:
-    """A whole page; its `body` closes the header that this opens. `skip`: where the link for keyboards leads, and what it says."""
+    """A whole page; its `body` closes the header that this opens. `skip`: where the link for
+    keyboards leads, and what it says.
+    """
     return "\n".join([opening(title, skip=skip, style=style), *body, closing(), ""])
 
 
 def opening(title: str, *, skip: tuple[str, str], style: str = "", script: str = "") -> str:
-    """A page up to its title; `script` is what `closing` will hold. Nothing can be loaded into the page, by no markup in it."""
+    """A page up to its title; `script` is what `closing` will hold. Nothing can be loaded into the
+    page, by no markup in it.
+    """
     target, words = skip
-    allowed = f"script-src 'sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}'; " if script else ""
-    policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    allowed = (
+        f"script-src 'sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}'; "
+        if script
+        else ""
+    )
+    policy = (
+        f"default-src 'none'; {allowed}style-src 'unsafe-inline'; img-src data:; base-uri "
+        "'none'; form-action 'none'"
+    )
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en">',
-            f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">',
-            f'<title>{in_html(title)}</title><link rel="icon" href="data:,"><style>{STYLE}{style}</style></head>',
+            '<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+            f'content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1"><meta '
+            'name="referrer" content="no-referrer">',
+            f'<title>{in_html(title)}</title><link rel="icon" '
+            f'href="data:,"><style>{STYLE}{style}</style></head>',
             f'<body><a class="skip" href="#{in_html(target)}">{in_html(words)}</a>',
             "<main>",
             f"<header><h1>{in_html(title)}</h1>",
@@ -44,18 +60,34 @@ def opening(title: str, *, skip: tuple[str, str], style: str = "", script: str =
 
 def closing(data: Sequence[str] = (), script: str = "") -> str:
     """The end of a page."""
-    return "".join(["</main>", *data, f"<script>{script}</script>" if script else "", "</body></html>"])
+    return "".join(
+        ["</main>", *data, f"<script>{script}</script>" if script else "", "</body></html>"]
+    )
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], meanings: Mapping[str, str] = MappingProxyType({})) -> str:
-    """A table with a caption; a column of numbers is set to the right. `meanings` of columns are shown where a pointer rests on them."""
-    numeric = [bool(rows) and all(_NUMBER.match(row[index]) for row in rows) for index in range(len(columns))]
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    meanings: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """A table with a caption; a column of numbers is set to the right. `meanings` of columns are
+    shown where a pointer rests on them.
+    """
+    numeric = [
+        bool(rows) and all(_NUMBER.match(row[index]) for row in rows)
+        for index in range(len(columns))
+    ]
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
     head = "".join(
-        f'<th scope="col"{kind}>{meant(column, meanings) or in_html(column)}</th>' for column, kind in zip(columns, kinds, strict=True)
+        f'<th scope="col"{kind}>{meant(column, meanings) or in_html(column)}</th>'
+        for column, kind in zip(columns, kinds, strict=True)
     )
     lines = "".join(
-        "<tr>" + "".join(f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>" for row in rows
+        "<tr>"
+        + "".join(f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+        + "</tr>"
+        for row in rows
     )
     caption = f"<caption>{in_html(title)}</caption>"
     region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{in_html(title)}">'
@@ -63,13 +95,25 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], mea
 
 
 def meant(term: str, meanings: Mapping[str, str]) -> str:
-    """A term with what it means, for a pointer that rests on it; nothing where no meaning is known."""
-    return f'<abbr title="{in_html(meanings[term])}">{in_html(term)}</abbr>' if term in meanings else ""
+    """A term with what it means, for a pointer that rests on it; nothing where no meaning is
+    known.
+    """
+    return (
+        f'<abbr title="{in_html(meanings[term])}">{in_html(term)}</abbr>'
+        if term in meanings
+        else ""
+    )
 
 
 def legend(meanings: Mapping[str, str], shown: Collection[str], where: str) -> str:
-    """What the terms on the page mean, for touch and paper too, and where more is written of them."""
-    told = "; ".join(f"<b>{in_html(term)}</b>: {in_html(meaning)}" for term, meaning in meanings.items() if term in shown)
+    """What the terms on the page mean, for touch and paper too, and where more is written of
+    them.
+    """
+    told = "; ".join(
+        f"<b>{in_html(term)}</b>: {in_html(meaning)}"
+        for term, meaning in meanings.items()
+        if term in shown
+    )
     return f'<p class="quiet legend">{told} ({in_html(where)}).</p>' if told else ""
 
 

@@ -1,4 +1,6 @@
-"""Where boxes stand: from top to bottom by what leads to them, loops turned back; within a layer near their neighbours."""
+"""Where boxes stand: from top to bottom by what leads to them, loops turned back; within a layer
+near their neighbours.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -12,9 +14,11 @@ SWEEPS = 6
 
 
 class Layers(msgspec.Struct, frozen=True):
-    """Names from top to bottom, those of a layer from left to right; the arrows that lead back (loops).
+    """Names from top to bottom, those of a layer from left to right; the arrows that lead back
+    (loops).
 
-    An arrow that passes layers by has a bend in each, a name of its own that it shares with the other arrows to the same box; `routes`
+    An arrow that passes layers by has a bend in each, a name of its own that it shares with the
+    other arrows to the same box; `routes`
     gives the names that each forward arrow runs through, its ends included.
     """
 
@@ -25,13 +29,17 @@ class Layers(msgspec.Struct, frozen=True):
     @property
     def links(self) -> list[tuple[str, str]]:
         """Names of neighbouring layers that an arrow joins, each pair once."""
-        return list(dict.fromkeys(pair for route in self.routes.values() for pair in pairwise(route)))
+        return list(
+            dict.fromkeys(pair for route in self.routes.values() for pair in pairwise(route))
+        )
 
 
 def layers(names: Sequence[str], arrows: Sequence[Arrow]) -> Layers:
     """START stands alone in the first layer, the ends in the last one."""
     back = _back(names, arrows)
-    forward = [(arrow.source, arrow.target) for arrow in arrows if (arrow.source, arrow.target) not in back]
+    forward = [
+        (arrow.source, arrow.target) for arrow in arrows if (arrow.source, arrow.target) not in back
+    ]
     depth = _depths(names, forward)
     last = max([depth[name] for name in names if name not in (SUCCESS, FAILURE)], default=0) + 1
     depth |= {end: last for end in (SUCCESS, FAILURE) if end in depth}
@@ -106,7 +114,12 @@ def _ordered(columns: list[list[str]], forward: Sequence[tuple[str, str]]) -> li
     for sweep in range(SWEEPS):
         for column in columns if sweep % 2 == 0 else reversed(columns):
             place = _places(columns)
-            column.sort(key=lambda name: (_mean([place[other] for other in near.get(name, ())], place[name]), name))
+            column.sort(
+                key=lambda name: (
+                    _mean([place[other] for other in near.get(name, ())], place[name]),
+                    name,
+                )
+            )
     return columns
 
 

@@ -1,4 +1,6 @@
-"""Success by method: who solved how often, with intervals over tasks; and what the attempts came to."""
+"""Success by method: who solved how often, with intervals over tasks; and what the attempts came
+to.
+"""
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
@@ -8,7 +10,9 @@ from synth.report.rates import bar, clustered, percents
 from synth.report.section import Section
 
 OUTCOMES = ("success", "failure", "truncated", "unknown", "invalid")
-_COUNTED = ", ".join(f"count(*) FILTER (outcome = '{outcome}') AS n_{outcome}" for outcome in OUTCOMES)
+_COUNTED = ", ".join(
+    f"count(*) FILTER (outcome = '{outcome}') AS n_{outcome}" for outcome in OUTCOMES
+)
 _SQL = f"""
 WITH each AS (
   SELECT synthesizer, policy, coalesce(model, '') AS model, task_id, count(*) AS n, {_COUNTED},
@@ -19,7 +23,20 @@ SELECT synthesizer, policy, model, count(*) AS tasks, sum(n) AS n, {", ".join(f"
   list(n_success ORDER BY task_id) FILTER (judged > 0), list(judged ORDER BY task_id) FILTER (judged > 0)
 FROM each GROUP BY ALL ORDER BY min(CASE synthesizer WHEN 'rollout' THEN 0 ELSE 1 END), synthesizer, policy, model
 """
-COLUMNS = ("method", "by", "tasks", "attempts", "solved", "failed", "truncated", "no verdict", "faults", "success rate", "95 %", "")
+COLUMNS = (
+    "method",
+    "by",
+    "tasks",
+    "attempts",
+    "solved",
+    "failed",
+    "truncated",
+    "no verdict",
+    "faults",
+    "success rate",
+    "95 %",
+    "",
+)
 
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
@@ -35,10 +52,14 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
             middle, (low, high) = sum(solved) / sum(judged), clustered(solved, judged)
             rate = (f"{middle:.0%}", percents(low, high), Drawn(bar(middle, low, high)))
         by = f"{policy} ({model})" if model else policy
-        rows.append((method, by, f"{tasks:,}", *(f"{int(count):,}" for count in (attempts, *counts)), *rate))
+        rows.append(
+            (method, by, f"{tasks:,}", *(f"{int(count):,}" for count in (attempts, *counts)), *rate)
+        )
     note = (
-        '<p class="quiet">The rate is solved of solved, failed and truncated: a fault is no verdict. The intervals resample whole tasks. '
-        "Attempts that continue others (retries, injected failures) begin from chosen states: their rates are not set against a "
+        '<p class="quiet">The rate is solved of solved, failed and truncated: a fault is no '
+        "verdict. The intervals resample whole tasks. "
+        "Attempts that continue others (retries, injected failures) begin from chosen states: "
+        "their rates are not set against a "
         "rollout's.</p>"
     )
     return note + table("Attempts by method", COLUMNS, rows)

@@ -11,10 +11,14 @@ _AT_ONCE = 2_000_000
 """Task counts drawn at once: a bound on memory."""
 
 
-def clustered(solved: Sequence[int], trials: Sequence[int], *, seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of all solved over all trials, by a bootstrap of tasks (percentiles of 2,000 draws).
+def clustered(
+    solved: Sequence[int], trials: Sequence[int], *, seed: int = 0
+) -> tuple[float, float]:
+    """The 95 % interval of all solved over all trials, by a bootstrap of tasks (percentiles of
+    2,000 draws).
 
-    Of one task, and where no task differs from another, nothing can be resampled: then Wilson's, of as many trials as there are tasks
+    Of one task, and where no task differs from another, nothing can be resampled: then Wilson's, of
+    as many trials as there are tasks
     (of one task: of its trials).
     """
     s, n = np.asarray(solved, dtype=np.int64), np.asarray(trials, dtype=np.int64)
@@ -26,19 +30,25 @@ def clustered(solved: Sequence[int], trials: Sequence[int], *, seed: int = 0) ->
     rates: list[float] = []
     rows = max(1, _AT_ONCE // len(n))
     while len(rates) < DRAWS:
-        drawn = rng.multinomial(len(n), np.full(len(n), 1 / len(n)), size=min(rows, DRAWS - len(rates)))
+        drawn = rng.multinomial(
+            len(n), np.full(len(n), 1 / len(n)), size=min(rows, DRAWS - len(rates))
+        )
         rates.extend((drawn @ s / (drawn @ n)).tolist())
     low, high = np.percentile(rates, [2.5, 97.5])
     return float(low), float(high)
 
 
 def bar(rate: float, low: float, high: float) -> str:
-    """The rate and its interval as a small picture, 0 to 1 from left to right; the numbers stand beside it."""
+    """The rate and its interval as a small picture, 0 to 1 from left to right; the numbers stand
+    beside it.
+    """
     return (
         '<svg class="bar" width="120" height="14" viewBox="0 0 120 14" aria-hidden="true">'
         '<rect class="ground" y="5" width="120" height="4"/>'
-        f'<rect class="range" x="{120 * low:.1f}" y="3" width="{max(1.0, 120 * (high - low)):.1f}" height="8"/>'
-        f'<rect class="rate" x="{min(118.0, 120 * rate - 1):.1f}" y="0" width="2.5" height="14"/></svg>'
+        f'<rect class="range" x="{120 * low:.1f}" y="3" '
+        f'width="{max(1.0, 120 * (high - low)):.1f}" height="8"/>'
+        f'<rect class="rate" x="{min(118.0, 120 * rate - 1):.1f}" y="0" width="2.5" '
+        'height="14"/></svg>'
     )
 
 

@@ -1,4 +1,6 @@
-"""Sections of the report by name, in the order of the page: `module:attribute`, imported when used."""
+"""Sections of the report by name, in the order of the page: `module:attribute`, imported when
+used.
+"""
 
 SECTIONS: dict[str, str] = {
     "funnel": "synth.report.funnel_section:SECTION",

@@ -29,16 +29,32 @@ SELECT metric, count(*), count(*) FILTER (v IS NULL), count(turn), any_value(lea
 FROM placed GROUP BY metric ORDER BY metric
 """
 MEANINGS = {
-    "gigpo": "advantage of a trial over the others of its task; beside it that of each step over others in the same state (GiGPO)",
+    "gigpo": "advantage of a trial over the others of its task; beside it that of each step over "
+    "others in the same state (GiGPO)",
     "graphgpo": "the same, steps by their distance to success in the graph of all trials (GraphGPO)",
-    "salt": "for the steps alone: those that are alike in several trials share the mean advantage of these trials (SALT)",
+    "salt": "for the steps alone: those that are alike in several trials share the mean advantage of "
+    "these trials (SALT)",
     "mixed_group": "chance that a group of trials of a task holds both solved and failed ones",
-    "error_branch_ratio": "share of the ways out of branching states of a task that never led to success, beside one that did",
-    "potential": "how near to success a trial's states are, by what became of the other trials that were there",
-    "decisive_drop": "what is left of that after a turn at which it fell by a quarter or more: a proposal for the critical step, no proof",
+    "error_branch_ratio": "share of the ways out of branching states of a task that never led to success, beside "
+    "one that did",
+    "potential": "how near to success a trial's states are, by what became of the other trials that were "
+    "there",
+    "decisive_drop": "what is left of that after a turn at which it fell by a quarter or more: a proposal for "
+    "the critical step, no proof",
     "singletons": "share of the graph's nodes that one trial alone visited",
 }
-COLUMNS = ("metric", "of", "values", "undefined", "least", "10 %", "median", "90 %", "most", "spread")
+COLUMNS = (
+    "metric",
+    "of",
+    "values",
+    "undefined",
+    "least",
+    "10 %",
+    "median",
+    "90 %",
+    "most",
+    "spread",
+)
 
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
@@ -52,13 +68,27 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         figures = [_figure(value) for value in values[:5]]
         subject = "turns" if of_turns == count else "wholes" if not of_turns else "both"
         named = Drawn(meant(metric, MEANINGS)) or metric
-        rows.append((named, subject, f"{count - undefined:,}", f"{undefined:,}", *figures, Drawn(_histogram(values[5:], figures))))
+        rows.append(
+            (
+                named,
+                subject,
+                f"{count - undefined:,}",
+                f"{undefined:,}",
+                *figures,
+                Drawn(_histogram(values[5:], figures)),
+            )
+        )
     note = (
-        '<p class="quiet">Undefined values are no zeros: they are counted, and in no mean. <b>of</b>: a metric has a value for each '
+        '<p class="quiet">Undefined values are no zeros: they are counted, and in no mean. '
+        "<b>of</b>: a metric has a value for each "
         "turn, or for each whole, which is a trajectory or a task.</p>"
     )
     metrics = [metric for metric, *_ in found]
-    return note + table("Every metric of the current flow", COLUMNS, rows) + legend(MEANINGS, metrics, "docs/topology.md")
+    return (
+        note
+        + table("Every metric of the current flow", COLUMNS, rows)
+        + legend(MEANINGS, metrics, "docs/topology.md")
+    )
 
 
 def _figure(value: float | None) -> str:
@@ -71,12 +101,16 @@ def _histogram(counts: Sequence[int], figures: Sequence[str]) -> str:
         return ""
     step = WIDTH / BINS
     bars = "".join(
-        f'<rect x="{at * step:.1f}" y="{HEIGHT - tall:.1f}" width="{step - 1:.1f}" height="{tall:.1f}"><title>{count:,}</title></rect>'
+        f'<rect x="{at * step:.1f}" y="{HEIGHT - tall:.1f}" width="{step - 1:.1f}" '
+        f'height="{tall:.1f}"><title>{count:,}</title></rect>'
         for at, count in enumerate(counts)
         if count and (tall := max(1.5, HEIGHT * count / most))
     )
     label = f"Histogram from {figures[0]} to {figures[4]}"
-    return f'<svg class="histogram" role="img" aria-label="{label}" width="{WIDTH}" height="{HEIGHT}">{bars}</svg>'
+    return (
+        f'<svg class="histogram" role="img" aria-label="{label}" width="{WIDTH}" '
+        f'height="{HEIGHT}">{bars}</svg>'
+    )
 
 
 SECTION = Section("Scores", render)

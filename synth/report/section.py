@@ -9,7 +9,9 @@ from synth.report.browser.stand_ins import StandIns
 
 
 class Section(msgspec.Struct, frozen=True):
-    """`render` gives HTML; None where the run holds nothing to show. Texts of the run go through the stand-ins for what is secret."""
+    """`render` gives HTML; None where the run holds nothing to show. Texts of the run go through
+    the stand-ins for what is secret.
+    """
 
     title: str
     render: Callable[[Ledger, StandIns], str | None]

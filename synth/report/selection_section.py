@@ -16,7 +16,12 @@ UNITS = {"sft": "loss (characters)", "rl": "tasks"}
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     """A table for each kind of data set that was selected for, with shares in percent."""
-    found = [(name, part) for name, report in reports(ledger).items() if report["kind"] == "selection" for part in report["parts"]]
+    found = [
+        (name, part)
+        for name, report in reports(ledger).items()
+        if report["kind"] == "selection"
+        for part in report["parts"]
+    ]
     return "".join(_table(name, part) for name, part in found) or None
 
 
@@ -27,11 +32,36 @@ def _table(name: str, part: Mapping[str, Any]) -> str:
         left = after.get(trait, {})
         for value, count in sorted(counts.items(), key=lambda item: -item[1]):
             kept = left.get(value, 0)
-            rows.append((trait, value, f"{count:,}", _percent(count, counts), f"{kept:,}", _percent(kept, left)))
-    more = f'<p class="quiet">{len(rows) - SHOWN} more lines stand in the stage\'s report.</p>' if len(rows) > SHOWN else ""
+            rows.append(
+                (
+                    trait,
+                    value,
+                    f"{count:,}",
+                    _percent(count, counts),
+                    f"{kept:,}",
+                    _percent(kept, left),
+                )
+            )
+    more = (
+        f'<p class="quiet">{len(rows) - SHOWN} more lines stand in the stage\'s report.</p>'
+        if len(rows) > SHOWN
+        else ""
+    )
     unit = UNITS[part["for"]]
-    title = f"{name}, for {part['for']}: {part['verified']:,} of {part['attempted']:,} {part['unit']}, by {unit}"
-    return table(title, ("trait", "value", "before", "share before", "after", "share after"), rows[:SHOWN]) + more if rows else _none(title)
+    title = (
+        f"{name}, for {part['for']}: {part['verified']:,} of {part['attempted']:,} "
+        f"{part['unit']}, by {unit}"
+    )
+    return (
+        table(
+            title,
+            ("trait", "value", "before", "share before", "after", "share after"),
+            rows[:SHOWN],
+        )
+        + more
+        if rows
+        else _none(title)
+    )
 
 
 def _none(title: str) -> str:

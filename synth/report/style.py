@@ -1,8 +1,12 @@
-"""How the project's pages look: light and dark by the reader's own setting or a page's own switch, readable on paper."""
+"""How the project's pages look: light and dark by the reader's own setting or a page's own switch,
+readable on paper.
+"""
 
 
 def themed(light: str, dark: str) -> str:
-    """Custom properties for both: dark where the reader's system is, unless the page is switched (`data-theme` on the root)."""
+    """Custom properties for both: dark where the reader's system is, unless the page is switched
+    (`data-theme` on the root).
+    """
     return f"""
 :root {{{light} }}
 @media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{{dark} }} }}

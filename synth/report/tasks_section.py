@@ -44,7 +44,8 @@ COLUMNS = (
 )
 
 MEANINGS = {
-    "mixed group": "chance that a group of trials of this task, as an RL trainer draws it, holds both solved and failed ones",
+    "mixed group": "chance that a group of trials of this task, as an RL trainer draws it, holds both solved "
+    "and failed ones",
     "failing branches": "share of the ways out of branching states that never led to success, beside one that did",
 }
 SELDOM = ("truncated", "no verdict", "faults")
@@ -60,8 +61,15 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     attempts, solved = (sum(row[at] for row in found) for at in (2, 3))
     judged = sum(_judged(*row[3:6]) for row in found)
     both = sum(0 < row[3] < _judged(*row[3:6]) for row in found)
-    share = f", {solved / judged:.0%} of {judged:,} with a verdict solved" if judged else ", none with a verdict"
-    words = f"{counted_noun(len(found), 'task')}, {counted_noun(attempts, 'trial')}{share}; {both:,} with solved and unsolved trials."
+    share = (
+        f", {solved / judged:.0%} of {judged:,} with a verdict solved"
+        if judged
+        else ", none with a verdict"
+    )
+    words = (
+        f"{counted_noun(len(found), 'task')}, {counted_noun(attempts, 'trial')}{share}; "
+        f"{both:,} with solved and unsolved trials."
+    )
     if len(found) > SHOWN:
         words += f" The {SHOWN} nearest to a half are shown; the list of trajectories has all."
     rows = [
@@ -75,11 +83,19 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         )
         for identity, goal, *counts, mixed, wrong in found[:SHOWN]
     ]
-    told = [at for at, name in enumerate(COLUMNS) if name not in SELDOM or any(row[at] != "0" for row in rows)]
+    told = [
+        at
+        for at, name in enumerate(COLUMNS)
+        if name not in SELDOM or any(row[at] != "0" for row in rows)
+    ]
     columns, cells = [COLUMNS[at] for at in told], [[row[at] for at in told] for row in rows]
     listed = table("Trials by task, without retries and other branches", columns, cells, MEANINGS)
     has_graphs = any(mixed is not None or wrong is not None for *_, mixed, wrong in found[:SHOWN])
-    return f"<p>{in_html(words)}</p>" + listed + (legend(MEANINGS, columns, "docs/topology.md") if has_graphs else "")
+    return (
+        f"<p>{in_html(words)}</p>"
+        + listed
+        + (legend(MEANINGS, columns, "docs/topology.md") if has_graphs else "")
+    )
 
 
 def _judged(solved: int, failed: int, truncated: int) -> int:

@@ -13,10 +13,16 @@ PAGE = "report.html"
 
 
 def write_page(ledger: Ledger, pieces: Iterable[str], ref: StageRef = NO_STAGE) -> None:
-    """Writes RUN/report.html, named by a line of the manifest. Raises `SynthError` where it cannot."""
+    """Writes RUN/report.html, named by a line of the manifest. Raises `SynthError` where it
+    cannot.
+    """
     storage = ledger.storage
     try:
-        aside = _aside(Path(storage.root, PAGE)) if storage.local else Path(mkdtemp(prefix="synth-report-"), PAGE)
+        aside = (
+            _aside(Path(storage.root, PAGE))
+            if storage.local
+            else Path(mkdtemp(prefix="synth-report-"), PAGE)
+        )
         try:
             _write(aside, pieces)
             write_named(ledger, PAGE, lambda: aside, ref)
@@ -38,7 +44,9 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
 
 
 def write_local(target: Path, pieces: Iterable[str]) -> None:
-    """Writes beside the file first, then puts that in its place. Raises `OSError` where it cannot."""
+    """Writes beside the file first, then puts that in its place. Raises `OSError` where it
+    cannot.
+    """
     temporary = _aside(target)
     try:
         _write(temporary, pieces)

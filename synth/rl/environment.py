@@ -1,4 +1,6 @@
-"""The episode as a plain object for trainers that call from synchronous code: reset with a row, tools by name, a reward."""
+"""The episode as a plain object for trainers that call from synchronous code: reset with a row,
+tools by name, a reward.
+"""
 
 import asyncio
 import threading
@@ -22,14 +24,18 @@ T = TypeVar("T")
 
 
 class RlEnvironment:
-    """Wraps `Episode`; all environments of a process share one event loop in a daemon thread, so that notebooks can use it too."""
+    """Wraps `Episode`; all environments of a process share one event loop in a daemon thread, so
+    that notebooks can use it too.
+    """
 
     def __init__(self, open_env: OpenEnv, limits: Limits | None = None) -> None:
         self._episode = Episode(open_env, limits)
         self.tools: tuple[ToolSchema, ...] = ()
 
     def reset(self, row: Mapping[str, Any] | Task) -> list[Message]:
-        """Begins the row's task: the messages that an agent is shown first; `tools` are what it may call."""
+        """Begins the row's task: the messages that an agent is shown first; `tools` are what it may
+        call.
+        """
         opening = _waited(self._episode.reset(row if isinstance(row, Task) else task_of(row)))
         self.tools = opening.tools
         return view_messages(opening, ())
@@ -39,11 +45,15 @@ class RlEnvironment:
         return _waited(self._episode.step(turn))
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
-        """A turn of one call: what the tool answers, with what the user says to it behind (as `join_answers` writes rows of SFT)."""
+        """A turn of one call: what the tool answers, with what the user says to it behind (as
+        `join_answers` writes rows of SFT).
+        """
         text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
         call = ToolCall.received(f"call_{len(self._episode.turns)}", name, text)
         response = self.step(AgentTurn(tool_calls=(call,)))
-        messages = joined_answers([observation_message(observation) for observation in response.observations])
+        messages = joined_answers(
+            [observation_message(observation) for observation in response.observations]
+        )
         return "\n\n".join(message["content"] for message in messages)
 
     @property
@@ -56,7 +66,9 @@ class RlEnvironment:
         return _waited(self._episode.outcome())
 
     def reward(self) -> float:
-        """1.0 for a success, else 0.0. Raises `synth.boundary.FaultError` where the world broke: there is no reward then."""
+        """1.0 for a success, else 0.0. Raises `synth.boundary.FaultError` where the world broke:
+        there is no reward then.
+        """
         return _waited(self._episode.reward())
 
     def close(self) -> None:

@@ -1,4 +1,6 @@
-"""A task played turn by turn by whoever trains: the world of the rollouts, its own check, and the outcome that the ledger would hold."""
+"""A task played turn by turn by whoever trains: the world of the rollouts, its own check, and the
+outcome that the ledger would hold.
+"""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,18 +28,26 @@ OVER = "The episode is over: nothing more is carried out."
 
 
 def task_of(row: Mapping[str, Any]) -> Task:
-    """The task of a row of an `rl` export (`task`, or verl's `reward_model.ground_truth`). Raises `ConfigError`."""
+    """The task of a row of an `rl` export (`task`, or verl's `reward_model.ground_truth`). Raises
+    `ConfigError`.
+    """
     text = row.get("task") or (row.get("reward_model") or {}).get("ground_truth")
     if not isinstance(text, str):
-        raise ConfigError("the row has no text `task`; it is no row of `synth export RUN --kind rl`")
+        raise ConfigError(
+            "the row has no text `task`; it is no row of `synth export RUN --kind rl`"
+        )
     try:
         return msgspec.json.decode(text, type=Task)
     except msgspec.DecodeError as error:
-        raise ConfigError(f"the row's `task` is no task: {error}; export it again with this version") from error
+        raise ConfigError(
+            f"the row's `task` is no task: {error}; export it again with this version"
+        ) from error
 
 
 class Episode:
-    """One episode at a time. A fault of the world ends it as `invalid`, and is raised: a fault is never a reward."""
+    """One episode at a time. A fault of the world ends it as `invalid`, and is raised: a fault is
+    never a reward.
+    """
 
     def __init__(self, open_env: OpenEnv, limits: Limits | None = None) -> None:
         self.task: Task | None = None
@@ -49,7 +59,9 @@ class Episode:
         self._fault: FaultError | None = None
 
     async def reset(self, task: Task) -> Opening:
-        """A fresh world for the task. Raises `FaultError` where it breaks, `ConfigError` where it cannot be opened."""
+        """A fresh world for the task. Raises `FaultError` where it breaks, `ConfigError` where it
+        cannot be opened.
+        """
         await self.close()
         self.task, self.turns, self._ended, self._fault = task, [], None, None
         given = self._given = Given(task)
@@ -60,13 +72,20 @@ class Episode:
         return opening
 
     async def step(self, turn: AgentTurn) -> Response:
-        """The world's answer. After the end, and after a limit, every turn is answered by an error and changes nothing."""
+        """The world's answer. After the end, and after a limit, every turn is answered by an error
+        and changes nothing.
+        """
         env = self._world()
         if self._ended is not None:
-            over = tuple(Observation(OVER, Source.TOOL, call.call_id, call.name, error=True) for call in turn.tool_calls)
+            over = tuple(
+                Observation(OVER, Source.TOOL, call.call_id, call.name, error=True)
+                for call in turn.tool_calls
+            )
             return Response(over or (Observation(OVER, Source.ENVIRONMENT, error=True),), done=True)
         index = len(self.turns)
-        response = await self._crossed(f"step {index}", lambda: stepped(env.step(turn), index, turn.tool_calls))
+        response = await self._crossed(
+            f"step {index}", lambda: stepped(env.step(turn), index, turn.tool_calls)
+        )
         self.turns.append(recorded_turn(index, Act(turn=turn), response))
         if response.done:
             self._ended = Termination.DONE
@@ -82,13 +101,17 @@ class Episode:
         return self._ended is not None
 
     async def outcome(self) -> Outcome:
-        """What the episode is worth if it ends here; the table of `synth.schemas.outcome`. Raises `FaultError` where the world broke."""
+        """What the episode is worth if it ends here; the table of `synth.schemas.outcome`. Raises
+        `FaultError` where the world broke.
+        """
         env = self._world()
         result = await self._crossed("check", lambda: self._checked(env))
         return settle(self._ended or Termination.AGENT_STOP, result.passed, None)
 
     async def reward(self) -> float:
-        """1 for a success, else 0: what was cut off by a limit was not solved, whatever the check says."""
+        """1 for a success, else 0: what was cut off by a limit was not solved, whatever the check
+        says.
+        """
         return float(await self.outcome() is Outcome.SUCCESS)
 
     async def close(self) -> None:
@@ -111,7 +134,9 @@ class Episode:
         if self._fault is not None:
             raise self._fault
         if self._env is None:
-            raise ConfigError("the episode has not begun: call reset with a row of an rl export first")
+            raise ConfigError(
+                "the episode has not begun: call reset with a row of an rl export first"
+            )
         return self._env
 
     async def _crossed(self, what: str, call: Callable[[], Awaitable[T]]) -> T:

@@ -1,6 +1,8 @@
-"""TRL's `environment_factory` (GRPO, RLOO; TRL 1.16): the tools of a world with the schemas that its agents are shown, and its reward.
+"""TRL's `environment_factory` (GRPO, RLOO; TRL 1.16): the tools of a world with the schemas that
+its agents are shown, and its reward.
 
-TRL takes the methods of an environment's class for tools, in the order of their names, and renders each as it stands if it is a
+TRL takes the methods of an environment's class for tools, in the order of their names, and renders
+each as it stands if it is a
 dictionary. So each tool here is its own schema that can be called.
 """
 
@@ -21,7 +23,9 @@ from synth.schemas.trajectory import ToolSchema
 class Tool(dict[str, Any]):
     """A tool's schema; calling it carries the call out."""
 
-    def __init__(self, schema: ToolSchema, carry_out: Callable[[str, Mapping[str, Any]], str]) -> None:
+    def __init__(
+        self, schema: ToolSchema, carry_out: Callable[[str, Mapping[str, Any]], str]
+    ) -> None:
         super().__init__(schema)
         self.__name__: str = schema["function"]["name"]
         self._carry_out = carry_out
@@ -33,21 +37,31 @@ class Tool(dict[str, Any]):
 def environment_factories(
     rows: Iterable[Mapping[str, Any]], open_env: OpenEnv, limits: Limits | None = None
 ) -> dict[str, Callable[[], Any]]:
-    """`environment_factory` for rows of an `rl` export (form trl): one factory per world that the column `environment` names.
+    """`environment_factory` for rows of an `rl` export (form trl): one factory per world that the
+    column `environment` names.
 
-    Raises `ConfigError` where the tasks of a world show different tools, which TRL cannot be told, or none (a task never played).
+    Raises `ConfigError` where the tasks of a world show different tools, which TRL cannot be told,
+    or none (a task never played).
     """
     schemas: dict[str, list[ToolSchema]] = {}
     for row in rows:
         tools, name = [dict(tool) for tool in row["tool_schemas"]], row["environment"]
         if not tools:
-            raise ConfigError(f"task {row['task_id']} of {name} shows no tools: no trial of it was played; roll it out, then export again")
+            raise ConfigError(
+                f"task {row['task_id']} of {name} shows no tools: no trial of it was played; roll "
+                "it out, then export again"
+            )
         if canonical_json(schemas.setdefault(name, tools)) != canonical_json(tools):
-            raise ConfigError(f"tasks of {name} show different tools; TRL has one set per environment: train on one set at a time")
+            raise ConfigError(
+                f"tasks of {name} show different tools; TRL has one set per environment: train on "
+                "one set at a time"
+            )
     return {name: _factory(name, tools, open_env, limits) for name, tools in schemas.items()}
 
 
-def _factory(name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Limits | None) -> Callable[[], Any]:
+def _factory(
+    name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Limits | None
+) -> Callable[[], Any]:
     places = {f"tool_{at:04d}": schema for at, schema in enumerate(schemas)}
 
     def reset(self: Any, task: str, **row: Any) -> None:
@@ -59,7 +73,10 @@ def _factory(name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Li
         except FaultError:
             return  # its tools say so, and it has no reward; the other completions go on
         if canonical_json(self._world.tools) != canonical_json(schemas):
-            raise ConfigError(f"world {name} shows other tools than the row says: it is another version; export the tasks again")
+            raise ConfigError(
+                f"world {name} shows other tools than the row says: it is another version; export "
+                "the tasks again"
+            )
 
     def get_reward(self: Any) -> float | None:
         """None where the world broke: TRL leaves such a completion out of its group."""
@@ -74,9 +91,13 @@ def _factory(name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Li
             setattr(self, place, Tool(schema, self._world.call))
 
     members: dict[str, Any] = dict.fromkeys(places, _seen)
-    kind = type(name, (), {**members, "__init__": open_world, "reset": reset, "get_reward": get_reward})
+    kind = type(
+        name, (), {**members, "__init__": open_world, "reset": reset, "get_reward": get_reward}
+    )
     return kind
 
 
 def _seen(self: Any) -> None:
-    """Stands on the class, where TRL looks for the names of tools; each instance has the tool itself under that name."""
+    """Stands on the class, where TRL looks for the names of tools; each instance has the tool
+    itself under that name.
+    """

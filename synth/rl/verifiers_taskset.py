@@ -1,4 +1,6 @@
-"""Rows of an `rl` export (form trl) as a taskset of verifiers 0.4: `vf-eval synth.rl.verifiers_taskset --env.taskset.data FOLDER`."""
+"""Rows of an `rl` export (form trl) as a taskset of verifiers 0.4: `vf-eval
+synth.rl.verifiers_taskset --env.taskset.data FOLDER`.
+"""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +40,9 @@ class WorldTask(vf.Task[TaskRow, WorldState, WorldTaskConfig]):  # type: ignore[
 
     @vf.reward(weight=1.0)  # type: ignore[untyped-decorator]
     async def solved(self, trace: Any) -> float:
-        """1 for a success, else 0. Raises `FaultError` where the world broke: verifiers records the error, and no reward."""
+        """1 for a success, else 0. Raises `FaultError` where the world broke: verifiers records the
+        error, and no reward.
+        """
         state = trace.state
         if state.fault is not None:
             raise FaultError(*_fault(state.fault))
@@ -63,7 +67,10 @@ class WorldTaskset(vf.Taskset[WorldTask, WorldTasksetConfig]):  # type: ignore[m
 
         shards = sorted(self.config.data.expanduser().glob("train-*.parquet"))
         if not shards:
-            raise ConfigError(f"{self.config.data}: no train-*.parquet; write it: synth export RUN --kind rl --as trl --out FOLDER")
+            raise ConfigError(
+                f"{self.config.data}: no train-*.parquet; write it: synth export RUN --kind rl "
+                "--as trl --out FOLDER"
+            )
         columns = ["task_id", "prompt", "tool_schemas", "task"]
         for shard in shards:
             for row in pq.read_table(shard, columns=columns).to_pylist():
@@ -73,9 +80,19 @@ class WorldTaskset(vf.Taskset[WorldTask, WorldTasksetConfig]):  # type: ignore[m
 def _data(row: dict[str, Any]) -> TaskRow:
     messages = [json.loads(message) for message in row["prompt"]]
     system = messages.pop(0)["content"] if messages and messages[0]["role"] == "system" else None
-    prompt = messages[0]["content"] if [message["role"] for message in messages] == ["user"] else messages
+    prompt = (
+        messages[0]["content"]
+        if [message["role"] for message in messages] == ["user"]
+        else messages
+    )
     schemas = [json.loads(tool) for tool in row["tool_schemas"]]
-    return TaskRow(id=row["task_id"], system_prompt=system, prompt=prompt, task=row["task"], tool_schemas=schemas)
+    return TaskRow(
+        id=row["task_id"],
+        system_prompt=system,
+        prompt=prompt,
+        task=row["task"],
+        tool_schemas=schemas,
+    )
 
 
 def _fault(said: str) -> tuple[Any, str]:

@@ -1,4 +1,6 @@
-"""The tools of a task's world as verifiers serves them (verifiers 0.4): one MCP server per rollout, with the world in it."""
+"""The tools of a task's world as verifiers serves them (verifiers 0.4): one MCP server per rollout,
+with the world in it.
+"""
 
 from typing import Any
 
@@ -21,14 +23,18 @@ BROKEN = "The world broke; nothing more can be done."
 
 
 class TaskRow(vf.TaskData):  # type: ignore[misc]
-    """A row of an `rl` export; `task` holds what no agent may be shown, and verifiers shows it to none."""
+    """A row of an `rl` export; `task` holds what no agent may be shown, and verifiers shows it to
+    none.
+    """
 
     task: str
     tool_schemas: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class WorldState(vf.State):  # type: ignore[misc]
-    """What a rollout has come to: its reward after the last call, or the fault that leaves it without one."""
+    """What a rollout has come to: its reward after the last call, or the fault that leaves it
+    without one.
+    """
 
     reward: float | None = None
     outcome: str | None = None
@@ -36,7 +42,9 @@ class WorldState(vf.State):  # type: ignore[misc]
 
 
 class WorldConfig(vf.ToolsetConfig):  # type: ignore[misc]
-    """`worlds` says how environments are started (`synth.rl.opener`), which no row can; `limits` are those of a rollout."""
+    """`worlds` says how environments are started (`synth.rl.opener`), which no row can; `limits`
+    are those of a rollout.
+    """
 
     worlds: str = SAFE
     limits: Limits = Limits()
@@ -66,12 +74,25 @@ class WorldToolset(vf.Toolset[WorldConfig, WorldState]):  # type: ignore[misc]
     async def list_tools(self) -> list[McpTool]:
         """As the agents of rollouts are shown them."""
         functions = [tool["function"] for tool in self._row.tool_schemas]
-        return [McpTool(name=f["name"], description=f.get("description"), input_schema=f.get("parameters") or {}) for f in functions]
+        return [
+            McpTool(
+                name=f["name"],
+                description=f.get("description"),
+                input_schema=f.get("parameters") or {},
+            )
+            for f in functions
+        ]
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:
-        """A turn of one call. A fault of the world goes into the state, which is not sent on where this raises: no reward, then."""
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> CallToolResult:
+        """A turn of one call. A fault of the world goes into the state, which is not sent on where
+        this raises: no reward, then.
+        """
         episode = self._episode
-        call = ToolCall.received(f"call_{len(episode.turns)}", name, canonical_json(arguments).decode())
+        call = ToolCall.received(
+            f"call_{len(episode.turns)}", name, canonical_json(arguments).decode()
+        )
         try:
             response = await episode.step(AgentTurn(tool_calls=(call,)))
             outcome = await episode.outcome()
@@ -79,9 +100,13 @@ class WorldToolset(vf.Toolset[WorldConfig, WorldState]):  # type: ignore[misc]
             self.state.fault = str(error)
             return CallToolResult(content=[TextContent(type="text", text=BROKEN)], is_error=True)
         self.state.outcome, self.state.reward = outcome.value, await episode.reward()
-        messages = joined_answers([observation_message(observation) for observation in response.observations])
+        messages = joined_answers(
+            [observation_message(observation) for observation in response.observations]
+        )
         text = "\n\n".join(message["content"] for message in messages)
-        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=response.observations[0].error)
+        return CallToolResult(
+            content=[TextContent(type="text", text=text)], is_error=response.observations[0].error
+        )
 
 
 if __name__ == "__main__":

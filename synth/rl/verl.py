@@ -1,6 +1,8 @@
-"""verl's agent loop (verl 0.9) over rows of an `rl` export (form verl): the tools of the row's world, whole turns, its own check as reward.
+"""verl's agent loop (verl 0.9) over rows of an `rl` export (form verl): the tools of the row's
+world, whole turns, its own check as reward.
 
-verl makes one loop per rollout, so each holds one episode. `synth_agent_loop.yaml` beside the rows names it to verl.
+verl makes one loop per rollout, so each holds one episode. `synth_agent_loop.yaml` beside the rows
+names it to verl.
 """
 
 import logging
@@ -30,12 +32,16 @@ _COMPLETED = frozenset({None, "completed", *FINISH_REASONS})
 
 
 class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
-    """Plays a row's task. `worlds` says how environments are started (`synth.rl.opener`): it stands in the trainer's configuration, and
+    """Plays a row's task. `worlds` says how environments are started (`synth.rl.opener`): it stands
+    in the trainer's configuration, and
     no row can change it; `limits` are those of a rollout.
 
-    The schemas are shown as they are, and answers are not cut: verl's own would lose nested parameters, and what follows 256 characters.
-    A fault is no reward: where the world breaks, or verl's server leaves a turn unfinished, the task is played anew, `tries` times in all.
-    Then the loop raises. verl's trainer (`trainer.use_v1`, its default) then leaves this rollout out of its group and its batch; its
+    The schemas are shown as they are, and answers are not cut: verl's own would lose nested
+    parameters, and what follows 256 characters.
+    A fault is no reward: where the world breaks, or verl's server leaves a turn unfinished, the
+    task is played anew, `tries` times in all.
+    Then the loop raises. verl's trainer (`trainer.use_v1`, its default) then leaves this rollout
+    out of its group and its batch; its
     older trainer ends the step with the error.
     """
 
@@ -54,22 +60,29 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
         self._answers: dict[str, str] = {}
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
-        """One episode; the reward is 1 for a success, else 0. Raises `ConfigError` for a row that holds no task, and `FaultError` where
-        every try ended by a fault."""
+        """One episode; the reward is 1 for a success, else 0. Raises `ConfigError` for a row that
+        holds no task, and `FaultError` where
+        every try ended by a fault.
+        """
         self.tools: dict[str, Any] = {}
         for number in range(1, self._tries + 1):
             try:
                 return await self._played(sampling_params, row)
             except FaultError as fault:
                 if number >= self._tries:
-                    why = f"{fault.detail}; gave up after {number} episodes, and this rollout has no reward"
+                    why = (
+                        f"{fault.detail}; gave up after {number} episodes, and this rollout "
+                        "has no reward"
+                    )
                     raise FaultError(fault.fault, why) from fault
                 _LOG.warning("%s; the episode is played anew", fault)
             finally:
                 await self._episode.close()
         raise ConfigError(f"tries: {self._tries} is no number of episodes; name at least 1")
 
-    async def _played(self, sampling_params: dict[str, Any], row: dict[str, Any]) -> AgentLoopOutput:
+    async def _played(
+        self, sampling_params: dict[str, Any], row: dict[str, Any]
+    ) -> AgentLoopOutput:
         opening = await self._episode.reset(task_of(row))
         self.tool_schemas = [dict(tool) for tool in opening.tools]
         output = await super().run(sampling_params, **row)
@@ -79,19 +92,34 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
         return output
 
     async def _handle_processing_tools_state(self, agent_data: AgentData) -> AgentState:
-        """All calls of a turn at once, as in a rollout; what the user says to it stands behind the last answer."""
+        """All calls of a turn at once, as in a rollout; what the user says to it stands behind the
+        last answer.
+        """
         calls = agent_data.tool_calls[: self.max_parallel_calls]
         for at, call in enumerate(calls):
             call.tool_call_id = f"call_{agent_data.assistant_turns}_{at}"
         said = self._spoken(agent_data.messages[-1]["content"])
-        turn = AgentTurn(said, tuple(ToolCall.received(call.tool_call_id, call.name, call.arguments) for call in calls))
+        turn = AgentTurn(
+            said,
+            tuple(
+                ToolCall.received(call.tool_call_id, call.name, call.arguments) for call in calls
+            ),
+        )
         response = await self._episode.step(turn)
-        told = joined_answers([observation_message(observation) for observation in response.observations])
-        self._answers = {message["tool_call_id"]: message["content"] for message in told if message["role"] == "tool"}
+        told = joined_answers(
+            [observation_message(observation) for observation in response.observations]
+        )
+        self._answers = {
+            message["tool_call_id"]: message["content"]
+            for message in told
+            if message["role"] == "tool"
+        }
         state = await super()._handle_processing_tools_state(agent_data)
         return AgentState.TERMINATED if self._episode.done else state
 
-    async def _call_tool(self, tool_call: Any, tools_kwargs: Any, agent_data: AgentData) -> tuple[ToolResponse, float, dict[str, Any]]:
+    async def _call_tool(
+        self, tool_call: Any, tools_kwargs: Any, agent_data: AgentData
+    ) -> tuple[ToolResponse, float, dict[str, Any]]:
         return ToolResponse(text=self._answers.get(tool_call.tool_call_id, "")), 0.0, {}
 
     def _spoken(self, written: str) -> str | None:
@@ -102,7 +130,9 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
 
 
 class _Watched:
-    """verl's client of its server. Raises `FaultError` (model) where a turn was not written to its end."""
+    """verl's client of its server. Raises `FaultError` (model) where a turn was not written to its
+    end.
+    """
 
     def __init__(self, server: Any) -> None:
         self._server = server

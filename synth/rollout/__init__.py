@@ -1,1 +1,3 @@
-"""Episodes: a policy acts in a world until the end, a limit or a fault; every episode on its own."""
+"""Episodes: a policy acts in a world until the end, a limit or a fault; every episode on its
+own.
+"""

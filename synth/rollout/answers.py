@@ -1,4 +1,6 @@
-"""What a world answered, checked before it is believed: types, finite numbers, text and tools that a file and a model can take."""
+"""What a world answered, checked before it is believed: types, finite numbers, text and tools that
+a file and a model can take.
+"""
 
 import math
 from collections.abc import Awaitable, Mapping, Sequence
@@ -56,8 +58,11 @@ async def opened(answer: Awaitable[Opening]) -> Opening:
     )
 
 
-async def stepped(answer: Awaitable[Response], index: int, calls: Sequence[ToolCall] | None) -> Response:
-    """The response of `step` to a turn with these calls, checked; where they are None, its types alone.
+async def stepped(
+    answer: Awaitable[Response], index: int, calls: Sequence[ToolCall] | None
+) -> Response:
+    """The response of `step` to a turn with these calls, checked; where they are None, its types
+    alone.
 
     Raises `FaultError` (environment) that names the field.
     """
@@ -70,10 +75,14 @@ async def stepped(answer: Awaitable[Response], index: int, calls: Sequence[ToolC
         raise _wrong(what, f"reward {found.reward}, which is no finite number")
     if calls is not None:
         _keeps_to(answer_violation(calls, found.observations), what)
-    if _ascii(found.state_key) and all([_plain_ascii(observation) for observation in found.observations]):
+    if _ascii(found.state_key) and all(
+        [_plain_ascii(observation) for observation in found.observations]
+    ):
         return found
     observations = tuple(_storable(observation) for observation in found.observations)
-    return msgspec.structs.replace(found, observations=observations, state_key=_text(found.state_key))
+    return msgspec.structs.replace(
+        found, observations=observations, state_key=_text(found.state_key)
+    )
 
 
 async def checked(env: Env) -> CheckResult:
@@ -101,16 +110,25 @@ async def decided(policy: Policy, view: View) -> Act:
     broken = unfinished(found.finish_reason)
     if broken is not None:
         raise _wrong("policy", f"an act whose reply is unusable: {broken}", Fault.MODEL)
-    for name, number in (("latency_ms", found.latency_ms), ("usage.cost_usd", found.usage.cost_usd if found.usage is not None else None)):
+    for name, number in (
+        ("latency_ms", found.latency_ms),
+        ("usage.cost_usd", found.usage.cost_usd if found.usage is not None else None),
+    ):
         if number is not None and not 0 <= number < math.inf:
-            raise _wrong("policy", f"{name} {number}, which is no finite number of at least 0", Fault.MODEL)
+            raise _wrong(
+                "policy", f"{name} {number}, which is no finite number of at least 0", Fault.MODEL
+            )
     return found
 
 
 def _convert(answer: S, kind: type[S], what: str, boundary: Fault = Fault.ENVIRONMENT) -> S:
-    """The same, every field of the type that its schema declares; numbers of other libraries become plain ones."""
+    """The same, every field of the type that its schema declares; numbers of other libraries become
+    plain ones.
+    """
     try:
-        return msgspec.convert(msgspec.to_builtins(answer, builtin_types=_NO_TEXT, enc_hook=_plain), kind)
+        return msgspec.convert(
+            msgspec.to_builtins(answer, builtin_types=_NO_TEXT, enc_hook=_plain), kind
+        )
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError, RecursionError) as error:
         problem, _, place = str(error).partition(" - at `$.")
         where = f"{place.removesuffix('`')}: " if place else ""
@@ -139,26 +157,38 @@ def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
         problem, _, place = str(error).partition(" - at `$")
         raise _wrong("reset", f"tools{place.removesuffix('`')}: {problem}") from error
     if len(set(names)) < len(names) or not all(names):
-        raise _wrong("reset", f"tools: each needs a name of its own, these have {', '.join(map(repr, names))}")
+        raise _wrong(
+            "reset",
+            f"tools: each needs a name of its own, these have {', '.join(map(repr, names))}",
+        )
 
 
 def _keeps_to(violation: Violation | None, what: str) -> None:
     """Raises `FaultError` where a rule of `synth.schemas.protocol` is broken."""
     if violation is not None:
-        raise _wrong(what, f"an answer that breaks the protocol ({violation.rule}): {violation.what}")
+        raise _wrong(
+            what, f"an answer that breaks the protocol ({violation.rule}): {violation.what}"
+        )
 
 
 def _storable(observation: Observation) -> Observation:
-    """Text that can be written as UTF-8: lone surrogates, which JSON escapes can smuggle in, are replaced."""
+    """Text that can be written as UTF-8: lone surrogates, which JSON escapes can smuggle in, are
+    replaced.
+    """
     if _plain_ascii(observation):
         return observation
     return msgspec.structs.replace(
-        observation, content=valid_text(observation.content), name=_text(observation.name), call_id=_text(observation.call_id)
+        observation,
+        content=valid_text(observation.content),
+        name=_text(observation.name),
+        call_id=_text(observation.call_id),
     )
 
 
 def _plain_ascii(observation: Observation) -> bool:
-    return observation.content.isascii() and _ascii(observation.name) and _ascii(observation.call_id)
+    return (
+        observation.content.isascii() and _ascii(observation.name) and _ascii(observation.call_id)
+    )
 
 
 def _ascii(text: str | None) -> bool:

@@ -1,4 +1,6 @@
-"""One attempt: a policy acts in a world until the world or the agent ends it, a limit is reached, or the machinery breaks."""
+"""One attempt: a policy acts in a world until the world or the agent ends it, a limit is reached,
+or the machinery breaks.
+"""
 
 import time
 from collections.abc import Callable, Mapping
@@ -36,9 +38,11 @@ Turned = Callable[[Usage | None], None]
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """One slot to fill: a task, a policy, a trial; `first_attempt` counts the tries that the ledger already holds.
+    """One slot to fill: a task, a policy, a trial; `first_attempt` counts the tries that the ledger
+    already holds.
 
-    With a `start` it continues a recorded trajectory, as the continuation number `draw` of its trial; `guidance` is whispered from there
+    With a `start` it continues a recorded trajectory, as the continuation number `draw` of its
+    trial; `guidance` is whispered from there
     on. `gold_informed`: whoever made the work looked at gold.
     """
 
@@ -90,13 +94,19 @@ async def run_attempt(
 ) -> Trajectory:
     """Runs one attempt at a slot; a fault becomes an `invalid` trajectory, never an exception.
 
-    Raises `SynthError` for what stops the whole run (a full disk, a setting that cannot work), `NotStarted` where it may not begin.
+    Raises `SynthError` for what stops the whole run (a full disk, a setting that cannot work),
+    `NotStarted` where it may not begin.
     """
     record = _Record(work.task)
     journaled = JournaledModel(model, resumption) if model is not None else None
     env: Env | None = None
     try:
-        env = await crossing(Fault.ENVIRONMENT, "opening the world", lambda: _ran(open_world), work.limits.step_timeout_s)
+        env = await crossing(
+            Fault.ENVIRONMENT,
+            "opening the world",
+            lambda: _ran(open_world),
+            work.limits.step_timeout_s,
+        )
         termination = await _episode(work, env, journaled, resumption, record, turned, spoke)
     except FaultError as error:
         resumption.faulted(len(record.turns), record.phase, error)
@@ -109,12 +119,20 @@ async def run_attempt(
 
 
 async def _episode(
-    work: Work, env: Env, model: ChatModel | None, resumption: Resumption, record: _Record, turned: Turned, spoke: Spoke
+    work: Work,
+    env: Env,
+    model: ChatModel | None,
+    resumption: Resumption,
+    record: _Record,
+    turned: Turned,
+    spoke: Spoke,
 ) -> Termination:
     limits = work.limits
     resumption.refault(0, "reset")
     if work.start is None:
-        opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: record.given.opened(env), limits.step_timeout_s)
+        opening = await crossing(
+            Fault.ENVIRONMENT, "reset", lambda: record.given.opened(env), limits.step_timeout_s
+        )
         record.opening = _without_greeting(opening, record.turns)
     else:
         opening = record.opening = await _branched(work, work.start, env, record.given.task)
@@ -123,7 +141,12 @@ async def _episode(
     guidance = None if work.guidance is None else Guidance(work.guidance, len(record.turns))
     put = iter(work.start.put if work.start is not None else ())
     episode = Episode(env, model, work.trial, work.seed, work.draw)
-    policy = await crossing(Fault.MODEL, "opening the policy", lambda: _ran(lambda: work.policy.open(episode)), limits.step_timeout_s)
+    policy = await crossing(
+        Fault.MODEL,
+        "opening the policy",
+        lambda: _ran(lambda: work.policy.open(episode)),
+        limits.step_timeout_s,
+    )
     if work.user is not None:
         record.user = UserLines(work.user, episode, work.task, resumption, spoke)
     patience = limits.step_timeout_s if model is None else None
@@ -135,50 +158,81 @@ async def _episode(
         view = View(record.opening, tuple(record.turns), guidance)
         try:
             with waits() as waited_s:
-                act = placed.act if placed is not None else await crossing(Fault.MODEL, "policy", partial(decided, policy, view), patience)
+                act = (
+                    placed.act
+                    if placed is not None
+                    else await crossing(
+                        Fault.MODEL, "policy", partial(decided, policy, view), patience
+                    )
+                )
         except FaultError as error:
             if not error.context_overflow:
                 raise
             return await _checked(work, env, resumption, record, Termination.CONTEXT_LIMIT)
         turned(act.usage)
-        stood_s = lagged_s() - lagged if env.spec.blocking else 0.0  # any other policy without a model computes on the loop itself
-        record.waited_s += time.monotonic() - began - stood_s - waited_s() if act.latency_ms is None else act.latency_ms / 1000
+        stood_s = (
+            lagged_s() - lagged if env.spec.blocking else 0.0
+        )  # any other policy without a model computes on the loop itself
+        record.waited_s += (
+            time.monotonic() - began - stood_s - waited_s()
+            if act.latency_ms is None
+            else act.latency_ms / 1000
+        )
         if act.weights_id is not None:
             record.weights.add(act.weights_id)
         response = await _stepped(work, env, resumption, record, index, act)
         if record.user is not None and not response.done:
             response = await _worded(record.user, record, index, act, response)
         record.turns.append(
-            recorded_turn(index, unwhispered(act, guidance), response) if placed is None else placed_turn(index, placed, response)
+            recorded_turn(index, unwhispered(act, guidance), response)
+            if placed is None
+            else placed_turn(index, placed, response)
         )
         record.reward = response.reward if response.reward is not None else record.reward
         if response.done:
             return await _checked(work, env, resumption, record, Termination.DONE)
         if not response.observations and not act.turn.tool_calls:
-            ended = Termination.TOKEN_LIMIT if mask_of(act.finish_reason) == CUT_OFF else Termination.AGENT_STOP
+            ended = (
+                Termination.TOKEN_LIMIT
+                if mask_of(act.finish_reason) == CUT_OFF
+                else Termination.AGENT_STOP
+            )
             return await _checked(work, env, resumption, record, ended)
         limit = reached(limits, record.turns, record.tokens(), record.waited_s)
         if limit is not None:
             return await _checked(work, env, resumption, record, limit)
 
 
-async def _stepped(work: Work, env: Env, resumption: Resumption, record: _Record, index: int, act: Act) -> Response:
-    """The world's answer to a turn. Where it gives none, the turn is kept: it shows what the world broke at, and what it has cost."""
+async def _stepped(
+    work: Work, env: Env, resumption: Resumption, record: _Record, index: int, act: Act
+) -> Response:
+    """The world's answer to a turn. Where it gives none, the turn is kept: it shows what the world
+    broke at, and what it has cost.
+    """
     record.phase = "step"
     try:
         resumption.refault(index, "step")
         response = await crossing(
-            Fault.ENVIRONMENT, f"step {index}", lambda: stepped(env.step(act.turn), index, act.turn.tool_calls), work.limits.step_timeout_s
+            Fault.ENVIRONMENT,
+            f"step {index}",
+            lambda: stepped(env.step(act.turn), index, act.turn.tool_calls),
+            work.limits.step_timeout_s,
         )
         resumption.observed(index, response.observations, response.state_key)
     except FaultError:
-        record.unanswered = msgspec.structs.replace(recorded_turn(index, act, Response(())), mask="fault")
+        record.unanswered = msgspec.structs.replace(
+            recorded_turn(index, act, Response(())), mask="fault"
+        )
         raise
     return response
 
 
-async def _worded(user: UserLines, record: _Record, index: int, act: Act, response: Response) -> Response:
-    """The response in the words of the user's model; not the last one of an episode, which no agent reads."""
+async def _worded(
+    user: UserLines, record: _Record, index: int, act: Act, response: Response
+) -> Response:
+    """The response in the words of the user's model; not the last one of an episode, which no agent
+    reads.
+    """
     record.phase = "user"
     turn = recorded_turn(index, act, response)
     try:
@@ -188,12 +242,16 @@ async def _worded(user: UserLines, record: _Record, index: int, act: Act, respon
         raise
 
 
-async def _checked(work: Work, env: Env, resumption: Resumption, record: _Record, termination: Termination) -> Termination:
+async def _checked(
+    work: Work, env: Env, resumption: Resumption, record: _Record, termination: Termination
+) -> Termination:
     """Asks the world's own check, where the task has one."""
     record.phase = "check"
     resumption.refault(len(record.turns), "check")
     if work.task.check is not None:
-        record.check = await crossing(Fault.ENVIRONMENT, "check", lambda: checked(env), work.limits.step_timeout_s)
+        record.check = await crossing(
+            Fault.ENVIRONMENT, "check", lambda: checked(env), work.limits.step_timeout_s
+        )
         record.reward = record.reward if record.reward is not None else float(record.check.passed)
     record.given.unchanged()
     return termination
@@ -212,7 +270,9 @@ async def _close(env: Env, timeout_s: float) -> None:
 
 
 async def _branched(work: Work, start: Start, env: Env, task: Task) -> Opening:
-    """The world put before the turn that the work starts at. Raises `FaultError` (drift) where it answers otherwise than recorded."""
+    """The world put before the turn that the work starts at. Raises `FaultError` (drift) where it
+    answers otherwise than recorded.
+    """
 
     async def branched() -> Opening | DriftError:
         try:
@@ -220,14 +280,18 @@ async def _branched(work: Work, start: Start, env: Env, task: Task) -> Opening:
         except DriftError as error:
             return error
 
-    found = await crossing(Fault.ENVIRONMENT, "branch", branched, work.limits.step_timeout_s * (start.turn + 1))
+    found = await crossing(
+        Fault.ENVIRONMENT, "branch", branched, work.limits.step_timeout_s * (start.turn + 1)
+    )
     if isinstance(found, DriftError):
         raise FaultError(Fault.DRIFT, f"branch from {start.trajectory.trajectory_id}: {found}")
     return found
 
 
 def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
-    """A canned greeting becomes turn 0, answered by the opening observations; nobody sampled it, nothing is trained on it."""
+    """A canned greeting becomes turn 0, answered by the opening observations; nobody sampled it,
+    nothing is trained on it.
+    """
     greeting = greeting_turn(opening)
     if greeting is None:
         return opening
@@ -235,10 +299,14 @@ def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
     return msgspec.structs.replace(opening, greeting=None, observations=())
 
 
-def _trajectory(work: Work, attempt: int, record: _Record, termination: Termination, error: FaultError | None) -> Trajectory:
+def _trajectory(
+    work: Work, attempt: int, record: _Record, termination: Termination, error: FaultError | None
+) -> Trajectory:
     fault = error.fault if error is not None else None
     passed = record.check.passed if record.check is not None else None
-    turns = (*record.turns, record.unanswered) if record.unanswered is not None else tuple(record.turns)
+    turns = (
+        (*record.turns, record.unanswered) if record.unanswered is not None else tuple(record.turns)
+    )
     totals = Usage()
     for turn in turns:
         totals = totals + turn.usage if turn.usage is not None else totals
@@ -259,7 +327,9 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
         gold_informed=work.gold_informed,
         guidance=work.guidance,
         model=work.policy.model,
-        weights_id=record.weights.pop() if len(record.weights) == 1 else ("mixed" if record.weights else None),
+        weights_id=record.weights.pop()
+        if len(record.weights) == 1
+        else ("mixed" if record.weights else None),
         sampling=work.policy.sampling,
         seed=work.seed,
         system_prompt=record.opening.system_prompt,
@@ -284,7 +354,9 @@ def _trajectory(work: Work, attempt: int, record: _Record, termination: Terminat
 def canonical_content(trajectory: Trajectory) -> Mapping[str, Any]:
     """A trajectory without what two equal executions differ in: time stamps and latencies."""
     timeless = msgspec.structs.replace(
-        trajectory, created_at=None, turns=tuple(msgspec.structs.replace(turn, latency_ms=None) for turn in trajectory.turns)
+        trajectory,
+        created_at=None,
+        turns=tuple(msgspec.structs.replace(turn, latency_ms=None) for turn in trajectory.turns),
     )
     content: Mapping[str, Any] = msgspec.to_builtins(timeless)
     return content

@@ -1,4 +1,6 @@
-"""What a world is given, and what it told: it may change neither behind the agent's back, nor for the episodes beside it."""
+"""What a world is given, and what it told: it may change neither behind the agent's back, nor for
+the episodes beside it.
+"""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -31,17 +33,31 @@ class Given:
         return opening
 
     def unchanged(self) -> None:
-        """Raises `FaultError` (environment) where the world has changed its task, or the tools that it had told."""
-        changed = [name for name in Task.__struct_fields__ if getattr(self.task, name) != getattr(self._task, name)]
+        """Raises `FaultError` (environment) where the world has changed its task, or the tools that
+        it had told.
+        """
+        changed = [
+            name
+            for name in Task.__struct_fields__
+            if getattr(self.task, name) != getattr(self._task, name)
+        ]
         if changed:
-            raise FaultError(Fault.ENVIRONMENT, f"the world broke the protocol (task_changed): it changed its task: {', '.join(changed)}")
+            raise FaultError(
+                Fault.ENVIRONMENT,
+                "the world broke the protocol (task_changed): it changed its task: "
+                f"{', '.join(changed)}",
+            )
         if list(self._told) != list(self._shown):
             told = "the tools of its opening are others now, and the agent was not told"
-            raise FaultError(Fault.ENVIRONMENT, f"the world broke the protocol (tools_changed): {told}")
+            raise FaultError(
+                Fault.ENVIRONMENT, f"the world broke the protocol (tools_changed): {told}"
+            )
 
 
 def copied(task: Task) -> Task:
-    """The task without a part in common with the given one; what JSON would read back otherwise is copied piece by piece."""
+    """The task without a part in common with the given one; what JSON would read back otherwise is
+    copied piece by piece.
+    """
     found = msgspec.convert(msgspec.to_builtins(task), Task)
     return found if found == task else copy.deepcopy(task)
 

@@ -9,9 +9,11 @@ from synth.schemas.trajectory import Turn
 
 
 class Limits(BaseModel):
-    """Turns, completion tokens and seconds of the agent's own; seconds that a step of the world or of a policy may take; the stuck rule.
+    """Turns, completion tokens and seconds of the agent's own; seconds that a step of the world or
+    of a policy may take; the stuck rule.
 
-    A call to a model is bounded by the model's own timeouts: its wait for admission is nobody's fault.
+    A call to a model is bounded by the model's own timeouts: its wait for admission is nobody's
+    fault.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -23,7 +25,9 @@ class Limits(BaseModel):
     stuck_after: int = Field(default=4, ge=2)
 
 
-def reached(limits: Limits, turns: Sequence[Turn], completion_tokens: int, waited_s: float) -> Termination | None:
+def reached(
+    limits: Limits, turns: Sequence[Turn], completion_tokens: int, waited_s: float
+) -> Termination | None:
     """The limit that the agent has run into, if any; `waited_s` = seconds that its turns took."""
     if stuck(turns, limits.stuck_after):
         return Termination.STUCK
@@ -37,7 +41,9 @@ def reached(limits: Limits, turns: Sequence[Turn], completion_tokens: int, waite
 
 
 def stuck(turns: Sequence[Turn], repeats: int) -> bool:
-    """Whether the last `repeats` turns did the same and were answered the same, call ids and a user's wording aside."""
+    """Whether the last `repeats` turns did the same and were answered the same, call ids and a
+    user's wording aside.
+    """
     if len(turns) < repeats:
         return False
     last = [_doing(turn) for turn in turns[-repeats:]]
@@ -46,4 +52,8 @@ def stuck(turns: Sequence[Turn], repeats: int) -> bool:
 
 def _doing(turn: Turn) -> object:
     calls = [(call.name, call.arguments) for call in turn.tool_calls]
-    return turn.content, calls, [(o.as_given().content, o.source, o.error) for o in turn.observations]
+    return (
+        turn.content,
+        calls,
+        [(o.as_given().content, o.source, o.error) for o in turn.observations],
+    )

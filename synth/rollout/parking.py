@@ -1,7 +1,10 @@
-"""More episodes than worlds that fit into memory: a world that waits for its agent is put aside as a snapshot, and restored on the answer.
+"""More episodes than worlds that fit into memory: a world that waits for its agent is put aside as
+a snapshot, and restored on the answer.
 
-A world keeps its place while nobody else needs it. Of the idle ones the one that was left last is parked: with models that answer in
-turn, its answer is the furthest off. A world without the capability `snapshot` keeps its place until it is closed.
+A world keeps its place while nobody else needs it. Of the idle ones the one that was left last is
+parked: with models that answer in
+turn, its answer is the furthest off. A world without the capability `snapshot` keeps its place
+until it is closed.
 """
 
 import asyncio
@@ -21,7 +24,9 @@ PARKS_WITHIN_S = 60.0
 
 
 class LiveWorlds:
-    """At most `limit` live worlds; who needs a place waits its turn. `most`, `parked`: how many were live at once, and put aside."""
+    """At most `limit` live worlds; who needs a place waits its turn. `most`, `parked`: how many
+    were live at once, and put aside.
+    """
 
     def __init__(self, limit: int) -> None:
         if limit < 1:
@@ -76,7 +81,9 @@ class LiveWorlds:
 
 
 class ParkedEnv:
-    """A world that is live only while it is needed, or while there is room. Methods as in `Env`; `opening` makes an instance."""
+    """A world that is live only while it is needed, or while there is room. Methods as in `Env`;
+    `opening` makes an instance.
+    """
 
     def __init__(self, spec: EnvSpec, opening: Callable[[], Env], worlds: LiveWorlds) -> None:
         self._spec = spec
@@ -93,18 +100,24 @@ class ParkedEnv:
         return self._env.spec if self._env is not None else self._spec
 
     async def park(self) -> None:
-        """Puts the world aside; its place belongs to the caller from now on. A fault in this is told to its own episode, not here."""
+        """Puts the world aside; its place belongs to the caller from now on. A fault in this is
+        told to its own episode, not here.
+        """
         async with self._lock:
             env, self._env = self._env, None
             if env is None:
                 return
             try:
-                self._snapshot = await crossing(Fault.ENVIRONMENT, "parking", env.snapshot, PARKS_WITHIN_S)
+                self._snapshot = await crossing(
+                    Fault.ENVIRONMENT, "parking", env.snapshot, PARKS_WITHIN_S
+                )
                 await crossing(Fault.ENVIRONMENT, "closing to park", env.close, PARKS_WITHIN_S)
             except FaultError as error:
                 self._broken = error
             except BaseException:
-                self._broken = FaultError(Fault.INFRASTRUCTURE, "the world was being parked when the run was stopped")
+                self._broken = FaultError(
+                    Fault.INFRASTRUCTURE, "the world was being parked when the run was stopped"
+                )
                 raise
 
     async def _with(self, call: Callable[[Env], Awaitable[T]]) -> T:

@@ -1,4 +1,6 @@
-"""A turn as it is recorded: what was decided, or put in the policy's place, and what the world answered."""
+"""A turn as it is recorded: what was decided, or put in the policy's place, and what the world
+answered.
+"""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -16,9 +18,13 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def recorded_turn(index: int, act: Act, response: Response) -> Turn:
-    """The turn of an act; calls with broken arguments and replies that were cut off or filtered are masked."""
+    """The turn of an act; calls with broken arguments and replies that were cut off or filtered are
+    masked.
+    """
     turn = _storable(act.turn, ("content", "thought"))
-    calls = tuple(_storable(call, ("call_id", "name", "arguments", "parse_error")) for call in turn.tool_calls)
+    calls = tuple(
+        _storable(call, ("call_id", "name", "arguments", "parse_error")) for call in turn.tool_calls
+    )
     broken = any(call.parse_error is not None for call in turn.tool_calls)
     return Turn(
         index,
@@ -41,23 +47,46 @@ def recorded_turn(index: int, act: Act, response: Response) -> Turn:
 
 
 def placed_turn(index: int, placed: Put, response: Response) -> Turn:
-    """A turn put in the policy's place. Raises `ValueError` where altered answers are not as many as the world's."""
+    """A turn put in the policy's place. Raises `ValueError` where altered answers are not as many
+    as the world's.
+    """
     given = response.observations
     if placed.alter is not None:
         altered = placed.alter(given)
         pairs = zip(given, altered, strict=True)
-        observations = [new if new == old else msgspec.structs.replace(new, planted=Planted(old.content, old.error)) for old, new in pairs]
+        observations = [
+            new
+            if new == old
+            else msgspec.structs.replace(new, planted=Planted(old.content, old.error))
+            for old, new in pairs
+        ]
         response = msgspec.structs.replace(response, observations=tuple(observations))
     turn = recorded_turn(index, placed.act, response)
     return msgspec.structs.replace(turn, mask=placed.mask or turn.mask, injected=placed.injected)
 
 
 def unwhispered(act: Act, guidance: Guidance | None) -> Act:
-    """An act without the token ids and log-probabilities that stand on a prompt with guidance in it: the transcript has none."""
-    return act if guidance is None else msgspec.structs.replace(act, prompt_token_ids=None, logprobs=None)
+    """An act without the token ids and log-probabilities that stand on a prompt with guidance in
+    it: the transcript has none.
+    """
+    return (
+        act
+        if guidance is None
+        else msgspec.structs.replace(act, prompt_token_ids=None, logprobs=None)
+    )
 
 
 def _storable(record: S, names: Sequence[str]) -> S:
-    """A struct whose texts can be written as UTF-8: lone surrogates, which JSON escapes can smuggle in, are replaced."""
-    texts = {name: text for name in names if (text := getattr(record, name)) is not None and not text.isascii()}
-    return msgspec.structs.replace(record, **{name: valid_text(text) for name, text in texts.items()}) if texts else record
+    """A struct whose texts can be written as UTF-8: lone surrogates, which JSON escapes can smuggle
+    in, are replaced.
+    """
+    texts = {
+        name: text
+        for name in names
+        if (text := getattr(record, name)) is not None and not text.isascii()
+    }
+    return (
+        msgspec.structs.replace(record, **{name: valid_text(text) for name, text in texts.items()})
+        if texts
+        else record
+    )

@@ -29,8 +29,11 @@ RETRIES: Mapping[Fault, int] = {
 }
 """Further attempts at a slot within one run, by the fault of the last attempt."""
 
-RETRIED_BY_A_RERUN = frozenset({Fault.MODEL, Fault.USER_SIMULATOR, Fault.INFRASTRUCTURE, Fault.TIMEOUT, Fault.BUDGET})
-"""Faults whose cause may be gone when the user runs again; the others would only repeat themselves."""
+RETRIED_BY_A_RERUN = frozenset(
+    {Fault.MODEL, Fault.USER_SIMULATOR, Fault.INFRASTRUCTURE, Fault.TIMEOUT, Fault.BUDGET}
+)
+"""Faults whose cause may be gone when the user runs again; the others would only repeat themselves.
+"""
 
 OpenWorld = Callable[[Work], Env]
 Fill = Callable[[], Awaitable[list[Trajectory]]]
@@ -54,18 +57,25 @@ async def fill_slot(
     faulted: Callable[[FaultError], None],
     spoke: Spoke = lambda usage: None,
 ) -> list[Trajectory]:
-    """All attempts made at one slot; the last is valid, or its class allows no more of them, or no new one may start."""
+    """All attempts made at one slot; the last is valid, or its class allows no more of them, or no
+    new one may start.
+    """
     attempts: list[Trajectory] = []
     faults: dict[Fault, int] = {}
     while True:
         attempt = work.first_attempt + len(attempts)
-        resumption = Resumption(work.slot_id, attempt, events.get((work.slot_id, attempt), ()), journal)
+        resumption = Resumption(
+            work.slot_id, attempt, events.get((work.slot_id, attempt), ()), journal
+        )
         gated = model
         if isinstance(model, AdmittedChat) and not resumption.replies:
             gated = model.for_episode(may_start)
         try:
             trajectory = await run_attempt(
-                *(work, attempt, lambda: open_world(work), gated, resumption), turned=turned, faulted=faulted, spoke=spoke
+                *(work, attempt, lambda: open_world(work), gated, resumption),
+                turned=turned,
+                faulted=faulted,
+                spoke=spoke,
             )
         except NotStarted:
             return attempts
@@ -93,11 +103,15 @@ async def fill_slots(
     places: Admission | None = None,
     held: Callable[[str, Fill], Awaitable[list[Trajectory]]] = unheld,
 ) -> list[Trajectory]:
-    """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever order they end in.
+    """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever
+    order they end in.
 
-    `may_start` is asked before each attempt, and again when its first call to the model is admitted: ceilings stop new work and let
-    running episodes finish. Slots that were not started are not in the result. `places` bound the episodes that are under way here
-    and in other calls with the same places. `held` has a slot filled while it is held here, and gives nothing where another worker
+    `may_start` is asked before each attempt, and again when its first call to the model is
+    admitted: ceilings stop new work and let
+    running episodes finish. Slots that were not started are not in the result. `places` bound the
+    episodes that are under way here
+    and in other calls with the same places. `held` has a slot filled while it is held here, and
+    gives nothing where another worker
     holds it.
     """
     done: dict[int, list[Trajectory]] = {}
@@ -109,8 +123,12 @@ async def fill_slots(
             async with places:
                 if not may_start():
                     return
-                common = partial(fill_slot, may_start=may_start, turned=turned, faulted=faulted, spoke=spoke)
-                attempts = await held(work.slot_id, partial(common, work, open_world, model, journal, events))
+                common = partial(
+                    fill_slot, may_start=may_start, turned=turned, faulted=faulted, spoke=spoke
+                )
+                attempts = await held(
+                    work.slot_id, partial(common, work, open_world, model, journal, events)
+                )
             if attempts:
                 done[index] = attempts
                 finished(attempts)

@@ -1,4 +1,6 @@
-"""Where an episode begins that continues a recorded one: before which turn, and what is done there in the policy's place."""
+"""Where an episode begins that continues a recorded one: before which turn, and what is done there
+in the policy's place.
+"""
 
 from collections.abc import Callable
 
@@ -11,13 +13,17 @@ from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
 PREFIX_MASK = "before_pivot"
 
 Alter = Callable[[tuple[Observation, ...]], tuple[Observation, ...]]
-"""What an agent is shown in place of the world's answers, as many as they are; the world itself is as its own answers say."""
+"""What an agent is shown in place of the world's answers, as many as they are; the world itself is
+as its own answers say.
+"""
 
 
 class Put(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that the policy does not decide: a recorded one done again, an alternative, an injected error, or a planted fault.
+    """A turn that the policy does not decide: a recorded one done again, an alternative, an
+    injected error, or a planted fault.
 
-    `injected` names what was put there; `mask` says why nothing is trained on it, None where it may be.
+    `injected` names what was put there; `mask` says why nothing is trained on it, None where it may
+    be.
     """
 
     act: Act
@@ -34,9 +40,13 @@ class Start(msgspec.Struct, frozen=True):
     put: tuple[Put, ...] = ()
 
     def prefix(self) -> list[Turn]:
-        """The recorded turns before it: never trained on here, and paid for where they were made."""
+        """The recorded turns before it: never trained on here, and paid for where they were
+        made.
+        """
         return [
-            msgspec.structs.replace(turn, mask=turn.mask or PREFIX_MASK, usage=None, latency_ms=None)
+            msgspec.structs.replace(
+                turn, mask=turn.mask or PREFIX_MASK, usage=None, latency_ms=None
+            )
             for turn in self.trajectory.turns[: self.turn]
         ]
 

@@ -1,6 +1,7 @@
 """Blocking worlds step on as many daemon threads as cores, so that the event loop stays free.
 
-Not a `ThreadPoolExecutor`: it joins its threads at exit, and a world that hangs would hold the process for ever.
+Not a `ThreadPoolExecutor`: it joins its threads at exit, and a world that hangs would hold the
+process for ever.
 """
 
 import asyncio
@@ -21,7 +22,9 @@ _Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"
 
 
 class Threads:
-    """A fixed number of daemon threads; a thread that is given up on (its answer came too late) is replaced."""
+    """A fixed number of daemon threads; a thread that is given up on (its answer came too late) is
+    replaced.
+    """
 
     def __init__(self, count: int | None = None) -> None:
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
@@ -47,7 +50,9 @@ class Threads:
             loop.call_soon_threadsafe(_settle, future, finished)
 
     async def run(self, job: Callable[[], Awaitable[T]]) -> T:
-        """Runs a coroutine of a world to its end on a thread; cancelling gives the thread up and starts another."""
+        """Runs a coroutine of a world to its end on a thread; cancelling gives the thread up and
+        starts another.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         started = threading.Event()
@@ -60,7 +65,9 @@ class Threads:
         try:
             return await future
         except asyncio.CancelledError:
-            if future.cancelled() and started.is_set():  # given up; a world may also raise a CancelledError of its own
+            if (
+                future.cancelled() and started.is_set()
+            ):  # given up; a world may also raise a CancelledError of its own
                 self._start()
             raise
 

@@ -1,8 +1,18 @@
-"""What tells a number that means something from one that only looks like it: check digits and prefixes."""
+"""What tells a number that means something from one that only looks like it: check digits and
+prefixes.
+"""
 
 from ipaddress import AddressValueError, IPv4Address
 
-_RESERVED_DOMAINS = (".example", ".test", ".invalid", ".localhost", "example.com", "example.org", "example.net")
+_RESERVED_DOMAINS = (
+    ".example",
+    ".test",
+    ".invalid",
+    ".localhost",
+    "example.com",
+    "example.org",
+    "example.net",
+)
 """RFC 2606 and 6761: addresses there are nobody's."""
 _CARD_LENGTHS = range(13, 20)
 
@@ -45,13 +55,20 @@ def is_phone(text: str) -> bool:
         return False
     national = digits[-10:]
     american = not text.lstrip().startswith("+") or (digits.startswith("1") and len(digits) == 11)
-    return not american or (national[0] in "23456789" and national[3] in "23456789" and "555" not in (national[:3], national[3:6]))
+    return not american or (
+        national[0] in "23456789"
+        and national[3] in "23456789"
+        and "555" not in (national[:3], national[3:6])
+    )
 
 
 def is_address(text: str) -> bool:
     """A mail address under a domain that somebody may own."""
     domain = text.rpartition("@")[2].casefold()
-    return not any(domain == name.lstrip(".") or domain.endswith(name if name[0] == "." else f".{name}") for name in _RESERVED_DOMAINS)
+    return not any(
+        domain == name.lstrip(".") or domain.endswith(name if name[0] == "." else f".{name}")
+        for name in _RESERVED_DOMAINS
+    )
 
 
 def is_public_ip(text: str) -> bool:

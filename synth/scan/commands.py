@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Finds passwords among the arguments of commands: each program's flags and places for them."""
 
 import re
@@ -7,15 +6,22 @@ from collections.abc import Callable, Iterator, Mapping
 from synth.scan.credentials import is_chosen, is_given, is_mixed_password
 
 _PROGRAMS: Mapping[str, str] = {
-    "mysql mysqldump mysqladmin mysqlimport mysqlsh mariadb mariadb-dump mariadb-admin mycli mysqlcheck mysqlbinlog xtrabackup": "+-p",
+    "mysql mysqldump mysqladmin mysqlimport mysqlsh mariadb mariadb-dump mariadb-admin mycli "
+    "mysqlcheck mysqlbinlog xtrabackup": "+-p",
     "7z 7za 7zr 7zz rar unrar unar": "+-p +-hp",
     "zip unzip zipinfo fcrackzip": "-P -p",
-    "sshpass cf pscp.pl medusa hydra ncrack patator twine steghide winscp.com ovftool govc racadm hponcfg esxcli esxcfg cqlsh": "-p",
-    "mongo mongosh mongodump mongoimport mongorestore mongoexport influx zabbix_get docker podman helm oc buildah skopeo crane nerdctl": "-p",
-    "az kinit ncftp ncftpput ncftpget svn dislocker dislocker-file bdemount cryptmount veracrypt truecrypt telegraf vncviewer vncpasswd": "-p",
-    "evil-winrm crackmapexec netexec nxc bloodhound-python certipy ldapdomaindump pywerview responder ntlmrelayx.py": "-p -H",
-    "ipmitool ipmiconsole ipmi-console ipmipower sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub mqttx coap-client bacula": "-P",
-    "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn ldapvi security sslscan": "-w -s -a -p",
+    "sshpass cf pscp.pl medusa hydra ncrack patator twine steghide winscp.com ovftool govc racadm "
+    "hponcfg esxcli esxcfg cqlsh": "-p",
+    "mongo mongosh mongodump mongoimport mongorestore mongoexport influx zabbix_get docker podman "
+    "helm oc buildah skopeo crane nerdctl": "-p",
+    "az kinit ncftp ncftpput ncftpget svn dislocker dislocker-file bdemount cryptmount veracrypt "
+    "truecrypt telegraf vncviewer vncpasswd": "-p",
+    "evil-winrm crackmapexec netexec nxc bloodhound-python certipy ldapdomaindump pywerview "
+    "responder ntlmrelayx.py": "-p -H",
+    "ipmitool ipmiconsole ipmi-console ipmipower sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub "
+    "mqttx coap-client bacula": "-P",
+    "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn ldapvi "
+    "security sslscan": "-w -s -a -p",
     "redis-cli keydb-cli valkey-cli redis-benchmark iredis": "-a -p=none",
     "snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmpcheck onesixtyone": "-c -A -X",
     "plink pscp psftp putty pageant winscp": "-pw",
@@ -84,17 +90,27 @@ _GIVEN_BY: dict[str, tuple[tuple[bool, str], ...]] = {
     for name in names.split()
 }
 _NAMES = sorted({*_GIVEN_BY, *_SIDES, *_PLACES} - {"impacket"}, key=len, reverse=True)
-COMMAND = rf"(?:^|[\s\"'`(;&|$/\\])(?:{'|'.join(re.escape(name) for name in _NAMES)})(?:\.exe)?[\"']?[, ][^\n]{{4,}}"
+COMMAND = (
+    rf"(?:^|[\s\"'`(;&|$/\\])(?:{'|'.join(re.escape(name) for name in _NAMES)})(?:\.exe)?[\"']?[, "
+    r"][^\n]{4,}"
+)
 _NAME = re.compile("|".join(re.escape(name) for name in _NAMES))
-_ARGUMENT = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|[^\s\"'|;&]+(?:'[^'\n]*'|\"[^\"\n]*\")?|&&|\|\||[|;]")
+_ARGUMENT = re.compile(
+    r"\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|[^\s\"'|;&]+(?:'[^'\n]*'|\"[^\"\n]*\")?|&&|\|\||[|;]"
+)
 _LISTED = re.compile(r"\\?[\"']((?:[^\"'\\\n]|\\\\)*)\\?[\"']|\]")
 _LONGEST = 1500
-QUOTED_FLAG = r"(?:^|\s)-(?:p|P|w|a|pw|pass|P ?)[ =]?(?:'[^'\n]{5,80}'|\"[^\"\n\\]{5,80}\")|[\"']-(?:p|P|w|a|pw|pass)[\"'],\s{0,2}[\"'][^\"'\n]{5,80}[\"']"
+QUOTED_FLAG = (
+    r"(?:^|\s)-(?:p|P|w|a|pw|pass|P ?)[ "
+    r"=]?(?:'[^'\n]{5,80}'|\"[^\"\n\\]{5,80}\")|[\"']-(?:p|P|w|a|pw|pass)[\"'],\s{0,2}[\"'][^\"'\n]{5,80}[\"']"
+)
 _LAST_QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']\Z")
 
 
 def quoted_flag_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """What any program's flag for passwords is given between quotes, where it is no word, path or port."""
+    """What any program's flag for passwords is given between quotes, where it is no word, path or
+    port.
+    """
     found = _LAST_QUOTED.search(text[start:end])
     if found is not None and _strange(found.group(1)):
         yield start + found.start(1), start + found.end(1)
@@ -106,7 +122,9 @@ def command_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
     found = None
     for match in _NAME.finditer(text, start, end):
         before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 5]
-        if (before.isalnum() or before in ("_", ".", "-")) or not re.match(r"(?:\.exe)?[\"']?[, ]", after):
+        if (before.isalnum() or before in ("_", ".", "-")) or not re.match(
+            r"(?:\.exe)?[\"']?[, ]", after
+        ):
             continue
         if found is not None and match.start() < found:
             continue
@@ -117,7 +135,9 @@ def command_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 def _arguments(text: str, name: "re.Match[str]", end: int) -> Iterator[tuple[int, int]]:
     """Begin and end of each argument, without its quotes."""
-    listed = text[name.end() : name.end() + 1] in "\"'" and text[name.end() + 1 : name.end() + 2] == ","
+    listed = (
+        text[name.end() : name.end() + 1] in "\"'" and text[name.end() + 1 : name.end() + 2] == ","
+    )
     pattern, at = (_LISTED, name.end() + 1) if listed else (_ARGUMENT, name.end())
     for match in pattern.finditer(text, at, end):
         said = match.group()
@@ -144,7 +164,9 @@ def _of(name: str, text: str, arguments: list[tuple[int, int]]) -> Iterator[tupl
                 and not said.startswith("--")
                 and (flag in ("-p", "-P", "-hp") or flag[0] == "/")
             ):
-                yield from _good(text, first + len(flag), last, strange=not attached and flag[0] == "-")
+                yield from _good(
+                    text, first + len(flag), last, strange=not attached and flag[0] == "-"
+                )
         side = _SIDES.get(name)
         if side is not None and at + 1 < len(arguments) and said in side.split():
             begin, close = arguments[at + 1]

@@ -1,8 +1,11 @@
 """Text that a tokenizer reads as structure: found, or changed so that it is read as text.
 
-A tokenizer splits its added tokens off any text it is given, wherever they stand (`split_special_tokens=False`), by the exact string.
-So the exact string counts, and near-variants (another case, spaces or zero-width characters within, HTML's escapes) are text. JSON's
-escapes are undone before a template renders parsed arguments, so in JSON what a string means counts, not how it is spelled.
+A tokenizer splits its added tokens off any text it is given, wherever they stand
+(`split_special_tokens=False`), by the exact string.
+So the exact string counts, and near-variants (another case, spaces or zero-width characters within,
+HTML's escapes) are text. JSON's
+escapes are undone before a template renders parsed arguments, so in JSON what a string means
+counts, not how it is spelled.
 """
 
 import json
@@ -29,7 +32,9 @@ NUMBERED = (
 )
 """Tokens with a number, of which a vocabulary has hundreds."""
 SHAPES = (r"</?\|[A-Za-z0-9_▁/.:+-]{1,64}\|>", r"</?｜[A-Za-z0-9_▁/.:+-]{1,64}｜>")
-"""What a token of any family looks like: a word between bars in angle brackets, ASCII or full-width."""
+"""What a token of any family looks like: a word between bars in angle brackets, ASCII or
+full-width.
+"""
 Hit = tuple[str, str]
 """A token as it is counted, and the place that it stands in."""
 
@@ -48,10 +53,13 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 @cache
 def families() -> Mapping[str, tuple[str, ...]]:
-    """Family -> its tokens, as tokenizers and chat templates publish them; what several share stands with the first.
+    """Family -> its tokens, as tokenizers and chat templates publish them; what several share
+    stands with the first.
 
-    They begin and end texts, turns, roles, calls, answers and thoughts. Placeholders of code models (`<filename>`) and pictures that are
-    HTML's own words (`<video>`) structure no chat and are common in texts: only a student's own list has them.
+    They begin and end texts, turns, roles, calls, answers and thoughts. Placeholders of code models
+    (`<filename>`) and pictures that are
+    HTML's own words (`<video>`) structure no chat and are common in texts: only a student's own
+    list has them.
     """
     found: dict[str, list[str]] = {}
     for line in files("synth.scan").joinpath(TABLE).read_text(encoding="utf-8").splitlines()[1:]:
@@ -69,15 +77,30 @@ class ControlTokens:
 
     def __init__(self, own: Iterable[str] = ()) -> None:
         named = {token for tokens in families().values() for token in tokens}
-        self._known = named | {token for token in own if 1 < len(token) <= _LONGEST and _BREAK not in token and not token.isspace()}
-        alone = sorted((token for token in self._known if not _LIKE.fullmatch(token)), key=lambda token: (-len(token), token))
+        self._known = named | {
+            token
+            for token in own
+            if 1 < len(token) <= _LONGEST and _BREAK not in token and not token.isspace()
+        }
+        alone = sorted(
+            (token for token in self._known if not _LIKE.fullmatch(token)),
+            key=lambda token: (-len(token), token),
+        )
         self._pattern = re.compile("|".join([*map(re.escape, alone), *NUMBERED, *SHAPES]))
 
     def name(self, token: str) -> str:
-        """What a token is counted as: itself where it is known; one with a number as all of them; any other by its shape."""
+        """What a token is counted as: itself where it is known; one with a number as all of them;
+        any other by its shape.
+        """
         if token in self._known:
             return token
-        return _DIGITS.sub("N", token) if _NUMBERED.fullmatch(token) else "<｜...｜>" if "｜" in token else "<|...|>"
+        return (
+            _DIGITS.sub("N", token)
+            if _NUMBERED.fullmatch(token)
+            else "<｜...｜>"
+            if "｜" in token
+            else "<|...|>"
+        )
 
     def is_shape(self, token: str) -> bool:
         """Whether a token of any family could look like that."""
@@ -92,7 +115,9 @@ class ControlTokens:
         return self._pattern.findall(text)
 
     def in_json(self, text: str) -> list[str]:
-        """The tokens of a JSON text as it is, then those that its strings hold only once their escapes are undone."""
+        """The tokens of a JSON text as it is, then those that its strings hold only once their
+        escapes are undone.
+        """
         found = self.in_text(text)
         if "\\" in text:
             for match in _STRING.finditer(text):
@@ -100,16 +125,19 @@ class ControlTokens:
         return found
 
     def neutralised(self, text: str) -> str:
-        """The text with each token's brackets replaced by others that people read alike; the same text where there is none.
+        """The text with each token's brackets replaced by others that people read alike; the same
+        text where there is none.
 
-        Only letters of tokens are replaced, by letters of none, so no new token comes about and doing it again changes nothing.
+        Only letters of tokens are replaced, by letters of none, so no new token comes about and
+        doing it again changes nothing.
         """
         while (changed := self._pattern.sub(_neutral, text)) != text:
             text = changed
         return text
 
     def neutralised_json(self, text: str) -> str:
-        """The same for JSON text: what is JSON stays JSON, its numbers, spaces and order as they are spelled.
+        """The same for JSON text: what is JSON stays JSON, its numbers, spaces and order as they
+        are spelled.
 
         Raises `KeyCollisionError` where an object would hold one key twice.
         """
@@ -123,14 +151,20 @@ class ControlTokens:
     def _string(self, match: "re.Match[str]") -> str:
         said = _said(match[0])
         neutral = self.neutralised(said)
-        return match[0] if neutral == said else json.dumps(neutral, ensure_ascii=_LONE.search(neutral) is not None)
+        return (
+            match[0]
+            if neutral == said
+            else json.dumps(neutral, ensure_ascii=_LONE.search(neutral) is not None)
+        )
 
     def neutralised_value(self, value: Any) -> Any:
         """The same for a JSON value: its keys and all strings in it. Raises `KeyCollisionError`."""
         if isinstance(value, str):
             return self.neutralised(value)
         if isinstance(value, dict):
-            changed = {self.neutralised(key): self.neutralised_value(item) for key, item in value.items()}
+            changed = {
+                self.neutralised(key): self.neutralised_value(item) for key, item in value.items()
+            }
             if len(changed) < len(value):
                 raise KeyCollisionError("two keys are the same once they are neutralised")
             return changed
@@ -146,7 +180,8 @@ def control_tokens(own: frozenset[str] = frozenset()) -> ControlTokens:
 
 
 def found(visit: Callable[[Change], object], tokens: ControlTokens) -> list[Hit]:
-    """The tokens of all texts that are visited, in their order; last those that come about where one text follows the other.
+    """The tokens of all texts that are visited, in their order; last those that come about where
+    one text follows the other.
 
     Templates strip texts, and some write two with nothing between them.
     """
@@ -156,20 +191,30 @@ def found(visit: Callable[[Change], object], tokens: ControlTokens) -> list[Hit]
     def look(place: str, value: Any) -> Any:
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         plain = isinstance(value, str) and place != ARGUMENTS
-        hits.extend((tokens.name(token), place) for token in (tokens.in_text(text) if plain else tokens.in_json(text)))
+        hits.extend(
+            (tokens.name(token), place)
+            for token in (tokens.in_text(text) if plain else tokens.in_json(text))
+        )
         texts.append(text)
         return value
 
     visit(look)
     stripped = [text.strip() for text in texts]
-    joints = dict.fromkeys(name for pieces in (texts, stripped) for name in _over_joints(pieces, tokens))
+    joints = dict.fromkeys(
+        name for pieces in (texts, stripped) for name in _over_joints(pieces, tokens)
+    )
     hits.extend((name, JOINT) for name in joints)
     return hits
 
 
 def _over_joints(texts: Sequence[str], tokens: ControlTokens) -> Iterator[str]:
-    """The names of tokens that stand in more than one of the texts, put together; of long texts only the ends are looked at."""
-    ends = [text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\0{text[-_LONGEST:]}" for text in texts]
+    """The names of tokens that stand in more than one of the texts, put together; of long texts
+    only the ends are looked at.
+    """
+    ends = [
+        text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\0{text[-_LONGEST:]}"
+        for text in texts
+    ]
     whole, edges = "".join(ends), sorted(set(accumulate(map(len, ends))))
     for start, end in tokens.spans(whole):
         at = bisect_right(edges, start)
@@ -189,7 +234,9 @@ def neutralising(tokens: ControlTokens) -> Change:
 
 
 def family(token: str) -> str:
-    """Whose token it is: the first family of the table that has it, `any` for what only looks like one."""
+    """Whose token it is: the first family of the table that has it, `any` for what only looks like
+    one.
+    """
     return next((name for name, tokens in families().items() if token in tokens), "any")
 
 

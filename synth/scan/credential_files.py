@@ -1,4 +1,6 @@
-"""Finds passwords in files whose name says that they hold some: a user, a colon, a password, line by line."""
+"""Finds passwords in files whose name says that they hold some: a user, a colon, a password, line
+by line.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +13,8 @@ CREDENTIAL_FILE = (
     r"(?:\.(?:txt|lst|list|conf|cfg|csv|db|log|pass|pot))?\b"
 )
 _LINE = re.compile(
-    r"(?:\n|(?<=[\"']))[ +]{0,3}(?:\[?[\w.-]+\]?:\d+\s+)?[\w.@*\\-]{1,80}[:|]([^\s:\"'|/<>=\\][^\s\"'|:/<>\\]{3,80})(?=\r?(?:\n|\Z)|[\"'])"
+    r"(?:\n|(?<=[\"']))[ "
+    r"+]{0,3}(?:\[?[\w.-]+\]?:\d+\s+)?[\w.@*\\-]{1,80}[:|]([^\s:\"'|/<>=\\][^\s\"'|:/<>\\]{3,80})(?=\r?(?:\n|\Z)|[\"'])"
 )
 _SIGN = re.compile(r"[:|][^\s:\"'|/<>=]")
 _REACH = 600

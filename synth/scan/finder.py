@@ -1,4 +1,6 @@
-"""Secrets and personal data in one text: one pass of RE2's set per reading of it, tests only on what was hit."""
+"""Secrets and personal data in one text: one pass of RE2's set per reading of it, tests only on
+what was hit.
+"""
 
 import re
 from bisect import bisect_left
@@ -22,7 +24,9 @@ _TOUCH_AFTER = re.compile(r"(?!\.0{1,2}(?![\w.]))(?:\w|[.:_-]\w|%)", re.ASCII)
 
 
 class Span(msgspec.Struct, frozen=True, order=True):
-    """Where a finding stands in a text as it is (characters), its kind, and what it says without escapes."""
+    """Where a finding stands in a text as it is (characters), its kind, and what it says without
+    escapes.
+    """
 
     start: int
     end: int
@@ -39,27 +43,43 @@ Searches = tuple[Mapping[str, Rule], Mapping[str, re.Pattern[str]], Sequence[Pat
 
 
 @lru_cache(16)
-def _searches(find: tuple[str, ...], ignore: tuple[str, ...], patterns: tuple[tuple[str, str], ...]) -> Searches:
-    """Rules by name, what of a hit is the value, and the automata: these take a third of a second to build, and are shared.
+def _searches(
+    find: tuple[str, ...], ignore: tuple[str, ...], patterns: tuple[tuple[str, str], ...]
+) -> Searches:
+    """Rules by name, what of a hit is the value, and the automata: these take a third of a second
+    to build, and are shared.
 
     Raises `ValueError` for a pattern that RE2 cannot search.
     """
-    chosen = [rule for rule in rules() if rule.kind in find or (rule.group in find and rule.kind not in UNASKED)]
+    chosen = [
+        rule
+        for rule in rules()
+        if rule.kind in find or (rule.group in find and rule.kind not in UNASKED)
+    ]
     chosen = [rule for rule in chosen if rule.kind not in ignore and rule.group not in ignore]
     chosen += [Rule(kind, pattern) for kind, pattern in patterns]
     named = {f"{rule.kind}#{at}": rule for at, rule in enumerate(chosen)}
-    inner = {name: re.compile(rule.value, re.ASCII) for name, rule in named.items() if rule.value is not None}
+    inner = {
+        name: re.compile(rule.value, re.ASCII)
+        for name, rule in named.items()
+        if rule.value is not None
+    }
     sweeps: dict[str, dict[str, str]] = {"issued": {}, "runs": {_BLOB: r"[A-Za-z0-9+/_-]{20,}"}}
     for name, rule in named.items():
         sweeps.setdefault(rule.sweep, {})[name] = rule.pattern
     for name, pattern in FORMS.items() if _looked_for(CREDENTIAL, find, ignore) else ():
         sweeps.setdefault(sweep_of(name), {})[name] = pattern
-    sets = [PatternSet(searched, open_repeats=sweep != "runs") for sweep, searched in sweeps.items() if searched]
+    sets = [
+        PatternSet(searched, open_repeats=sweep != "runs")
+        for sweep, searched in sweeps.items()
+        if searched
+    ]
     return named, inner, sets
 
 
 class Finder:
-    """`find`: groups and kinds; `ignore`: kinds; `allow`: expressions whose matches are no findings; `patterns`: kinds of one's own.
+    """`find`: groups and kinds; `ignore`: kinds; `allow`: expressions whose matches are no
+    findings; `patterns`: kinds of one's own.
 
     Raises `ConfigError` for names that are not known and for patterns that RE2 cannot search.
     """
@@ -73,17 +93,29 @@ class Finder:
     ) -> None:
         unknown = sorted({*find, *ignore} - {*GROUPS, *kinds()})
         if unknown:
-            raise ConfigError(f"{unknown[0]!r} is no kind of secret or personal data; known: {', '.join([*GROUPS, *kinds()])}")
+            raise ConfigError(
+                f"{unknown[0]!r} is no kind of secret or personal data; known: "
+                f"{', '.join([*GROUPS, *kinds()])}"
+            )
         try:
-            self._allowed = PatternSet({f"allow[{at}]": pattern for at, pattern in enumerate(allow)})
-            self._rules, self._inner, self._sets = _searches(tuple(find), tuple(ignore), tuple((patterns or {}).items()))
+            self._allowed = PatternSet(
+                {f"allow[{at}]": pattern for at, pattern in enumerate(allow)}
+            )
+            self._rules, self._inner, self._sets = _searches(
+                tuple(find), tuple(ignore), tuple((patterns or {}).items())
+            )
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
     def found(self, text: str) -> list[Span]:
-        """What stands in a text, in order, not overlapping; of findings that overlap, the kind of the first and longest."""
+        """What stands in a text, in order, not overlapping; of findings that overlap, the kind of
+        the first and longest.
+        """
         readings = list(layers(text))
-        spans = sorted(self._all(readings, inner=False), key=lambda span: (span.start, span.kind == CREDENTIAL, -span.end))
+        spans = sorted(
+            self._all(readings, inner=False),
+            key=lambda span: (span.start, span.kind == CREDENTIAL, -span.end),
+        )
         merged: list[Span] = []
         for span in (_whole(span, readings[-1]) for span in spans):
             if merged and span.start < merged[-1].end:
@@ -93,7 +125,9 @@ class Finder:
                     and span.end == last.end
                     and 5 * (span.end - span.start) >= 4 * (last.end - last.start)
                 )
-                merged[-1] = span if named else msgspec.structs.replace(last, end=max(last.end, span.end))
+                merged[-1] = (
+                    span if named else msgspec.structs.replace(last, end=max(last.end, span.end))
+                )
             else:
                 merged.append(span)
         return merged
@@ -130,11 +164,17 @@ class Finder:
             return
         rule = self._rules[name]
         inner = self._inner.get(name)
-        parts = [(start, end)] if inner is None else [(start + at, start + to) for at, to in _spans(inner, text[start:end])]
+        parts = (
+            [(start, end)]
+            if inner is None
+            else [(start + at, start + to) for at, to in _spans(inner, text[start:end])]
+        )
         for first, last in parts:
             if last - first <= 200 and _BLANK.search(text, first, last):
                 continue
-            if (rule.valid is None or rule.valid(text[first:last])) and not (rule.alone and _touched(text, first, last)):
+            if (rule.valid is None or rule.valid(text[first:last])) and not (
+                rule.alone and _touched(text, first, last)
+            ):
                 yield first, last
 
 
@@ -147,14 +187,23 @@ def _looked_for(kind: str, find: Sequence[str], ignore: Sequence[str]) -> bool:
 
 
 def _touched(text: str, start: int, end: int) -> bool:
-    """Whether what stands beside a number makes it a part of something longer: a decimal, an identifier, another number."""
-    before, after = _TOUCH_BEFORE.search(text[max(0, start - 2) : start]), _TOUCH_AFTER.match(text[end : end + 5])
+    """Whether what stands beside a number makes it a part of something longer: a decimal, an
+    identifier, another number.
+    """
+    before, after = (
+        _TOUCH_BEFORE.search(text[max(0, start - 2) : start]),
+        _TOUCH_AFTER.match(text[end : end + 5]),
+    )
     return before is not None or after is not None
 
 
 def _whole(span: Span, deepest: Layer) -> Span:
-    """Moved forward to where no escape is cut in two: the n of a line break is no letter of what follows it."""
+    """Moved forward to where no escape is cut in two: the n of a line break is no letter of what
+    follows it.
+    """
     if deepest.origins is None:
         return span
-    start, end = (deepest.origins[bisect_left(deepest.origins, at)] for at in (span.start, span.end))
+    start, end = (
+        deepest.origins[bisect_left(deepest.origins, at)] for at in (span.start, span.end)
+    )
     return msgspec.structs.replace(span, start=start, end=end)

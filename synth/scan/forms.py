@@ -3,7 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from synth.scan import commands, credential_files, labelled, made, seed_words, spoken, tables, unnamed
+from synth.scan import (
+    commands,
+    credential_files,
+    labelled,
+    made,
+    seed_words,
+    spoken,
+    tables,
+    unnamed,
+)
 
 Reader = Callable[[str, int, int], Iterator[tuple[int, int]]]
 _READ: Mapping[str, tuple[str, Reader]] = {

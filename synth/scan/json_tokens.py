@@ -1,4 +1,6 @@
-"""Finds the strings and numbers of JSON documents in a text, each with its place, without reading a value."""
+"""Finds the strings and numbers of JSON documents in a text, each with its place, without reading a
+value.
+"""
 
 import re
 from array import array
@@ -24,7 +26,9 @@ _CLOSES = {"]": ("value or end", "comma or end"), "}": ("key or end", "comma or 
 
 
 class Token(NamedTuple):
-    """A key, a string (both with their quotation marks) or a number; `holder` numbers the object that a key stands in."""
+    """A key, a string (both with their quotation marks) or a number; `holder` numbers the object
+    that a key stands in.
+    """
 
     kind: Literal["key", "text", "number"]
     start: int
@@ -41,13 +45,17 @@ class Document(NamedTuple):
 
 
 def whole(text: str) -> Document | None:
-    """The text as one JSON document (NaN and infinities pass, as in Python's own reader), or None."""
+    """The text as one JSON document (NaN and infinities pass, as in Python's own reader), or
+    None.
+    """
     document, end = _Reader(text).read(0)
     return document if document is not None and _SPACE.fullmatch(text, end) else None
 
 
 def documents(text: str, spans: Iterable[tuple[int, int]]) -> list[Document]:
-    """The text as one document; else the outermost objects and lists within it that hold one of the `spans`."""
+    """The text as one document; else the outermost objects and lists within it that hold one of the
+    `spans`.
+    """
     if (all_of_it := whole(text)) is not None:
         return [all_of_it]
     wanted = sorted(spans)
@@ -69,7 +77,9 @@ def documents(text: str, spans: Iterable[tuple[int, int]]) -> list[Document]:
 
 
 class _Reader:
-    """Reads one value by the grammar of RFC 8259; a stack of its own, so that depth has no limit."""
+    """Reads one value by the grammar of RFC 8259; a stack of its own, so that depth has no
+    limit.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -117,7 +127,12 @@ class _Reader:
             self._want = "value"
         elif mark == "," and want == "comma or end":
             self._want = "key" if self._open[-1] else "value"
-        elif mark in "]}" and self._open and want in _CLOSES[mark] and (self._open[-1] == 0) is (mark == "]"):
+        elif (
+            mark in "]}"
+            and self._open
+            and want in _CLOSES[mark]
+            and (self._open[-1] == 0) is (mark == "]")
+        ):
             self._open.pop()
             self._want = "comma or end"
         else:
@@ -126,7 +141,9 @@ class _Reader:
 
 
 def unescaped(text: str, token: Token) -> Layer:
-    """What a string says; `origins` are places in the text, the last one that of the closing quotation mark."""
+    """What a string says; `origins` are places in the text, the last one that of the closing
+    quotation mark.
+    """
     pieces: list[str] = []
     origins = array("q")
     at, end = token.start + 1, token.end - 1

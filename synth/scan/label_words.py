@@ -1,4 +1,6 @@
-"""Reads from the name of a value what it holds: a password, a token, something that may be secret, or nothing of the kind."""
+"""Reads from the name of a value what it holds: a password, a token, something that may be secret,
+or nothing of the kind.
+"""
 
 import re
 from functools import lru_cache
@@ -20,26 +22,35 @@ _TOKENS = (
     "jwt", "sessionid", "sessid", "sessionkey", "cookie", "cookies", "passkey", "bearer", "psk", "presharedkey", "otp", "pat", "hmac",
     "jsessionid", "connectsid", "clientkey", "signingkey", "appkey",
 )  # fmt: skip
-_ALONE = frozenset({"auth", "session", "sid", "csrf", "xsrf", "sig", "appid", "webhook", "authtoken"})
+_ALONE = frozenset(
+    {"auth", "session", "sid", "csrf", "xsrf", "sig", "appid", "webhook", "authtoken"}
+)
 """Tokens where a whole word of the name, and where what they hold is drawn beyond doubt."""
 _PHRASES = frozenset({"mnemonic", "seed", "seedphrase", "phrase"})
 _KEY_OF = words(
     "api access secret private auth account storage signing sign encryption encrypt master service "
-    "shared client admin license ssh pgp gpg wireguard preshared hmac webhook subscription deploy app "
-    "consumer rsa session integration personal bot jwt aes cipher symmetric crypto decryption project "
-    "org organization team user dev prod live root developer write ingest restricted server platform "
+    "shared client admin license ssh pgp gpg wireguard preshared hmac webhook subscription deploy "
+    "app "
+    "consumer rsa session integration personal bot jwt aes cipher symmetric crypto decryption "
+    "project "
+    "org organization team user dev prod live root developer write ingest restricted server "
+    "platform "
     "application billing partner vendor merchant seller system enc "
-    "cookie auth0 wifi network wpa recovery rescue unseal unlock tenant account agent node cluster join"
+    "cookie auth0 wifi network wpa recovery rescue unseal unlock tenant account agent node "
+    "cluster join"
 )
 _NO_KEY_OF = words(
-    "public primary foreign partition sort cache state dict map lookup row index hash object s3 pub "
-    "sorting group unique column field json data dedupe idempotency tag label option config parameter "
+    "public primary foreign partition sort cache state dict map lookup row index hash object s3 "
+    "pub "
+    "sorting group unique column field json data dedupe idempotency tag label option config "
+    "parameter "
     "attribute property registry storagepath translation i18n message routing license_public host "
     "known ordering slot stage run shard bucket"
 )
 _SUFFIXES = words(
     "value val prod production dev development test testing staging live b64 base64 raw string str "
-    "plain plaintext new old current main primary secondary default hex encoded text clear temp tmp "
+    "plain plaintext new old current main primary secondary default hex encoded text clear temp "
+    "tmp "
     "master root admin data enc a b base bytes hash64 env dev2 stg prd qa uat"
 )
 _VENDORS = re.compile(
@@ -55,7 +66,9 @@ _VENDORS = re.compile(
 
 @lru_cache(maxsize=4096)
 def label_of(name: str) -> Label | None:
-    """What a name announces, by its last word: `DB_PASSWORD_2` a password, `token_count` and `key_id` nothing."""
+    """What a name announces, by its last word: `DB_PASSWORD_2` a password, `token_count` and
+    `key_id` nothing.
+    """
     parts = [part.casefold() for part in _PARTS.findall(name)][-6:]
     while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in _SUFFIXES):
         parts.pop()
@@ -69,13 +82,22 @@ def label_of(name: str) -> Label | None:
         return "phrase"
     if last == "pin":
         return "pin"
-    if last.endswith(_PASSWORDS) or pair.endswith(("password", "passwd")) or last == "pw" or (last == "pass" and before):
+    if (
+        last.endswith(_PASSWORDS)
+        or pair.endswith(("password", "passwd"))
+        or last == "pw"
+        or (last == "pass" and before)
+    ):
         return "password"
     if last.endswith(_TOKENS) or pair.endswith(("apikey", "sessionid")):
         return "token"
     if last in ("key", "keys"):
         return _key_label(before)
-    return "maybe" if last in _ALONE or (_VENDORS.search(name) and last not in ("id", "url", "uri", "version")) else None
+    return (
+        "maybe"
+        if last in _ALONE or (_VENDORS.search(name) and last not in ("id", "url", "uri", "version"))
+        else None
+    )
 
 
 def _key_label(before: str) -> Label | None:

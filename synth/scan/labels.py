@@ -1,4 +1,6 @@
-"""Short names and ids of others that stand in a trajectory, each once: of models and policies, of agents and tools, of calls."""
+"""Short names and ids of others that stand in a trajectory, each once: of models and policies, of
+agents and tools, of calls.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -9,7 +11,18 @@ from synth.schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, 
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 Rename = Callable[[str], str]
-OF_TRAJECTORY = ("policy", "role", "model", "weights_id", "opening_state_key", "user_model", "source", "benchmark", "split", "created_at")
+OF_TRAJECTORY = (
+    "policy",
+    "role",
+    "model",
+    "weights_id",
+    "opening_state_key",
+    "user_model",
+    "source",
+    "benchmark",
+    "split",
+    "created_at",
+)
 OF_TURN = ("agent", "state_key", "mask", "injected")
 OF_CALL = ("call_id", "parse_error")
 OF_OBSERVATION = ("call_id", "name")
@@ -52,7 +65,11 @@ def _turn(turn: Turn, rename: Rename) -> Turn:
 
 def _observation(one: Observation, rename: Rename) -> Observation:
     named = _with(one, OF_OBSERVATION, rename)
-    return named if one.wording is None else msgspec.structs.replace(named, wording=_wording(one.wording, rename))
+    return (
+        named
+        if one.wording is None
+        else msgspec.structs.replace(named, wording=_wording(one.wording, rename))
+    )
 
 
 def _wording(wording: Wording, rename: Rename) -> Wording:
@@ -61,9 +78,15 @@ def _wording(wording: Wording, rename: Rename) -> Wording:
 
 
 def _turned_down(down: TurnedDown, rename: Rename) -> TurnedDown:
-    return msgspec.structs.replace(down, deviations=tuple(_with(one, OF_DEVIATION, rename) for one in down.deviations))
+    return msgspec.structs.replace(
+        down, deviations=tuple(_with(one, OF_DEVIATION, rename) for one in down.deviations)
+    )
 
 
 def _with(struct: Struct, fields: tuple[str, ...], rename: Rename) -> Struct:
     new = {name: rename(label) for name in fields if (label := getattr(struct, name))}
-    return msgspec.structs.replace(struct, **new) if any(getattr(struct, name) != label for name, label in new.items()) else struct
+    return (
+        msgspec.structs.replace(struct, **new)
+        if any(getattr(struct, name) != label for name, label in new.items())
+        else struct
+    )

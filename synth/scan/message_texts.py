@@ -1,4 +1,6 @@
-"""The texts of messages that a template renders, visited by place and changed; `synth.scan.places` names all texts of a trajectory."""
+"""The texts of messages that a template renders, visited by place and changed; `synth.scan.places`
+names all texts of a trajectory.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -11,7 +13,8 @@ from synth.schemas.model import Message
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
 Change = Callable[[str, Any], Any]
-"""(place, value) -> what shall stand there: of a text a text, of a JSON value one of the same form."""
+"""(place, value) -> what shall stand there: of a text a text, of a JSON value one of the same form.
+"""
 ARGUMENTS = "arguments"
 """The place of a call's arguments, where a text is JSON."""
 TOOLS = "tool_schemas"
@@ -19,7 +22,9 @@ Text = TypeVar("Text", str, str | None)
 
 
 def with_messages(messages: Sequence[Message], change: Change) -> list[Message]:
-    """The messages with every text changed: contents (by role), thoughts, names and ids, calls with their arguments."""
+    """The messages with every text changed: contents (by role), thoughts, names and ids, calls with
+    their arguments.
+    """
     return [with_message(message, change) for message in messages]
 
 
@@ -53,7 +58,9 @@ def _call_in_message(call: Message, change: Change) -> Message:
 
 
 def with_trajectory(trajectory: Trajectory, change: Change) -> Trajectory:
-    """The trajectory with the same texts changed, and without token ids and log-probabilities: they say what the texts no longer do."""
+    """The trajectory with the same texts changed, and without token ids and log-probabilities: they
+    say what the texts no longer do.
+    """
     return msgspec.structs.replace(
         trajectory,
         system_prompt=_text("system", trajectory.system_prompt, change),
@@ -65,8 +72,14 @@ def with_trajectory(trajectory: Trajectory, change: Change) -> Trajectory:
 
 
 def with_check(check: CheckResult | None, change: Change) -> CheckResult | None:
-    """What the check found, with its texts changed: facts of a world may be what a stranger wrote."""
-    return None if check is None else msgspec.convert(change("check", msgspec.to_builtins(check)), CheckResult)
+    """What the check found, with its texts changed: facts of a world may be what a stranger
+    wrote.
+    """
+    return (
+        None
+        if check is None
+        else msgspec.convert(change("check", msgspec.to_builtins(check)), CheckResult)
+    )
 
 
 def _turn(turn: Turn, change: Change) -> Turn:

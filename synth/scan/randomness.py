@@ -1,4 +1,6 @@
-"""Tells a drawn value from a word, a name in code, a placeholder or a digest: what a secret's label alone cannot tell."""
+"""Tells a drawn value from a word, a name in code, a placeholder or a digest: what a secret's label
+alone cannot tell.
+"""
 
 import re
 from collections import Counter
@@ -16,7 +18,8 @@ _PAIRS = frozenset(
     for pairs in words(
         "a:bcdgiklmnprstuvy b:aeilorsu c:acehiklorstu d:adeilorsu e:acdefgilmnoprstvwxy f:aefiloru "
         "g:aeilnrsu h:aeiot i:abcdefglmnoprstvz k:eis l:adeilostuy m:abeimopsu n:acdefgiklnostuv "
-        "o:bcdfgiklmnoprstuvw p:aeiloprstuy q:u r:acdegilmnoprstuy s:acehilopstuy t:acdefhilmoprstuy "
+        "o:bcdfgiklmnoprstuvw p:aeiloprstuy q:u r:acdegilmnoprstuy s:acehilopstuy "
+        "t:acdefhilmoprstuy "
         "u:abceilmnprst v:aei w:aeir x:ept y:npst z:e"
     )
     for second in pairs[2:]
@@ -31,7 +34,9 @@ _PLACEHOLDERS = re.compile(
     | \[[a-z0-9]-[a-z0-9] | ^\\[bwdsx] | ^(?:my|your|some|the|user|db|new|old)[_-]?(?:password|passwd|pass|secret|token|key)\d?$
     | ^todo | ^n/?a$ | ^(?:hidden|masked|removed|omitted|undisclosed|sanitized)$ """,
 )
-_DIGEST = re.compile(r"(?i)(?:sha\d+[-:])?(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})")
+_DIGEST = re.compile(
+    r"(?i)(?:sha\d+[-:])?(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})"
+)
 _UUID = re.compile(r"(?i)\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")
 _ORDINARY = re.compile(
     r"""(?ix) \d{4}-\d\d-\d\d(?:[T ].*)? | v?\d+(?:\.\d+)+[\w.+-]{0,12} | [\d\s.,:/+-]+%? | https?://.* | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
@@ -50,7 +55,9 @@ def is_placeholder(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_digest(text: str) -> bool:
-    """Whether a text has the form of an MD5, SHA or UUID: as often the name of something public as a secret."""
+    """Whether a text has the form of an MD5, SHA or UUID: as often the name of something public as
+    a secret.
+    """
     return _DIGEST.fullmatch(text) is not None or _UUID.fullmatch(text) is not None
 
 
@@ -62,7 +69,9 @@ def bits(text: str) -> float:
 
 @lru_cache(maxsize=4096)
 def is_wordlike(text: str) -> bool:
-    """Whether the letters of a text follow each other as in words, with few digits among them: a name, a phrase, a path."""
+    """Whether the letters of a text follow each other as in words, with few digits among them: a
+    name, a phrase, a path.
+    """
     runs = _LETTERS.findall(text.casefold())
     pairs = [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
     digits = sum(char.isdigit() for char in text)
@@ -78,7 +87,9 @@ def is_wordlike(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_random(text: str, least: int = 8) -> bool:
-    """Whether a text of `least` characters or more was probably drawn: mixed characters, not words, not a date, a path, an address."""
+    """Whether a text of `least` characters or more was probably drawn: mixed characters, not words,
+    not a date, a path, an address.
+    """
     if len(text) < least or is_placeholder(text) or _ORDINARY.fullmatch(text):
         return False
     if bits(text) < min(2.8, log2(len(text)) * 0.72):
@@ -89,8 +100,15 @@ def is_random(text: str, least: int = 8) -> bool:
 
 
 def is_strongly_random(text: str) -> bool:
-    """Whether a text is random even where nothing beside it says so: 20 characters, digits and letters, no digest, no UUID."""
-    return is_random(text, 20) and any(char.isdigit() for char in text) and not is_digest(text) and bits(text) >= 3.2
+    """Whether a text is random even where nothing beside it says so: 20 characters, digits and
+    letters, no digest, no UUID.
+    """
+    return (
+        is_random(text, 20)
+        and any(char.isdigit() for char in text)
+        and not is_digest(text)
+        and bits(text) >= 3.2
+    )
 
 
 def _few_digits(text: str) -> bool:

@@ -1,4 +1,6 @@
-"""Findings in a trajectory, kept by place so that nothing secret stands in a decision, and the trajectory without them."""
+"""Findings in a trajectory, kept by place so that nothing secret stands in a decision, and the
+trajectory without them.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,15 +18,21 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 REDACTED = "redacted"
-"""The reason of decisions whose detail holds findings that every reader of decided trajectories takes out."""
+"""The reason of decisions whose detail holds findings that every reader of decided trajectories
+takes out.
+"""
 GOAL, TASK = "goal", "task"
-"""The places of findings in a task: its goal, which is shown to agents, and all else that it says, which none is shown."""
+"""The places of findings in a task: its goal, which is shown to agents, and all else that it says,
+which none is shown.
+"""
 _SHARED = ("system", "tools", "sampling")
 _TASK = msgspec.json.Decoder(Task)
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Where something stands: a place of `synth.scan.places`, characters; `number` tells values of a kind apart, from 1."""
+    """Where something stands: a place of `synth.scan.places`, characters; `number` tells values of
+    a kind apart, from 1.
+    """
 
     place: str
     start: int
@@ -39,18 +47,24 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Scan:
-    """Looks through trajectories and tasks; texts that many of them share (system prompts, tool schemas) are looked through once."""
+    """Looks through trajectories and tasks; texts that many of them share (system prompts, tool
+    schemas) are looked through once.
+    """
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
         self._shared = lru_cache(maxsize=256)(self._found)
 
     def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[Finding, ...]:
-        """All findings in the order of the places, those in the task's goal last; values that differ in letter case only are the same."""
+        """All findings in the order of the places, those in the task's goal last; values that
+        differ in letter case only are the same.
+        """
         return self._numbered((*texts(trajectory), (GOAL, goal)))
 
     def of_task(self, task: Task) -> tuple[Finding, ...]:
-        """The same for what a task says by itself: its goal, then all else of it as one JSON text."""
+        """The same for what a task says by itself: its goal, then all else of it as one JSON
+        text.
+        """
         return self._numbered(((GOAL, task.goal), (TASK, _rest_of(task))))
 
     def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[Finding, ...]:
@@ -71,7 +85,9 @@ class Scan:
 
 
 def found_in(text: str, finder: Finder) -> Sequence[Span]:
-    """What a finder finds, without what is but a part of a number: the digits behind a decimal point are nobody's card."""
+    """What a finder finds, without what is but a part of a number: the digits behind a decimal
+    point are nobody's card.
+    """
     spans = finder.found(text)
     if not spans:
         return spans
@@ -80,10 +96,13 @@ def found_in(text: str, finder: Finder) -> Sequence[Span]:
 
 
 def redacted(trajectory: Trajectory, findings: Iterable[Finding]) -> Trajectory:
-    """The trajectory with a stand-in for each finding; what was JSON still is, a number among it becomes a string.
+    """The trajectory with a stand-in for each finding; what was JSON still is, a number among it
+    becomes a string.
 
-    Findings of several scans may overlap: what any of them covers is taken out. One that is but a part of a number changes nothing.
-    Raises `RowError` where a finding lies outside of its text: then it was made of another trajectory; and where an id holds one.
+    Findings of several scans may overlap: what any of them covers is taken out. One that is but a
+    part of a number changes nothing.
+    Raises `RowError` where a finding lies outside of its text: then it was made of another
+    trajectory; and where an id holds one.
     """
     by_place: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -108,7 +127,8 @@ def redacted(trajectory: Trajectory, findings: Iterable[Finding]) -> Trajectory:
 def redacted_task(task: Task, findings: Iterable[Finding]) -> Task:
     """The task with stand-ins, for what is shown of it; its id and its world stay.
 
-    Raises `RowError` where a finding lies outside of its text, and where what is left is no task with that id in that world.
+    Raises `RowError` where a finding lies outside of its text, and where what is left is no task
+    with that id in that world.
     """
     found = list(findings)
     hidden = [finding for finding in found if finding.place == TASK]
@@ -121,9 +141,15 @@ def _without_hidden(task: Task, findings: Sequence[Finding]) -> Task:
     try:
         changed = _TASK.decode(text_without(_rest_of(task), findings))
     except msgspec.MsgspecError as error:
-        raise RowError("unlawful_redaction", f"task {task.task_id}: what is left is no task: {error}", TASK) from error
+        raise RowError(
+            "unlawful_redaction", f"task {task.task_id}: what is left is no task: {error}", TASK
+        ) from error
     if (changed.task_id, changed.env) != (task.task_id, task.env):
-        raise RowError("secret_in_identifier", "its id or its world holds what may not leave, and cannot be changed", TASK)
+        raise RowError(
+            "secret_in_identifier",
+            "its id or its world holds what may not leave, and cannot be changed",
+            TASK,
+        )
     return msgspec.structs.replace(changed, goal=task.goal)
 
 
@@ -132,18 +158,32 @@ def _rest_of(task: Task) -> str:
 
 
 def findings_of(detail: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """The findings in the detail of a decision with the reason `redacted`. Raises `RowError` where they cannot be read."""
+    """The findings in the detail of a decision with the reason `redacted`. Raises `RowError` where
+    they cannot be read.
+    """
     try:
         return msgspec.convert(detail["findings"], tuple[Finding, ...])
     except (KeyError, msgspec.ValidationError) as error:
-        raise RowError("unreadable_findings", f"its decision does not say where the findings stand: {error}", "decision") from error
+        raise RowError(
+            "unreadable_findings",
+            f"its decision does not say where the findings stand: {error}",
+            "decision",
+        ) from error
 
 
-def values_of(trajectory: Trajectory, goal: str, findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
-    """(what a finding covers, the finding), as it stands there and as it reads without escapes; those that change nothing are left out."""
+def values_of(
+    trajectory: Trajectory, goal: str, findings: Sequence[Finding]
+) -> Iterator[tuple[str, Finding]]:
+    """(what a finding covers, the finding), as it stands there and as it reads without escapes;
+    those that change nothing are left out.
+    """
     standing_at = {GOAL: goal}
     places = {finding.place for finding in findings}
-    standing_at |= {place: text for place, text in texts(trajectory) if place in places} if places - {GOAL} else {}
+    standing_at |= (
+        {place: text for place, text in texts(trajectory) if place in places}
+        if places - {GOAL}
+        else {}
+    )
     for finding in findings:
         text = standing_at.get(finding.place, "")
         _require_within(text, finding)
@@ -153,13 +193,20 @@ def values_of(trajectory: Trajectory, goal: str, findings: Sequence[Finding]) ->
 
 
 def text_without(text: str, findings: Sequence[Finding]) -> str:
-    """A text with a stand-in for each of its findings. Raises `RowError` where one lies outside of it."""
+    """A text with a stand-in for each of its findings. Raises `RowError` where one lies outside of
+    it.
+    """
     for finding in findings:
         _require_within(text, finding)
-    return without(text, [Mark(finding.start, finding.end, finding.stand_in) for finding in findings])
+    return without(
+        text, [Mark(finding.start, finding.end, finding.stand_in) for finding in findings]
+    )
 
 
 def _require_within(text: str, finding: Finding) -> None:
     if not 0 <= finding.start < finding.end <= len(text):
-        said = f"{finding.place}: characters {finding.start} to {finding.end} of {len(text)}: made of another text"
+        said = (
+            f"{finding.place}: characters {finding.start} to {finding.end} of {len(text)}: "
+            "made of another text"
+        )
         raise RowError("finding_without_text", said, finding.place)

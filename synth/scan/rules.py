@@ -1,6 +1,8 @@
-"""What is looked for: kinds of secrets and of personal data, each by a pattern that RE2 can search and a test of what it found.
+"""What is looked for: kinds of secrets and of personal data, each by a pattern that RE2 can search
+and a test of what it found.
 
-The patterns stand in secrets.yaml and the two files beside it. Tokens of some services are those of detect-secrets (Apache-2.0) where its
+The patterns stand in secrets.yaml and the two files beside it. Tokens of some services are those of
+detect-secrets (Apache-2.0) where its
 pattern is the token itself.
 """
 
@@ -21,9 +23,11 @@ Group = Literal["secrets", "personal"]
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A kind, its group, a pattern, the part of a match that is the value (None = all of it), and whether the value counts.
+    """A kind, its group, a pattern, the part of a match that is the value (None = all of it), and
+    whether the value counts.
 
-    A value that must stand `alone` touches no letter and no digit, not even across a point or a hyphen.
+    A value that must stand `alone` touches no letter and no digit, not even across a point or a
+    hyphen.
     """
 
     kind: str
@@ -33,7 +37,9 @@ class Rule(msgspec.Struct, frozen=True):
     test: str | None = None
     alone: bool = False
     sweep: str = "issued"
-    """Patterns of one sweep are searched in one pass; all in one pass would have too many states. `runs` counts repeats."""
+    """Patterns of one sweep are searched in one pass; all in one pass would have too many states.
+    `runs` counts repeats.
+    """
 
     @property
     def valid(self) -> Callable[[str], bool] | None:
@@ -110,17 +116,22 @@ _OF_DETECT_SECRETS = {
 }
 """Kind -> module, detector, and how many of its patterns are the token itself."""
 _LARGE = re.compile(r"\{(\d+),\d{4,}\}")
-"""More than 1,000 of something is too many for RE2; what follows the pattern takes in the rest anyway."""
+"""More than 1,000 of something is too many for RE2; what follows the pattern takes in the rest
+anyway.
+"""
 _CASELESS = ("slack_token",)
 CREDENTIAL = "credential"
-"""The kind of what only its name, or a sentence about it, makes a secret (`synth.scan.labelled`)."""
+"""The kind of what only its name, or a sentence about it, makes a secret (`synth.scan.labelled`).
+"""
 UNASKED = frozenset({"ip_address"})
 """Looked for only where it is named: version numbers look the same."""
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """All of them; imports detect-secrets. Raises `ValueError` where secrets.yaml names a test that there is not."""
+    """All of them; imports detect-secrets. Raises `ValueError` where secrets.yaml names a test that
+    there is not.
+    """
     found = []
     for kind, (module, name, count) in _OF_DETECT_SECRETS.items():
         patterns = getattr(import_module(f"detect_secrets.plugins.{module}"), name).denylist
@@ -128,7 +139,11 @@ def rules() -> tuple[Rule, ...]:
             whole = _LARGE.sub(r"{\1,}", pattern.pattern.replace(r"(?!\w)", ""))
             flag = "(?i)" if kind in _CASELESS else ""
             found.append(Rule(kind, rf"{flag}(?:{whole})[A-Za-z0-9_-]*"))
-    own = [*_read("secrets.yaml"), *_read("placed_secrets.yaml", "placed"), *_read("told_secrets.yaml", "told")]
+    own = [
+        *_read("secrets.yaml"),
+        *_read("placed_secrets.yaml", "placed"),
+        *_read("told_secrets.yaml", "told"),
+    ]
     unknown = [rule.test for rule in own if rule.test not in (None, *TESTS)]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no test of a value; known: {', '.join(TESTS)}")

@@ -1,4 +1,6 @@
-"""Finds secrets in columns: CSV, tables of terminals, Markdown and SQL, whose heading says what stands below it."""
+"""Finds secrets in columns: CSV, tables of terminals, Markdown and SQL, whose heading says what
+stands below it.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +10,12 @@ from synth.scan.label_words import Label, label_of
 from synth.scan.randomness import is_digest, is_placeholder, is_random
 
 _COLUMN = (
-    r"pass|passwd|password|passwort|kennwort|pwd|pw|passphrase|passcode|secret|token|pin|api[ _]?key|access[ _]?key|secret[ _]?key|psk"
+    r"pass|passwd|password|passwort|kennwort|pwd|pw|passphrase|passcode|secret|token|pin|api[ "
+    r"_]?key|access[ _]?key|secret[ _]?key|psk"
 )
 TABLE = (
-    rf"(?i)(?:^|(?:[,;\t|\n]|[^ -~\s])|  )[ \"'`*]{{0,3}}(?:[A-Za-z0-9]{{1,16}}[ _-]){{0,3}}(?:{_COLUMN})(?:s|[ _](?:value|key|code|hash))?"
+    r"(?i)(?:^|(?:[,;\t|\n]|[^ -~\s])|  )[ \"'`*]{0,3}(?:[A-Za-z0-9]{1,16}[ "
+    rf"_-]){{0,3}}(?:{_COLUMN})(?:s|[ _](?:value|key|code|hash))?"
     r"[\"'`* ]{0,3}(?:[,;\t|\r\n]|[^ -~\s]|\Z| {1,40}(?:[A-Z|]|[^ -~]))"
 )
 INSERT = rf"(?i)\bINTO\s{{1,4}}[\w.\"'`\[\]]{{1,80}}\s{{0,4}}\([^()]{{0,300}}(?:{_COLUMN})[^()]{{0,300}}\)\s{{0,8}}VALUES\s{{0,8}}\("
@@ -23,7 +27,9 @@ _CELL = re.compile(r"\s*(?:N?'((?:''|[^'])*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|\Z)")
 
 
 def table_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cells below the heading that a match holds, as far as the lines are a table of the same columns."""
+    """Cells below the heading that a match holds, as far as the lines are a table of the same
+    columns.
+    """
     head_at = text.rfind("\n", 0, start + 1 if text[start : start + 1] == "\n" else start) + 1
     head_end = _end_of_line(text, head_at)
     heading = text[head_at:head_end]
@@ -34,7 +40,11 @@ def table_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield from _aligned(text, head_at, head_end)
         return
     names = heading.split(sign)
-    if len(names) < 2 or not all(_HEADING.fullmatch(name.strip()) for name in names) or (sign == "," and heading.rstrip().endswith(",")):
+    if (
+        len(names) < 2
+        or not all(_HEADING.fullmatch(name.strip()) for name in names)
+        or (sign == "," and heading.rstrip().endswith(","))
+    ):
         return
     labels = [_label(name) for name in names]
     for first, last in _lines(text, head_end):
@@ -76,7 +86,11 @@ def _aligned(text: str, head_at: int, head_end: int) -> Iterator[tuple[int, int]
             if label is None or len(line) <= at or (at and not line[at - 1].isspace()):
                 continue
             cell = re.compile(r"\S+").match(line, at)
-            if cell is not None and _holds(label, cell.group()) and (at or re.match(r"\s{2}", line[cell.end() : cell.end() + 2])):
+            if (
+                cell is not None
+                and _holds(label, cell.group())
+                and (at or re.match(r"\s{2}", line[cell.end() : cell.end() + 2]))
+            ):
                 yield first + at, first + cell.end()
 
 
@@ -96,8 +110,17 @@ def _lines(text: str, at: int) -> Iterator[tuple[int, int]]:
 
 def _cells(text: str, first: int, last: int, sign: str) -> list[tuple[int, int]]:
     if sign == "," or sign == ";":
-        found = [match.span() for match in re.compile(rf"(?:\"(?:\"\"|[^\"])*\"|[^{sign}\"]*)(?={sign}|\Z)").finditer(text[:last], first)]
-        found = [span for at, span in enumerate(found) if at == 0 or span[0] > found[at - 1][1] or span[0] < span[1]]
+        found = [
+            match.span()
+            for match in re.compile(rf"(?:\"(?:\"\"|[^\"])*\"|[^{sign}\"]*)(?={sign}|\Z)").finditer(
+                text[:last], first
+            )
+        ]
+        found = [
+            span
+            for at, span in enumerate(found)
+            if at == 0 or span[0] > found[at - 1][1] or span[0] < span[1]
+        ]
     else:
         found, at = [], first
         for cell in text[first:last].split(sign):
@@ -136,4 +159,8 @@ def _holds(label: Label, cell: str) -> bool:
         return re.fullmatch(r"\d{4,12}", bare) is not None
     if label == "token":
         return is_digest(bare) or (is_random(bare) and any(map(str.isdigit, bare)))
-    return is_password(bare, quoted=False) and not bare.isupper() and re.search(r"[a-z]{3,}\(|^\d{1,4}$", bare) is None
+    return (
+        is_password(bare, quoted=False)
+        and not bare.isupper()
+        and re.search(r"[a-z]{3,}\(|^\d{1,4}$", bare) is None
+    )

@@ -1,4 +1,6 @@
-"""Judges links, codes, PINs, and what people and programs tell each other: values of told_secrets.yaml."""
+"""Judges links, codes, PINs, and what people and programs tell each other: values of
+told_secrets.yaml.
+"""
 
 import re
 
@@ -35,13 +37,22 @@ def is_passed(text: str) -> bool:
     """What stands after `pass:`: mixed, or letters as no word has them."""
     bare = text.rstrip(".,;:)`]}")
     drawn = any(map(str.isdigit, bare)) or any(sign in bare for sign in "!@#$%^&*+~")
-    return (drawn and is_mixed_password(bare)) or (bare.isalpha() and len(bare) >= 8 and is_random(bare))
+    return (drawn and is_mixed_password(bare)) or (
+        bare.isalpha() and len(bare) >= 8 and is_random(bare)
+    )
 
 
 def is_typed_password(text: str) -> bool:
-    """A password where a user's name is due: a capital, a digit and a sign, as names of users do not have together."""
+    """A password where a user's name is due: a capital, a digit and a sign, as names of users do
+    not have together.
+    """
     signed = re.search(r"[^\w.@-]", text) is not None
-    return signed and any(map(str.isdigit, text)) and any(map(str.isupper, text)) and is_told_password(text)
+    return (
+        signed
+        and any(map(str.isdigit, text))
+        and any(map(str.isupper, text))
+        and is_told_password(text)
+    )
 
 
 def is_printed_key(text: str) -> bool:
@@ -57,14 +68,22 @@ def is_password_of_signs(text: str) -> bool:
 def is_drawn_words(text: str) -> bool:
     """Words without grammar: none that holds a sentence together, none of passwords themselves."""
     said = re.findall(r"[a-z]+", text.casefold())
-    return 3 <= len(said) <= 12 and is_phrase(" ".join(said)) and not set(said) & (FUNCTION_WORDS | NOTHING | _SPOKEN_OF)
+    return (
+        3 <= len(said) <= 12
+        and is_phrase(" ".join(said))
+        and not set(said) & (FUNCTION_WORDS | NOTHING | _SPOKEN_OF)
+    )
 
 
 _SPOKEN_OF = words(
-    "protected too short long weak strong characters letters numbers special symbols case sensitive upper lower least minimum required "
-    "incorrect again failed success successfully stored saved updated changed expired days policy see below above attached separate "
-    "message email channel manager vault ask later soon later send sent tell told know don t s i you we they he she it me us them then "
-    "now here there today tomorrow please thanks ok okay what where how why who which good great sure"
+    "protected too short long weak strong characters letters numbers special symbols case "
+    "sensitive upper lower least minimum required "
+    "incorrect again failed success successfully stored saved updated changed expired days policy "
+    "see below above attached separate "
+    "message email channel manager vault ask later soon later send sent tell told know don t s i "
+    "you we they he she it me us them then "
+    "now here there today tomorrow please thanks ok okay what where how why who which good great "
+    "sure"
 )
 
 
@@ -76,11 +95,16 @@ def is_four_groups(text: str) -> bool:
 
 
 def is_code_of_groups(text: str) -> bool:
-    """A code of groups: digits among the letters, or digits alone, and no date and no telephone number."""
+    """A code of groups: digits among the letters, or digits alone, and no date and no telephone
+    number.
+    """
     groups = text.split("-")
     digits = any(map(str.isdigit, text))
     return (
-        digits and len({len(group) for group in groups}) == 1 and len(set(text)) >= 5 and re.fullmatch(r"(?:19|20)\d\d-\d{4}", text) is None
+        digits
+        and len({len(group) for group in groups}) == 1
+        and len(set(text)) >= 5
+        and re.fullmatch(r"(?:19|20)\d\d-\d{4}", text) is None
     )
 
 
@@ -92,22 +116,42 @@ def is_six_digits(text: str) -> bool:
 
 def is_chosen_pin(text: str) -> bool:
     """A PIN, and no count, year, port or placeholder."""
-    return len(set(text)) >= 2 and text not in ("1234", "12345", "123456", "0000") and re.fullmatch(r"(?:19|20)\d\d", text) is None
+    return (
+        len(set(text)) >= 2
+        and text not in ("1234", "12345", "123456", "0000")
+        and re.fullmatch(r"(?:19|20)\d\d", text) is None
+    )
 
 
 def is_beside_user(text: str) -> bool:
-    """A password after a user and a slash: letters, digits, and a capital, a hyphen or a sign among them."""
-    return is_told_password(text) and any(map(str.isdigit, text)) and re.search(r"[A-Z]|[^\w.]", text) is not None
+    """A password after a user and a slash: letters, digits, and a capital, a hyphen or a sign among
+    them.
+    """
+    return (
+        is_told_password(text)
+        and any(map(str.isdigit, text))
+        and re.search(r"[A-Z]|[^\w.]", text) is not None
+    )
 
 
 def is_stored_value(text: str) -> bool:
-    """What a store gives for a key that says secret: a digest, something drawn, or a code of digits."""
+    """What a store gives for a key that says secret: a digest, something drawn, or a code of
+    digits.
+    """
     return is_shown_value(text) or is_random(text, 12) or (text.isdigit() and 4 <= len(text) <= 8)
 
 
 def is_nine_digits(text: str) -> bool:
-    """A social security number without hyphens; the areas 000, 666 and from 900 on were never given out."""
-    return text[:3] not in ("000", "666") and text[0] != "9" and text[3:5] != "00" and text[5:] != "0000" and len(set(text)) >= 4
+    """A social security number without hyphens; the areas 000, 666 and from 900 on were never given
+    out.
+    """
+    return (
+        text[:3] not in ("000", "666")
+        and text[0] != "9"
+        and text[3:5] != "00"
+        and text[5:] != "0000"
+        and len(set(text)) >= 4
+    )
 
 
 def is_key_bytes(text: str) -> bool:
@@ -118,9 +162,18 @@ def is_key_bytes(text: str) -> bool:
 
 def is_drawn_code(text: str) -> bool:
     """A code of letters and digits that is no word, no name and no number."""
-    return any(map(str.isdigit, text)) and any(map(str.isalpha, text)) and not is_wordlike(text) and len(set(text)) >= 5
+    return (
+        any(map(str.isdigit, text))
+        and any(map(str.isalpha, text))
+        and not is_wordlike(text)
+        and len(set(text)) >= 5
+    )
 
 
 def is_capitals(text: str) -> bool:
     """A code in capitals that is no word: with a digit, a hyphen, or too few vowels."""
-    return not any(map(str.islower, text)) and ("-" in text or any(map(str.isdigit, text))) and any(map(str.isalpha, text))
+    return (
+        not any(map(str.islower, text))
+        and ("-" in text or any(map(str.isdigit, text)))
+        and any(map(str.isalpha, text))
+    )

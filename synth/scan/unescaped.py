@@ -1,4 +1,6 @@
-"""A text as it reads without the escapes that a transcript wraps it in, and where each character came from."""
+"""A text as it reads without the escapes that a transcript wraps it in, and where each character
+came from.
+"""
 
 import base64
 import binascii
@@ -14,7 +16,9 @@ _ESCAPE = re.compile(
     r"""\\(?:u([0-9a-fA-F]{4})|(["'\\/bfnrt]))|%([0-9A-Fa-f]{2})|&(?:\#(\d{1,6})|\#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));"""
     "|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 )
-"""JSON's, URLs' and HTML's escapes, and characters without width, which nobody sees in the middle of a key."""
+"""JSON's, URLs' and HTML's escapes, and characters without width, which nobody sees in the middle
+of a key.
+"""
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _PLAIN = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
@@ -22,7 +26,9 @@ _PRINTABLE = 0.95
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """A reading of a text; `origins[i]` is where its character i began, with one more for its end."""
+    """A reading of a text; `origins[i]` is where its character i began, with one more for its
+    end.
+    """
 
     text: str
     origins: "array[int] | None" = None
@@ -38,14 +44,18 @@ def layers(text: str) -> Iterator[Layer]:
     yield layer
     for _ in range(DEEPEST):
         text = layer.text
-        if ("\\" not in text and "%" not in text and "&" not in text and text.isascii()) or _ESCAPE.search(text) is None:
+        if (
+            "\\" not in text and "%" not in text and "&" not in text and text.isascii()
+        ) or _ESCAPE.search(text) is None:
             return
         layer = _undone(layer)
         yield layer
 
 
 def blobs(layer: Layer) -> Iterator[tuple[int, int, str]]:
-    """What base64 in a text says, with the blob's place in the text as it stands; only what decodes to printable text."""
+    """What base64 in a text says, with the blob's place in the text as it stands; only what decodes
+    to printable text.
+    """
     for match in _BLOB.finditer(layer.text):
         plain = _decoded(match.group())
         if plain is not None:
@@ -60,7 +70,11 @@ def _decoded(blob: str) -> str | None:
         plain = base64.b64decode(body + "=" * (-len(body) % 4)).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
-    return plain if sum(char.isprintable() or char in "\n\r\t" for char in plain) >= _PRINTABLE * len(plain) else None
+    return (
+        plain
+        if sum(char.isprintable() or char in "\n\r\t" for char in plain) >= _PRINTABLE * len(plain)
+        else None
+    )
 
 
 def _undone(layer: Layer) -> Layer:
@@ -91,4 +105,9 @@ def _char(match: re.Match[str]) -> str:
     if written is None and decimal is None:
         return ""
     number = int(written, 16) if written is not None else int(decimal)
-    return chr(number) if number < 0x80 or (percent is None and number < 0x110000 and not 0xD800 <= number < 0xE000) else "\ufffd"
+    return (
+        chr(number)
+        if number < 0x80
+        or (percent is None and number < 0x110000 and not 0xD800 <= number < 0xE000)
+        else "\ufffd"
+    )

@@ -1,5 +1,7 @@
 # ruff: noqa: E501
-"""Finds drawn strings that nothing names: long, of a key's alphabet, where no word beside them says that they are public."""
+"""Finds drawn strings that nothing names: long, of a key's alphabet, where no word beside them says
+that they are public.
+"""
 
 import re
 from collections.abc import Iterator
@@ -30,11 +32,19 @@ _OBJECT = re.compile(
 """What names of objects begin with, that are of no use without a key."""
 _FILE = re.compile(r".*\.(?:[a-z]{1,4}[0-9]?|html|json|yaml|woff2|jpeg|webp)(?:\.map|\.gz)?")
 _SECRET = re.compile(
-    r"(?i)priv|secret|token|passw|api.?key|bearer|genkey|genpsk|gen-?key|keygen|urandom|openssl rand|pwgen|credential|sign in with|log ?in with"
+    r"(?i)priv|secret|token|passw|api.?key|bearer|genkey|genpsk|gen-?key|keygen|urandom|openssl "
+    r"rand|pwgen|credential|sign in with|log ?in with"
 )
-_DIGEST_BEFORE = re.compile(r"(?i)(?:(?<!hmac-)sha-?\d{1,3}|md5|h1|fingerprint|integrity|\.py|\.h)[\"']?\s?[:=, -]{1,3}[\"']?\Z")
-_URL = re.compile(r"[A-Za-z][\w+.-]*://[^\s\"'<>]*\Z|(?:www\.|\.(?:com|org|net|io|de)/)[^\s\"'<>]*\Z")
-_HOOKED = re.compile(r"(?i)hook|trigger|/services/|/notify|/alert|/ingest|/relay|/push|/invite|/reset|/magic|/bot|/signal|/private-|/feed/")
+_DIGEST_BEFORE = re.compile(
+    r"(?i)(?:(?<!hmac-)sha-?\d{1,3}|md5|h1|fingerprint|integrity|\.py|\.h)[\"']?\s?[:=, "
+    r"-]{1,3}[\"']?\Z"
+)
+_URL = re.compile(
+    r"[A-Za-z][\w+.-]*://[^\s\"'<>]*\Z|(?:www\.|\.(?:com|org|net|io|de)/)[^\s\"'<>]*\Z"
+)
+_HOOKED = re.compile(
+    r"(?i)hook|trigger|/services/|/notify|/alert|/ingest|/relay|/push|/invite|/reset|/magic|/bot|/signal|/private-|/feed/"
+)
 _ARMOUR = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]+)-----")
 _FLAT = re.compile(r"[A-Za-z0-9+/_-]{56,}={0,2}")
 
@@ -44,7 +54,12 @@ def unnamed_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
     while end > start and text[end - 1] in ".-":
         end -= 1
     token = text[start:end]
-    if len(token) > _LONGEST or _is_object(token) or not is_key_material(token) or is_placeholder(token):
+    if (
+        len(token) > _LONGEST
+        or _is_object(token)
+        or not is_key_material(token)
+        or is_placeholder(token)
+    ):
         return
     if not _is_public(text, start, end):
         yield start, end
@@ -60,7 +75,9 @@ def _is_object(token: str) -> bool:
 
 
 def is_key_material(token: str) -> bool:
-    """Whether the alphabet, the length and the order of characters are those of a key, and of no name, digest, path or date."""
+    """Whether the alphabet, the length and the order of characters are those of a key, and of no
+    name, digest, path or date.
+    """
     body = token.rstrip("=")
     if len(body) < 20 or is_digest(body) or token.count(".") > 4:
         return False
@@ -71,7 +88,9 @@ def is_key_material(token: str) -> bool:
     length = sum(map(len, drawn))
     if "/" in body or length < 0.5 * sum(map(len, parts)):
         return False
-    return length >= (20 if any(map(str.isupper, drawn)) else 24) or (len(parts) > 1 and length >= 16 and _has_all(drawn[0]))
+    return length >= (20 if any(map(str.isupper, drawn)) else 24) or (
+        len(parts) > 1 and length >= 16 and _has_all(drawn[0])
+    )
 
 
 def is_drawn(part: str) -> bool:
@@ -79,12 +98,20 @@ def is_drawn(part: str) -> bool:
     if len(part) < 14 or is_digest(part):
         return False
     changes = len(_RUNS.findall(part)) / len(part)
-    lower, upper, digits = (any(map(test, part)) for test in (str.islower, str.isupper, str.isdigit))
+    lower, upper, digits = (
+        any(map(test, part)) for test in (str.islower, str.isupper, str.isdigit)
+    )
     if lower and upper:
         enough = changes >= (0.42 if digits else 0.38) and (digits or len(part) >= 18)
     else:
         count = sum(map(str.isdigit, part))
-        enough = digits and (lower or upper) and 3 <= count <= 0.6 * len(part) and changes >= 0.28 and len(part) >= 16
+        enough = (
+            digits
+            and (lower or upper)
+            and 3 <= count <= 0.6 * len(part)
+            and changes >= 0.28
+            and len(part) >= 16
+        )
         enough = enough and re.fullmatch(r"(?i)[0-9a-f]+", part) is None
     return enough and bits(part) >= 3.1 and not is_wordlike(part)
 
@@ -101,7 +128,13 @@ def _is_base64(token: str) -> bool:
     padded = token != body and len(token) % 4 == 0 and len(body) >= 22
     signs = ("+" in body or "/" in body) and len(token) % 4 == 0 and len(body) >= 32
     changes = len(_RUNS.findall(body)) / len(body)
-    return (padded or signs) and changes >= 0.42 and bits(body) >= 3.8 and not body.startswith("/") and not is_wordlike(body)
+    return (
+        (padded or signs)
+        and changes >= 0.42
+        and bits(body) >= 3.8
+        and not body.startswith("/")
+        and not is_wordlike(body)
+    )
 
 
 def _is_public(text: str, start: int, end: int) -> bool:
@@ -109,14 +142,21 @@ def _is_public(text: str, start: int, end: int) -> bool:
     line = head.rpartition("\n")[2][-_BEFORE:]
     url = _URL.search(line + text[start:end])
     if url is not None and url.start() < len(line) + 1:
-        return _HOOKED.search(url.group()) is None or re.search(r"\.\w{2,5}\Z", url.group()) is not None
+        return (
+            _HOOKED.search(url.group()) is None
+            or re.search(r"\.\w{2,5}\Z", url.group()) is not None
+        )
     if line.endswith(("/", "\\", "@", "#", "$", "{")) or text[end : end + 1] in ("/", "\\", "("):
         return True
     if text[end : end + 1] in "@:" and text[end + 1 : end + 2].isalnum():
         return True
     if _DIGEST_BEFORE.search(line):
         return True
-    said = line if line.strip(" \t+>|\"'`$#") else head.rpartition("\n")[0].rpartition("\n")[2][-_BEFORE:]
+    said = (
+        line
+        if line.strip(" \t+>|\"'`$#")
+        else head.rpartition("\n")[0].rpartition("\n")[2][-_BEFORE:]
+    )
     if _SECRET.search(said) and not re.search(r"(?i)pub|hidden", said):
         return False
     return _PUBLIC.search(said) is not None or _in_armour(text, start, end)
@@ -129,4 +169,6 @@ def _in_armour(text: str, start: int, end: int) -> bool:
         return True
     above = text[max(0, start - 100) : start].rstrip("\r\n\t +>").rpartition("\n")[2].strip()
     below = text[end : end + 100].lstrip("\r\n\t +>").partition("\n")[0].strip()
-    return _FLAT.fullmatch(above) is not None or (len(text[start:end]) >= 56 and _FLAT.fullmatch(below) is not None)
+    return _FLAT.fullmatch(above) is not None or (
+        len(text[start:end]) >= 56 and _FLAT.fullmatch(below) is not None
+    )

@@ -1,4 +1,6 @@
-"""How many rows each task gets: most where its pass rate is in the middle, few where it always passes."""
+"""How many rows each task gets: most where its pass rate is in the middle, few where it always
+passes.
+"""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -9,7 +11,9 @@ PRIOR = 2.0
 """Beta(2, 2) over the pass rate of a task."""
 EASY = 7 / 8
 FEWEST_TRIALS = 4
-"""By which a task can be called easy: half of those that pass every other time pass in one trial of one."""
+"""By which a task can be called easy: half of those that pass every other time pass in one trial of
+one.
+"""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -31,12 +35,18 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def allocated(tasks: Mapping[str, Standing], rows: int, cap: int) -> dict[str, int]:
-    """Rows per task: proportional to sqrt(p (1 - p)), at most `cap` and what it has, `rows` together or as near as that allows.
+    """Rows per task: proportional to sqrt(p (1 - p)), at most `cap` and what it has, `rows`
+    together or as near as that allows.
 
-    Whole numbers by largest remainder; ties and order by task id, so that equal tasks give equal answers. What a task cannot take
+    Whole numbers by largest remainder; ties and order by task id, so that equal tasks give equal
+    answers. What a task cannot take
     goes to the others.
     """
-    limits = {task: min(cap, standing.available) for task, standing in sorted(tasks.items()) if standing.available > 0}
+    limits = {
+        task: min(cap, standing.available)
+        for task, standing in sorted(tasks.items())
+        if standing.available > 0
+    }
     weights = {task: sqrt(tasks[task].pass_rate * (1 - tasks[task].pass_rate)) for task in limits}
     shares = _shares(limits, weights, min(rows, sum(limits.values())))
     given = {task: int(share) for task, share in shares.items()}
@@ -54,7 +64,9 @@ def _shares(limits: Mapping[str, int], weights: Mapping[str, float], rows: int) 
     left = float(rows)
     while open_tasks:
         total = sum(open_tasks.values())
-        full = [task for task, weight in open_tasks.items() if left * weight / total >= limits[task]]
+        full = [
+            task for task, weight in open_tasks.items() if left * weight / total >= limits[task]
+        ]
         if not full:
             return found | {task: left * weight / total for task, weight in open_tasks.items()}
         for task in full:

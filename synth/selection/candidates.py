@@ -1,4 +1,6 @@
-"""What selection needs to know of a trajectory, from the trajectory and from what was found out about it before."""
+"""What selection needs to know of a trajectory, from the trajectory and from what was found out
+about it before.
+"""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
@@ -19,19 +21,32 @@ PASSES = 2
 """Of them that make a success proven (rigor.md 9)."""
 
 
-def is_candidate(trajectory: Trajectory, verdicts: Mapping[str, Verdict], *, tested: bool = False) -> bool:
-    """A success that no filter dropped, and, unless `tested` ones are taken in, that was not played to test an act."""
+def is_candidate(
+    trajectory: Trajectory, verdicts: Mapping[str, Verdict], *, tested: bool = False
+) -> bool:
+    """A success that no filter dropped, and, unless `tested` ones are taken in, that was not played
+    to test an act.
+    """
     played_to_learn = tested or trajectory.synthesizer not in EVIDENCE
-    return trajectory.outcome == "success" and played_to_learn and all(verdict.keep is not False for verdict in verdicts.values())
+    return (
+        trajectory.outcome == "success"
+        and played_to_learn
+        and all(verdict.keep is not False for verdict in verdicts.values())
+    )
 
 
 def candidate(
-    trajectory: Trajectory, measures: Mapping[str, float], effectful: Callable[[str], bool], masks: Mapping[int, str] = _NONE
+    trajectory: Trajectory,
+    measures: Mapping[str, float],
+    effectful: Callable[[str], bool],
+    masks: Mapping[int, str] = _NONE,
 ) -> Candidate:
-    """`measures`: what earlier stages found (efficiency, waste, recovered, second_evidence), as far as they ran; `masks`: turns that carry
+    """`measures`: what earlier stages found (efficiency, waste, recovered, second_evidence), as far
+    as they ran; `masks`: turns that carry
     no loss beside those that say so themselves.
 
-    What has evidence is better than what has none, whatever its length: the shortest success is often the lucky one (rigor.md 8.3).
+    What has evidence is better than what has none, whatever its length: the shortest success is
+    often the lucky one (rigor.md 8.3).
     """
     found = evidence(trajectory, measures.get(SECOND_EVIDENCE))
     return Candidate(
@@ -48,9 +63,12 @@ def candidate(
 def evidence(trajectory: Trajectory, passes: float | None = None) -> tuple[str, ...]:
     """What stands behind a success besides its outcome, by name.
 
-    `provenance`: arguments that were all observed and choices that were all singled out, where there are any to judge; `process`:
-    constraints that the check looked at and found kept, unless provenance speaks against it: where the check needs them for a pass, they
-    say nothing beyond the pass; `reexecution`: at least two of four continuations from the first effectful turn pass.
+    `provenance`: arguments that were all observed and choices that were all singled out, where
+    there are any to judge; `process`:
+    constraints that the check looked at and found kept, unless provenance speaks against it: where
+    the check needs them for a pass, they
+    say nothing beyond the pass; `reexecution`: at least two of four continuations from the first
+    effectful turn pass.
     """
     report = provenance(trajectory)
     guessed = report.justified is False or report.choices_justified is False
@@ -68,16 +86,27 @@ def loss_characters(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) ->
     return sum(size for _, size in loss_by_tool(trajectory, masks))
 
 
-def loss_by_tool(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> Iterator[tuple[str, int]]:
-    """(tool, characters) of each turn that carries loss; turns of several tools count for the first, those without calls for `says`."""
+def loss_by_tool(
+    trajectory: Trajectory, masks: Mapping[int, str] = _NONE
+) -> Iterator[tuple[str, int]]:
+    """(tool, characters) of each turn that carries loss; turns of several tools count for the
+    first, those without calls for `says`.
+    """
     for index, turn in enumerate(trajectory.turns):
         if index not in masks and mask_reason(turn, index, trajectory.pivot_turn) is None:
             yield turn.tool_calls[0].name if turn.tool_calls else "says", characters(turn)
 
 
-def traits(trajectory: Trajectory, task: Task | None, *, easy: bool, recovered: bool) -> dict[str, Hashable]:
-    """By what the composition of a selection is told: method, length, refusals, how easy the task is, whether it is a recovery."""
+def traits(
+    trajectory: Trajectory, task: Task | None, *, easy: bool, recovered: bool
+) -> dict[str, Hashable]:
+    """By what the composition of a selection is told: method, length, refusals, how easy the task
+    is, whether it is a recovery.
+    """
     refuses = None if task is None or task.check is None else bool(task.check.refusals)
-    turns = next((f"up to {most}" for most in TURN_BUCKETS if len(trajectory.turns) <= most), f"over {TURN_BUCKETS[-1]}")
+    turns = next(
+        (f"up to {most}" for most in TURN_BUCKETS if len(trajectory.turns) <= most),
+        f"over {TURN_BUCKETS[-1]}",
+    )
     known = {"synthesizer": trajectory.synthesizer, "turns": turns, "refusal": refuses}
     return {**known, "easy task": easy, "recovery": recovered}

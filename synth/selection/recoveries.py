@@ -1,4 +1,6 @@
-"""What came back from an error: base trials by the stage `topology`, injected runs by the stage that put the mistake there."""
+"""What came back from an error: base trials by the stage `topology`, injected runs by the stage
+that put the mistake there.
+"""
 
 from collections.abc import Mapping
 
@@ -12,7 +14,9 @@ ENVIRONMENT = "environment"
 
 
 class Recoveries(msgspec.Struct, frozen=True):
-    """`masks`: trajectory -> its turns that made it worse, with the reason; `sides`: injected run -> whose mistake it came back from."""
+    """`masks`: trajectory -> its turns that made it worse, with the reason; `sides`: injected run
+    -> whose mistake it came back from.
+    """
 
     masks: Mapping[str, Mapping[int, str]]
     sides: Mapping[str, str]
@@ -26,12 +30,17 @@ def recoveries(ledger: Ledger) -> Recoveries:
     """Those of the current flow."""
     of_trials = """SELECT r.subject_id, r.detail, p.detail FROM scores r JOIN scores p USING (subject_id, stage_key)
         WHERE r.metric = 'recovered' AND r.value = 1 AND p.metric = 'potential'"""
-    of_injected = "SELECT subject_id, json_extract_string(detail, '$.side') FROM scores WHERE metric = 'recovery' AND value = 1"
+    of_injected = (
+        "SELECT subject_id, json_extract_string(detail, '$.side') FROM scores WHERE metric = "
+        "'recovery' AND value = 1"
+    )
     masks: dict[str, Mapping[int, str]] = {}
     with connect(ledger) as connection:
         answer = connection.cursor().execute(of_trials)
         while rows := answer.fetchmany(500):
             for identity, recovered, potential in rows:
-                masks[identity] = recovery_masks(msgspec.json.decode(recovered), msgspec.json.decode(potential))
+                masks[identity] = recovery_masks(
+                    msgspec.json.decode(recovered), msgspec.json.decode(potential)
+                )
         sides = dict(connection.execute(of_injected).fetchall())
     return Recoveries(masks, sides)

@@ -1,6 +1,8 @@
-"""Which tasks reinforcement learning is given: those whose next group of trials is likely to have both outcomes.
+"""Which tasks reinforcement learning is given: those whose next group of trials is likely to have
+both outcomes.
 
-A group of G trials with one outcome has no advantage, and teaches nothing. Ranked by E[1 - p^G - (1-p)^G] under the Beta posterior of the
+A group of G trials with one outcome has no advantage, and teaches nothing. Ranked by E[1 - p^G -
+(1-p)^G] under the Beta posterior of the
 pass rate (rigor.md 13), exact.
 """
 
@@ -16,9 +18,11 @@ BANDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class RlTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's trials with a verdict and the successes among them; `solvable`: proven so by something else than those trials.
+    """A task's trials with a verdict and the successes among them; `solvable`: proven so by
+    something else than those trials.
 
-    `branching` = error branch ratio x strategic heterogeneity, None where either is. `refused`: why no export would take it in.
+    `branching` = error branch ratio x strategic heterogeneity, None where either is. `refused`: why
+    no export would take it in.
     """
 
     task_id: str
@@ -30,10 +34,13 @@ class RlTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RlRule(msgspec.Struct, frozen=True):
-    """`group` trials per task and step of the trainer; at most `tasks`, with a mixed group at least as likely as `least`.
+    """`group` trials per task and step of the trainer; at most `tasks`, with a mixed group at least
+    as likely as `least`.
 
-    Tasks without a success do not compete: `unsolved` says which of them are kept beside the others, `proven` for those that are known to
-    be solvable. `by_branching` breaks ties by `RlTask.branching`; what is left of them falls to the task ids, which are content hashes.
+    Tasks without a success do not compete: `unsolved` says which of them are kept beside the
+    others, `proven` for those that are known to
+    be solvable. `by_branching` breaks ties by `RlTask.branching`; what is left of them falls to the
+    task ids, which are content hashes.
     """
 
     group: int = 8
@@ -44,7 +51,9 @@ class RlRule(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """Whether a task is taken, why, the chance that its group is mixed, and its rank from 1 among those that compete."""
+    """Whether a task is taken, why, the chance that its group is mixed, and its rank from 1 among
+    those that compete.
+    """
 
     keep: bool
     reason: str
@@ -54,7 +63,9 @@ class Ranked(msgspec.Struct, frozen=True):
 
 def ranked(tasks: Sequence[RlTask], rule: RlRule) -> dict[str, Ranked]:
     """Task -> what was decided of it. Tasks that were never tried compete by the prior."""
-    mixed = {one.task_id: mixed_group_probability(one.successes, one.trials, rule.group) for one in tasks}
+    mixed = {
+        one.task_id: mixed_group_probability(one.successes, one.trials, rule.group) for one in tasks
+    }
     found: dict[str, Ranked] = {}
     competing: list[RlTask] = []
     for one in tasks:
@@ -63,13 +74,21 @@ def ranked(tasks: Sequence[RlTask], rule: RlRule) -> dict[str, Ranked]:
             found[one.task_id] = Ranked(False, one.refused, chance)
         elif one.trials and not one.successes:
             keep = rule.unsolved == "all" or (rule.unsolved == "proven" and one.solvable)
-            found[one.task_id] = Ranked(keep, "unsolved_but_solvable" if one.solvable else "unsolved", chance)
+            found[one.task_id] = Ranked(
+                keep, "unsolved_but_solvable" if one.solvable else "unsolved", chance
+            )
         else:
             competing.append(one)
     order = sorted(competing, key=lambda one: (-mixed[one.task_id], -_tie(one, rule), one.task_id))
     for rank, one in enumerate(order, 1):
         chance = mixed[one.task_id]
-        reason = "seldom_mixed" if chance < rule.least else "enough_tasks" if rule.tasks is not None and rank > rule.tasks else "chosen"
+        reason = (
+            "seldom_mixed"
+            if chance < rule.least
+            else "enough_tasks"
+            if rule.tasks is not None and rank > rule.tasks
+            else "chosen"
+        )
         found[one.task_id] = Ranked(reason == "chosen", reason, chance, rank)
     return found
 
@@ -80,4 +99,8 @@ def _tie(one: RlTask, rule: RlRule) -> float:
 
 def band(one: RlTask) -> str:
     """For instance `up to 0.5`; `untried` without a trial."""
-    return f"up to {next(top for top in BANDS if one.successes <= top * one.trials):g}" if one.trials else "untried"
+    return (
+        f"up to {next(top for top in BANDS if one.successes <= top * one.trials):g}"
+        if one.trials
+        else "untried"
+    )

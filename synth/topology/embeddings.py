@@ -1,4 +1,6 @@
-"""Sentence embeddings (all-MiniLM-L6-v2, which comes in a package of its own: nothing is downloaded), each text once. Extra `embed`."""
+"""Sentence embeddings (all-MiniLM-L6-v2, which comes in a package of its own: nothing is
+downloaded), each text once. Extra `embed`.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +31,10 @@ def missing() -> str | None:
     absent = [package for package in PACKAGES if find_spec(package) is None]
     if not absent:
         return None
-    return f"level semantic: {', '.join(absent)} not installed; pip install -c constraints.txt -e '.[embed]' (torch's CPU build)"
+    return (
+        f"level semantic: {', '.join(absent)} not installed; pip install -c constraints.txt "
+        "-e '.[embed]' (torch's CPU build)"
+    )
 
 
 def processor_has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
@@ -43,7 +48,9 @@ def processor_has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 
 class SentenceEncoder:
-    """Loads the model when the first text comes. Raises `ConfigError` where the extra is not installed."""
+    """Loads the model when the first text comes. Raises `ConfigError` where the extra is not
+    installed.
+    """
 
     def __init__(self) -> None:
         told = missing()
@@ -56,7 +63,9 @@ class SentenceEncoder:
         """Texts in the order of their length, so that a batch holds equally long ones."""
         if self._model is None:
             self._model = self._load()
-        found = self._model.encode(list(texts), batch_size=BATCH, normalize_embeddings=False, show_progress_bar=False)
+        found = self._model.encode(
+            list(texts), batch_size=BATCH, normalize_embeddings=False, show_progress_bar=False
+        )
         return _unit(np.asarray(found, np.float32))
 
     def _load(self) -> Any:
@@ -67,7 +76,12 @@ class SentenceEncoder:
 
         dtype = getattr(torch, self.dtype)
         logging.disable_progress_bar()
-        return SentenceTransformer(str(get_model_path()), device="cpu", model_kwargs={"dtype": dtype}, local_files_only=True)
+        return SentenceTransformer(
+            str(get_model_path()),
+            device="cpu",
+            model_kwargs={"dtype": dtype},
+            local_files_only=True,
+        )
 
 
 def _unit(vectors: Vectors) -> Vectors:
@@ -76,7 +90,9 @@ def _unit(vectors: Vectors) -> Vectors:
 
 
 class Kept:
-    """Embeddings kept on disk, by what was embedded: a text is embedded once on this machine, whatever run it comes from."""
+    """Embeddings kept on disk, by what was embedded: a text is embedded once on this machine,
+    whatever run it comes from.
+    """
 
     def __init__(self, embed: Embed, file: Path) -> None:
         self._embed = embed
@@ -88,20 +104,33 @@ class Kept:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._file, timeout=60)) as kept:
-                kept.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+                kept.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT "
+                    "NULL) WITHOUT ROWID"
+                )
                 known = dict(_read(kept, keys))
                 new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
                 waiting = sorted(new, key=lambda key: (len(new[key]), new[key]))
                 for at in range(0, len(waiting), AT_ONCE):
                     part = waiting[at : at + AT_ONCE]
                     vectors = self._embed([new[key] for key in part])
-                    rows = [(key, vector.astype(np.float32).tobytes()) for key, vector in zip(part, vectors, strict=True)]
+                    rows = [
+                        (key, vector.astype(np.float32).tobytes())
+                        for key, vector in zip(part, vectors, strict=True)
+                    ]
                     with kept:
                         kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
                     known |= dict(rows)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError(f"{self._file}: embeddings cannot be kept: {error}; delete it, or set SYNTH_STATE_DIR elsewhere") from error
-        return np.stack([np.frombuffer(known[key], np.float32) for key in keys]) if keys else np.zeros((0, 0), np.float32)
+            raise ConfigError(
+                f"{self._file}: embeddings cannot be kept: {error}; delete it, or set "
+                "SYNTH_STATE_DIR elsewhere"
+            ) from error
+        return (
+            np.stack([np.frombuffer(known[key], np.float32) for key in keys])
+            if keys
+            else np.zeros((0, 0), np.float32)
+        )
 
 
 def _key(text: str) -> bytes:
@@ -116,6 +145,8 @@ def _read(kept: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[byt
 
 
 def kept_sentence_encoder(state: Path) -> Embed:
-    """The encoder with its embeddings kept under `state`, apart by model and number format. Raises `ConfigError` without the extra."""
+    """The encoder with its embeddings kept under `state`, apart by model and number format. Raises
+    `ConfigError` without the extra.
+    """
     encoder = SentenceEncoder()
     return Kept(encoder, state / "embeddings" / f"{MODEL}-{encoder.dtype}.sqlite")

@@ -1,4 +1,6 @@
-"""Everything that the trials of one task say, as rows: graph, potentials, measures, credits, waste."""
+"""Everything that the trials of one task say, as rows: graph, potentials, measures, credits,
+waste.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,8 +14,19 @@ from synth.topology.keys import CANON_VERSION, Level, TurnKeys, trajectory_keys
 from synth.topology.potential import Potential, drops, potentials
 from synth.topology.semantic import Merges
 from synth.topology.step_credit import Credit, Path, alone, gigpo, graphgpo, salt
-from synth.topology.task_measures import error_branch_ratio, mixed_group_probability, strategic_heterogeneity
-from synth.topology.trajectory_measures import agent_turns, efficiency, excursions, process_kept, recovered, strategy
+from synth.topology.task_measures import (
+    error_branch_ratio,
+    mixed_group_probability,
+    strategic_heterogeneity,
+)
+from synth.topology.trajectory_measures import (
+    agent_turns,
+    efficiency,
+    excursions,
+    process_kept,
+    recovered,
+    strategy,
+)
 from synth.topology.volatile import Volatile
 from synth.topology.waste import waste_share, wasted
 
@@ -41,14 +54,19 @@ def task_rows(
     group: int = 8,
     merging: Merging | None = None,
 ) -> TaskRows:
-    """Rows for the trials of a task; those that are none (retries, branches, no verdict) are left out. `group`: trials per task in RL.
+    """Rows for the trials of a task; those that are none (retries, branches, no verdict) are left
+    out. `group`: trials per task in RL.
 
     `merging` is needed at level semantic.
     """
     populations: dict[str, list[tuple[Trajectory, list[TurnKeys]]]] = {}
-    for trajectory in sorted(trials, key=lambda one: (one.trial, one.trajectory_id)):  # workers commit them in whatever order
+    for trajectory in sorted(
+        trials, key=lambda one: (one.trial, one.trajectory_id)
+    ):  # workers commit them in whatever order
         if is_donor(trajectory):
-            populations.setdefault(population(trajectory), []).append((trajectory, trajectory_keys(trajectory, volatile)))
+            populations.setdefault(population(trajectory), []).append(
+                (trajectory, trajectory_keys(trajectory, volatile))
+            )
     rows = TaskRows([], [], [])
     for name, keyed in populations.items():
         if merging is not None:
@@ -57,14 +75,19 @@ def task_rows(
             keyed = [(trajectory, found.applied(keys)) for trajectory, keys in keyed]
         graph = task_graph(task_id, keyed, level)
         rows.nodes.extend(_nodes(graph, name, keyed))
-        rows.edges.extend(Edge(task_id, one, other, name, level, count.n, count.n_success) for (one, other), count in graph.edges.items())
+        rows.edges.extend(
+            Edge(task_id, one, other, name, level, count.n, count.n_success)
+            for (one, other), count in graph.edges.items()
+        )
         rows.scores.extend(_of_trials(graph, keyed, effectful))
         rows.scores.extend(_of_task(graph, name, keyed, effectful, group))
     return rows
 
 
 def _merged(keyed: Keyed, found: Merges) -> Iterator[Score]:
-    """Of every turn that shares its node with other texts: how alike they are, and where to read the first of them."""
+    """Of every turn that shares its node with other texts: how alike they are, and where to read
+    the first of them.
+    """
     first: dict[str, tuple[str, int]] = {}
     for trajectory, keys in keyed:
         for turn, key in zip(_turns(trajectory), keys, strict=True):
@@ -74,7 +97,12 @@ def _merged(keyed: Keyed, found: Merges) -> Iterator[Score]:
             merge = found.by_turn.get(key.turn)
             if merge is not None:
                 where = dict(zip(("trajectory_id", "turn"), first[merge.first], strict=True))
-                detail = {"node": merge.node, "with": where, "least": merge.least, "threshold": found.threshold}
+                detail = {
+                    "node": merge.node,
+                    "with": where,
+                    "least": merge.least,
+                    "threshold": found.threshold,
+                }
                 yield Score(trajectory.trajectory_id, "merged", merge.similarity, turn, detail)
 
 
@@ -90,32 +118,68 @@ def _nodes(graph: TaskGraph, name: str, keyed: Keyed) -> Iterator[Node]:
             examples.setdefault(key.node(graph.level), (key.tools, trajectory.trajectory_id, turn))
     for node, count in graph.nodes.items():
         tools, identity, turn_index = examples.get(node, ((), None, None))
-        yield Node(graph.task_id, node, name, graph.level, count.n, count.n_success, tools, identity, turn_index)
+        yield Node(
+            graph.task_id,
+            node,
+            name,
+            graph.level,
+            count.n,
+            count.n_success,
+            tools,
+            identity,
+            turn_index,
+        )
 
 
 def _of_trials(graph: TaskGraph, keyed: Keyed, effectful: Effectful) -> Iterator[Score]:
     fits = [
-        (trajectory, agent_turns(trajectory)) for trajectory, _ in keyed if trajectory.outcome == "success" and process_kept(trajectory)
+        (trajectory, agent_turns(trajectory))
+        for trajectory, _ in keyed
+        if trajectory.outcome == "success" and process_kept(trajectory)
     ]
     paths = [_path(trajectory, keys) for trajectory, keys in keyed]
-    credits: dict[str, list[Credit]] = {"gigpo": gigpo(paths), "graphgpo": graphgpo(paths), "salt": salt(paths)}
-    for at, ((trajectory, keys), potential) in enumerate(zip(keyed, potentials(graph), strict=True)):
+    credits: dict[str, list[Credit]] = {
+        "gigpo": gigpo(paths),
+        "graphgpo": graphgpo(paths),
+        "salt": salt(paths),
+    }
+    for at, ((trajectory, keys), potential) in enumerate(
+        zip(keyed, potentials(graph), strict=True)
+    ):
         identity = trajectory.trajectory_id
         turns = _turns(trajectory)
         nodes = [key.node(graph.level) for key in keys]
-        yield Score(identity, "potential", potential.mean(), detail={**_potential_detail(potential, turns), "nodes": nodes})
-        yield from (Score(identity, "decisive_drop", potential.by_turn[place], turns[place]) for place in drops(potential))
+        yield Score(
+            identity,
+            "potential",
+            potential.mean(),
+            detail={**_potential_detail(potential, turns), "nodes": nodes},
+        )
+        yield from (
+            Score(identity, "decisive_drop", potential.by_turn[place], turns[place])
+            for place in drops(potential)
+        )
         others = [count for other, count in fits if other is not trajectory]
         yield Score(identity, "efficiency", efficiency(len(keys), others))
         writes, reads = strategy(trajectory, effectful)
         yield Score(identity, "strategy", None, detail={"writes": writes, "reads": reads})
         found = excursions(trajectory, keys, potential, effectful)
-        yield Score(identity, "recovered", float(recovered(trajectory, found)), detail={"excursions": msgspec.to_builtins(found)})
+        yield Score(
+            identity,
+            "recovered",
+            float(recovered(trajectory, found)),
+            detail={"excursions": msgspec.to_builtins(found)},
+        )
         waste = wasted(trajectory, keys, effectful)
         yield Score(identity, "waste", waste_share(waste, len(keys)), detail=dict(waste))
         for name, credit in credits.items():
             own = credit[at]
-            yield Score(identity, name, own.episode, detail={"turns": turns, "steps": own.steps, "groups": own.groups})
+            yield Score(
+                identity,
+                name,
+                own.episode,
+                detail={"turns": turns, "steps": own.steps, "groups": own.groups},
+            )
 
 
 def _potential_detail(potential: Potential, turns: Sequence[int]) -> dict[str, object]:
@@ -130,7 +194,9 @@ def _potential_detail(potential: Potential, turns: Sequence[int]) -> dict[str, o
 
 
 def _path(trajectory: Trajectory, keys: Sequence[TurnKeys]) -> Path:
-    """States are the world's keys; what a turn was rewarded with is the trial's outcome at its last turn, else nothing."""
+    """States are the world's keys; what a turn was rewarded with is the trial's outcome at its last
+    turn, else nothing.
+    """
     success = trajectory.outcome == "success"
     opening = trajectory.opening_state_key or "opening"
     states = (opening, *(key.state for key in keys))
@@ -140,14 +206,27 @@ def _path(trajectory: Trajectory, keys: Sequence[TurnKeys]) -> Path:
     return Path(states, tuple(key.action for key in keys), rewards, success, invalid)
 
 
-def _of_task(graph: TaskGraph, name: str, keyed: Keyed, effectful: Effectful, group: int) -> Iterator[Score]:
+def _of_task(
+    graph: TaskGraph, name: str, keyed: Keyed, effectful: Effectful, group: int
+) -> Iterator[Score]:
     trials, successes = len(graph.trials), sum(trial.success for trial in graph.trials)
     detail = {"population": name, "trials": trials, "successes": successes}
-    strategies = [strategy(trajectory, effectful) for trajectory, _ in keyed if trajectory.outcome == "success"]
+    strategies = [
+        strategy(trajectory, effectful)
+        for trajectory, _ in keyed
+        if trajectory.outcome == "success"
+    ]
     yield Score(graph.task_id, "pass_rate", successes / trials, detail=detail)
     yield Score(graph.task_id, "error_branch_ratio", error_branch_ratio(graph), detail=detail)
-    yield Score(graph.task_id, "strategic_heterogeneity", strategic_heterogeneity(strategies), detail=detail)
-    yield Score(graph.task_id, "mixed_group", mixed_group_probability(successes, trials, group), detail={**detail, "group": group})
+    yield Score(
+        graph.task_id, "strategic_heterogeneity", strategic_heterogeneity(strategies), detail=detail
+    )
+    yield Score(
+        graph.task_id,
+        "mixed_group",
+        mixed_group_probability(successes, trials, group),
+        detail={**detail, "group": group},
+    )
     yield Score(graph.task_id, "singletons", graph.singletons(), detail=detail)
     credits = gigpo([_path(trajectory, keys) for trajectory, keys in keyed])
     yield Score(graph.task_id, "step_singletons", alone(credits), detail=detail)

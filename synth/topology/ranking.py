@@ -1,4 +1,6 @@
-"""How well a score ranks successes before failures, within tasks: what it knows beyond which tasks are easy."""
+"""How well a score ranks successes before failures, within tasks: what it knows beyond which tasks
+are easy.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +12,9 @@ Scored = Sequence[tuple[float, bool]]
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """Within-task AUROC, averaged over the tasks that have both outcomes; 95 % interval by resampling whole tasks."""
+    """Within-task AUROC, averaged over the tasks that have both outcomes; 95 % interval by
+    resampling whole tasks.
+    """
 
     auroc: float
     low: float
@@ -20,7 +24,9 @@ class Ranking(msgspec.Struct, frozen=True):
 
 
 def concordance(trials: Scored) -> tuple[float, int] | None:
-    """Share of (success, failure) pairs in which the success has the higher score, ties a half, and how many pairs; None without any."""
+    """Share of (success, failure) pairs in which the success has the higher score, ties a half, and
+    how many pairs; None without any.
+    """
     good = np.array([score for score, success in trials if success])
     bad = np.array([score for score, success in trials if not success])
     if not len(good) or not len(bad):
@@ -29,14 +35,28 @@ def concordance(trials: Scored) -> tuple[float, int] | None:
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean()), gaps.size
 
 
-def within_tasks(by_task: Mapping[str, Scored], *, resamples: int = 2000, seed: int = 0) -> Ranking | None:
+def within_tasks(
+    by_task: Mapping[str, Scored], *, resamples: int = 2000, seed: int = 0
+) -> Ranking | None:
     """None where no task has both outcomes."""
-    return over_tasks([value for trials in by_task.values() if (value := concordance(trials)) is not None], resamples=resamples, seed=seed)
+    return over_tasks(
+        [value for trials in by_task.values() if (value := concordance(trials)) is not None],
+        resamples=resamples,
+        seed=seed,
+    )
 
 
-def of_pairs(by_task: Mapping[str, Sequence[tuple[float, float]]], *, resamples: int = 2000, seed: int = 0) -> Ranking | None:
-    """The same from pairs (score of the success, score of the failure) that were each scored for the comparison with the other."""
-    gaps = {task: np.array([good - bad for good, bad in pairs]) for task, pairs in by_task.items() if pairs}
+def of_pairs(
+    by_task: Mapping[str, Sequence[tuple[float, float]]], *, resamples: int = 2000, seed: int = 0
+) -> Ranking | None:
+    """The same from pairs (score of the success, score of the failure) that were each scored for
+    the comparison with the other.
+    """
+    gaps = {
+        task: np.array([good - bad for good, bad in pairs])
+        for task, pairs in by_task.items()
+        if pairs
+    }
     found = [(float(((gap > 0) + 0.5 * (gap == 0)).mean()), gap.size) for gap in gaps.values()]
     return over_tasks(found, resamples=resamples, seed=seed)
 
@@ -48,4 +68,6 @@ def over_tasks(found: Sequence[tuple[float, int]], *, resamples: int, seed: int)
     values = np.array([value for value, _ in found])
     drawn = np.random.default_rng(seed).integers(0, len(values), (resamples, len(values)))
     low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
-    return Ranking(float(values.mean()), float(low), float(high), len(values), sum(pairs for _, pairs in found))
+    return Ranking(
+        float(values.mean()), float(low), float(high), len(values), sum(pairs for _, pairs in found)
+    )

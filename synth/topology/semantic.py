@@ -1,8 +1,12 @@
-"""Merge level `semantic`: turns that say the same in other words are one node, within a task and a set of tools (our definition).
+"""Merge level `semantic`: turns that say the same in other words are one node, within a task and a
+set of tools (our definition).
 
-Only the wording of free text may differ. Turns of other tools, of answers with another error mark, with another value of fewer than three
-words anywhere, with other numbers, codes, names or denials in their texts, or with other logical states of the world after them, are never
-one, however similar they are: to an encoder, flights from ATL and from LAX are nearly the same (.98).
+Only the wording of free text may differ. Turns of other tools, of answers with another error mark,
+with another value of fewer than three
+words anywhere, with other numbers, codes, names or denials in their texts, or with other logical
+states of the world after them, are never
+one, however similar they are: to an encoder, flights from ATL and from LAX are nearly the same
+(.98).
 """
 
 import re
@@ -27,11 +31,15 @@ _FIXED = re.compile(
     r"[^\s\"',;:()\[\]{}<>]*\d[^\s\"',;:()\[\]{}<>]*|\b[A-Z]{2,}\b|(?<=[a-z,;] )[A-Z]\w+"
     r"|\b(?:[Nn]o|[Nn]ot|[Nn]ever|[Nn]one|[Nn]othing|[Cc]annot|[Uu]nable|\w+n['’]t)\b"
 )
-"""What free text may not differ in: words with a digit, codes in capitals, names, denials (which are embedded like what they deny)."""
+"""What free text may not differ in: words with a digit, codes in capitals, names, denials (which
+are embedded like what they deny).
+"""
 
 
 class Merge(msgspec.Struct, frozen=True):
-    """Why a text is in its node: its similarity to the node's first text, and the least that any two texts of the node have."""
+    """Why a text is in its node: its similarity to the node's first text, and the least that any
+    two texts of the node have.
+    """
 
     node: str
     first: str
@@ -40,20 +48,33 @@ class Merge(msgspec.Struct, frozen=True):
 
 
 class Merges(msgspec.Struct, frozen=True):
-    """Turn key -> its merge, for the turns whose node holds more than one text; `threshold` is what all of them reach."""
+    """Turn key -> its merge, for the turns whose node holds more than one text; `threshold` is what
+    all of them reach.
+    """
 
     threshold: float
     by_turn: Mapping[str, Merge]
 
     def applied(self, keys: Sequence[TurnKeys]) -> list[TurnKeys]:
         """The keys with their nodes."""
-        return [msgspec.structs.replace(key, merged=self.by_turn[key.turn].node) if key.turn in self.by_turn else key for key in keys]
+        return [
+            msgspec.structs.replace(key, merged=self.by_turn[key.turn].node)
+            if key.turn in self.by_turn
+            else key
+            for key in keys
+        ]
 
 
-def merges(keyed: Iterable[tuple[Trajectory, Sequence[TurnKeys]]], embed: Embed, threshold: float = SIMILARITY) -> Merges:
-    """Clusters of the distinct turns of one task's trials; the same whatever order the trials come in.
+def merges(
+    keyed: Iterable[tuple[Trajectory, Sequence[TurnKeys]]],
+    embed: Embed,
+    threshold: float = SIMILARITY,
+) -> Merges:
+    """Clusters of the distinct turns of one task's trials; the same whatever order the trials come
+    in.
 
-    Similarity of two turns = the least cosine over their pieces, action and answers, in order; turns of another number of pieces have
+    Similarity of two turns = the least cosine over their pieces, action and answers, in order;
+    turns of another number of pieces have
     none. Complete linkage: every two texts of a node reach the threshold.
     """
     groups: dict[Hashable, dict[str, tuple[str, ...]]] = {}
@@ -63,19 +84,30 @@ def merges(keyed: Iterable[tuple[Trajectory, Sequence[TurnKeys]]], embed: Embed,
             pieces = _pieces(key)
             groups.setdefault((*_fixed(turn, key), len(pieces)), {})[key.turn] = pieces
     several = {group: members for group, members in groups.items() if len(members) > 1}
-    texts = sorted({piece for members in several.values() for pieces in members.values() for piece in pieces})
+    texts = sorted(
+        {piece for members in several.values() for pieces in members.values() for piece in pieces}
+    )
     vectors = dict(zip(texts, embed(texts), strict=True)) if texts else {}
     found: dict[str, Merge] = {}
     for members in several.values():
         names = sorted(members)
-        stacked = np.stack([[vectors[piece] for piece in members[name]] for name in names])  # [turns, pieces, dimensions]
-        similarity = np.round(np.einsum("ipd,jpd->ijp", stacked, stacked).min(axis=2).astype(np.float64), 4)
+        stacked = np.stack(
+            [[vectors[piece] for piece in members[name]] for name in names]
+        )  # [turns, pieces, dimensions]
+        similarity = np.round(
+            np.einsum("ipd,jpd->ijp", stacked, stacked).min(axis=2).astype(np.float64), 4
+        )
         for cluster in complete_linkage(similarity, threshold):
             if len(cluster) > 1:
                 inner = similarity[np.ix_(cluster, cluster)]
                 node = content_hash(["semantic", [names[at] for at in cluster]])
                 for at in cluster:
-                    found[names[at]] = Merge(node, names[cluster[0]], float(similarity[at, cluster[0]]), float(inner.min()))
+                    found[names[at]] = Merge(
+                        node,
+                        names[cluster[0]],
+                        float(similarity[at, cluster[0]]),
+                        float(inner.min()),
+                    )
     return Merges(threshold, found)
 
 
@@ -83,7 +115,9 @@ def _fixed(turn: Turn, key: TurnKeys) -> tuple[Hashable, ...]:
     """What merged turns have in common whatever they say."""
     errors = tuple((o.source, o.error) for o in turn.observations)
     values = tuple(tuple(_letters(msgspec.json.decode(part))) for part in key.parts)
-    said = _marks(turn.content or "") if not turn.tool_calls else frozenset()  # the key holds it without its letter case
+    said = (
+        _marks(turn.content or "") if not turn.tool_calls else frozenset()
+    )  # the key holds it without its letter case
     return (key.tools, errors, values, said, turn.state_key)
 
 
@@ -92,7 +126,9 @@ def _marks(text: str) -> frozenset[str]:
 
 
 def _letters(value: Any) -> Iterator[Hashable]:
-    """The keys and values that count to the letter, and of free texts the words that do, as a set."""
+    """The keys and values that count to the letter, and of free texts the words that do, as a
+    set.
+    """
     if isinstance(value, dict):
         for name, item in value.items():
             yield name
@@ -134,7 +170,8 @@ def _cut(text: str) -> list[str]:
 
 
 def complete_linkage(similarity: npt.NDArray[np.floating], threshold: float) -> list[list[int]]:
-    """Clusters, sorted: again and again the two whose least similar members are the most similar, while those reach the threshold.
+    """Clusters, sorted: again and again the two whose least similar members are the most similar,
+    while those reach the threshold.
 
     Equal similarities go to the pair that stands first; O(n^2) memory and work per merge.
     """
@@ -142,7 +179,9 @@ def complete_linkage(similarity: npt.NDArray[np.floating], threshold: float) -> 
     np.fill_diagonal(linked, -np.inf)
     clusters: dict[int, list[int]] = {at: [at] for at in range(len(linked))}
     while len(clusters) > 1:
-        one, other = sorted(int(at) for at in np.unravel_index(int(np.argmax(linked)), linked.shape))
+        one, other = sorted(
+            int(at) for at in np.unravel_index(int(np.argmax(linked)), linked.shape)
+        )
         if linked[one, other] < threshold:
             break
         clusters[one] += clusters.pop(other)

@@ -1,7 +1,10 @@
-"""Credit for single steps from what a group of trials has in common: GiGPO and GraphGPO as published, SALT as we read it.
+"""Credit for single steps from what a group of trials has in common: GiGPO and GraphGPO as
+published, SALT as we read it.
 
-All three are statistics over states that trials share, no causal labels; where a state has no company the step term is nothing (GiGPO,
-GraphGPO: 0) or undefined (the masks that stand on it), and the share of such states is reported beside it.
+All three are statistics over states that trials share, no causal labels; where a state has no
+company the step term is nothing (GiGPO,
+GraphGPO: 0) or undefined (the masks that stand on it), and the share of such states is reported
+beside it.
 """
 
 from collections import defaultdict
@@ -19,7 +22,8 @@ GOAL = "SUCCESS"
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A trial for step credit: `states[t]` is where step t was taken, `states[t + 1]` where it led (one more state than steps).
+    """A trial for step credit: `states[t]` is where step t was taken, `states[t + 1]` where it led
+    (one more state than steps).
 
     `rewards[t]` is what step t was given; `invalid` counts actions that could not be carried out.
     """
@@ -32,11 +36,16 @@ class Path(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not len(self.actions) == len(self.rewards) == len(self.states) - 1:
-            raise ValueError(f"{len(self.states)} states, {len(self.actions)} actions, {len(self.rewards)} rewards: the chain is broken")
+            raise ValueError(
+                f"{len(self.states)} states, {len(self.actions)} actions, {len(self.rewards)} "
+                "rewards: the chain is broken"
+            )
 
 
 class Credit(msgspec.Struct, frozen=True):
-    """Per trial: the episode's advantage, the steps' advantages beside it, and the size of the group behind each step."""
+    """Per trial: the episode's advantage, the steps' advantages beside it, and the size of the
+    group behind each step.
+    """
 
     episode: float
     steps: tuple[float, ...]
@@ -48,9 +57,11 @@ class Credit(msgspec.Struct, frozen=True):
 
 
 def gigpo(paths: Sequence[Path], *, gamma: float = 0.95, norm: Norm = "mean") -> list[Credit]:
-    """GiGPO (arXiv 2505.10978): A_S(t) = G_t - mean over the steps taken from the same state, A_E = R - mean over the trials.
+    """GiGPO (arXiv 2505.10978): A_S(t) = G_t - mean over the steps taken from the same state, A_E =
+    R - mean over the trials.
 
-    G_t = r_t + gamma G_{t+1}. With `mean_std` both are divided by the sample deviation + 1e-6. A state that was acted in once has
+    G_t = r_t + gamma G_{t+1}. With `mean_std` both are divided by the sample deviation + 1e-6. A
+    state that was acted in once has
     A_S = 0; a single trial keeps its raw return (mean 0, deviation 1), as in the published code.
     """
     returns = [_discounted(path.rewards, gamma) for path in paths]
@@ -64,7 +75,9 @@ def gigpo(paths: Sequence[Path], *, gamma: float = 0.95, norm: Norm = "mean") ->
     found = []
     for path, gains, total in zip(paths, returns, totals, strict=True):
         members = [known[state] for state in path.states[:-1]]
-        steps = tuple(group.advantage(gain, norm) for gain, group in zip(gains, members, strict=True))
+        steps = tuple(
+            group.advantage(gain, norm) for gain, group in zip(gains, members, strict=True)
+        )
         episode = total if len(paths) == 1 else trials.advantage(total, norm)
         found.append(Credit(episode, steps, tuple(group.size for group in members)))
     return found
@@ -89,9 +102,15 @@ class _Group(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, group: Sequence[float]) -> "_Group":
-        """`statistics.stdev` computes in fractions, which was most of the time that all measures took."""
+        """`statistics.stdev` computes in fractions, which was most of the time that all measures
+        took.
+        """
         mean = fmean(group)
-        deviation = sqrt(fsum((value - mean) ** 2 for value in group) / (len(group) - 1)) if len(group) > 1 else 0.0
+        deviation = (
+            sqrt(fsum((value - mean) ** 2 for value in group) / (len(group) - 1))
+            if len(group) > 1
+            else 0.0
+        )
         return cls(len(group), mean, deviation, max(group) == min(group))
 
     def advantage(self, value: float, norm: Norm) -> float:
@@ -109,20 +128,30 @@ class _Group(msgspec.Struct, frozen=True):
 Convention = Literal["reference", "paper"]
 
 
-def graphgpo(paths: Sequence[Path], *, omega: float = 0.1, convention: Convention = "reference") -> list[Credit]:
-    """GraphGPO (arXiv 2605.26684), unit costs: raw(e) = 10 omega^d(s') as the reference code has it, 10 omega^(d(s') + 1) as equation 4
-    of the paper, standardised over the steps that leave the same state (sample deviation, 1e-6); A_episode standardises
+def graphgpo(
+    paths: Sequence[Path], *, omega: float = 0.1, convention: Convention = "reference"
+) -> list[Credit]:
+    """GraphGPO (arXiv 2605.26684), unit costs: raw(e) = 10 omega^d(s') as the reference code has
+    it, 10 omega^(d(s') + 1) as equation 4
+    of the paper, standardised over the steps that leave the same state (sample deviation, 1e-6);
+    A_episode standardises
     10 success - 0.1 invalid over the trials.
 
-    d = fewest steps from a state to SUCCESS; unreachable states are one further than the furthest. Without a success every step has 0.
-    The conventions differ by a factor that the standardisation takes out, but for the 1e-6 beside the deviation.
+    d = fewest steps from a state to SUCCESS; unreachable states are one further than the furthest.
+    Without a success every step has 0.
+    The conventions differ by a factor that the standardisation takes out, but for the 1e-6 beside
+    the deviation.
     """
     distance = distances(paths)
     cost = 1 if convention == "paper" else 0
     occurrences: dict[Hashable, list[float]] = defaultdict(list)
     raw: list[list[float]] = []
     for path in paths:
-        own = [10 * omega ** (distance[end] + cost) for end in _ends(path)] if distance else [0.0] * len(path.actions)
+        own = (
+            [10 * omega ** (distance[end] + cost) for end in _ends(path)]
+            if distance
+            else [0.0] * len(path.actions)
+        )
         raw.append(own)
         for state, value in zip(path.states, own, strict=False):
             occurrences[state].append(value)
@@ -133,7 +162,9 @@ def graphgpo(paths: Sequence[Path], *, omega: float = 0.1, convention: Conventio
     for path, own, episode in zip(paths, raw, episodes, strict=True):
         members = [known[state] for state in path.states[:-1]]
         steps = tuple(group.standardised(value) for value, group in zip(own, members, strict=True))
-        found.append(Credit(trials.standardised(episode), steps, tuple(group.size for group in members)))
+        found.append(
+            Credit(trials.standardised(episode), steps, tuple(group.size for group in members))
+        )
     return found
 
 
@@ -146,7 +177,9 @@ def _ends(path: Path) -> list[Hashable]:
 
 
 def distances(paths: Sequence[Path]) -> Mapping[Hashable, int]:
-    """Fewest steps to SUCCESS from every state; unreachable ones are the largest distance + 1. Empty without a success."""
+    """Fewest steps to SUCCESS from every state; unreachable ones are the largest distance + 1.
+    Empty without a success.
+    """
     if not any(path.success for path in paths):
         return {}
     into: dict[Hashable, set[Hashable]] = defaultdict(set)
@@ -171,14 +204,19 @@ def distances(paths: Sequence[Path]) -> Mapping[Hashable, int]:
 
 
 def alone(credits: Sequence[Credit]) -> float | None:
-    """Share of the steps that no other step stands beside, where the step term says nothing; None without steps."""
+    """Share of the steps that no other step stands beside, where the step term says nothing; None
+    without steps.
+    """
     groups = [size for credit in credits for size in credit.groups]
     return sum(size == 1 for size in groups) / len(groups) if groups else None
 
 
 def salt(paths: Sequence[Path], *, history: int = 1) -> list[Credit]:
-    """SALT as we read it (arXiv 2510.20022 gives no merge rule): steps with the same last `history` actions, action and resulting state
-    are one, and are given the mean of their trials' advantages R - mean; a step of its own keeps its trial's."""
+    """SALT as we read it (arXiv 2510.20022 gives no merge rule): steps with the same last `history`
+    actions, action and resulting state
+    are one, and are given the mean of their trials' advantages R - mean; a step of its own keeps
+    its trial's.
+    """
     mean = fmean(float(path.success) for path in paths)
     advantages = [path.success - mean for path in paths]
     merged: dict[Hashable, list[float]] = defaultdict(list)
@@ -187,7 +225,10 @@ def salt(paths: Sequence[Path], *, history: int = 1) -> list[Credit]:
         for key in dict.fromkeys(own):
             merged[key].append(advantage)
     means = {key: fmean(group) for key, group in merged.items()}
-    return [Credit(0.0, tuple(means[key] for key in own), tuple(len(merged[key]) for key in own)) for own in keys]
+    return [
+        Credit(0.0, tuple(means[key] for key in own), tuple(len(merged[key]) for key in own))
+        for own in keys
+    ]
 
 
 def _step_key(path: Path, at: int, history: int) -> Hashable:

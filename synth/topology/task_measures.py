@@ -1,4 +1,6 @@
-"""What the graph says about a task: how its branches fail, how many ways lead to success, what it is worth for RL."""
+"""What the graph says about a task: how its branches fail, how many ways lead to success, what it
+is worth for RL.
+"""
 
 from collections.abc import Hashable, Sequence
 from math import prod
@@ -12,7 +14,8 @@ CROWD = 8
 
 
 def error_branch_ratio(graph: TaskGraph) -> float | None:
-    """Edges out of branching nodes into children that never succeed, while a sibling does, over all edges out of branching nodes.
+    """Edges out of branching nodes into children that never succeed, while a sibling does, over all
+    edges out of branching nodes.
 
     None without a branching node, and without both outcomes.
     """
@@ -36,8 +39,11 @@ def strategic_heterogeneity(strategies: Sequence[Hashable]) -> float | None:
     return len(set(strategies)) / len(strategies) if len(strategies) >= 3 else None
 
 
-def mixed_group_probability(successes: int, trials: int, group: int, prior: tuple[float, float] = PRIOR) -> float:
-    """E[1 - p^G - (1-p)^G] under the Beta posterior of the pass rate p: the chance that G trials have both outcomes.
+def mixed_group_probability(
+    successes: int, trials: int, group: int, prior: tuple[float, float] = PRIOR
+) -> float:
+    """E[1 - p^G - (1-p)^G] under the Beta posterior of the pass rate p: the chance that G trials
+    have both outcomes.
 
     Exact: E[p^G] = prod_{i<G} (a + i) / (a + b + i). Raises `ValueError` for counts that cannot be.
     """

@@ -1,4 +1,6 @@
-"""What the graph of a task says about one of its trials: efficiency, strategy, excursions that it came back from."""
+"""What the graph of a task says about one of its trials: efficiency, strategy, excursions that it
+came back from.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,7 +13,8 @@ from synth.topology.potential import Potential
 
 DROP, RETURN, SUPPORT = 0.25, 0.05, 2
 _CORRECTION = re.compile(
-    r"\b(?:my mistake|i was wrong|that was wrong|i made an? (?:error|mistake)|correction|apologi[sz]e for|instead of"
+    r"\b(?:my mistake|i was wrong|that was wrong|i made an? "
+    r"(?:error|mistake)|correction|apologi[sz]e for|instead of"
     r"|let me (?:fix|correct|undo|recheck))\b",
     re.IGNORECASE,
 )
@@ -19,8 +22,10 @@ _CORRECTION = re.compile(
 
 
 class Excursion(msgspec.Struct, frozen=True):
-    """From the first turn of a fall of potential to the return; `back` is None where it never came back. `diagnosed` says how it was
-    mended: re_read, undo or stated; empty for none of them (a blind retry)."""
+    """From the first turn of a fall of potential to the return; `back` is None where it never came
+    back. `diagnosed` says how it was
+    mended: re_read, undo or stated; empty for none of them (a blind retry).
+    """
 
     turn: int
     back: int | None
@@ -28,9 +33,11 @@ class Excursion(msgspec.Struct, frozen=True):
 
 
 def efficiency(turns: int, donors: Sequence[int]) -> float | None:
-    """min(1, L* / turns): L* = fewest agent turns among the other successes of the task that met its process constraints (`donors`).
+    """min(1, L* / turns): L* = fewest agent turns among the other successes of the task that met
+    its process constraints (`donors`).
 
-    None without such a success. Shortest paths of the graph are no yardstick: they splice trials together (rigor.md 8.3).
+    None without such a success. Shortest paths of the graph are no yardstick: they splice trials
+    together (rigor.md 8.3).
     """
     return min(1.0, min(donors) / turns) if donors and turns else None
 
@@ -46,8 +53,12 @@ def agent_turns(trajectory: Trajectory) -> int:
     return sum(turn.sampled_by != "canned" for turn in trajectory.turns)
 
 
-def strategy(trajectory: Trajectory, effectful: Callable[[str], bool]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The signature of a strategy: effectful calls in order, and the tools that only read, sorted. Failed calls are neither."""
+def strategy(
+    trajectory: Trajectory, effectful: Callable[[str], bool]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The signature of a strategy: effectful calls in order, and the tools that only read, sorted.
+    Failed calls are neither.
+    """
     writes: list[str] = []
     reads: set[str] = set()
     for turn in trajectory.turns:
@@ -62,10 +73,17 @@ def strategy(trajectory: Trajectory, effectful: Callable[[str], bool]) -> tuple[
     return tuple(writes), tuple(sorted(reads))
 
 
-def excursions(trajectory: Trajectory, keys: Sequence[TurnKeys], potential: Potential, effectful: Callable[[str], bool]) -> list[Excursion]:
-    """Falls of at least `DROP` below the highest potential so far, each up to the first return to within `RETURN` of it.
+def excursions(
+    trajectory: Trajectory,
+    keys: Sequence[TurnKeys],
+    potential: Potential,
+    effectful: Callable[[str], bool],
+) -> list[Excursion]:
+    """Falls of at least `DROP` below the highest potential so far, each up to the first return to
+    within `RETURN` of it.
 
-    Only turns that `SUPPORT` donors came by are looked at. Drop and return are correlation: whether the agent recovered is `recovered`.
+    Only turns that `SUPPORT` donors came by are looked at. Drop and return are correlation: whether
+    the agent recovered is `recovered`.
     """
     turns = [turn for turn in trajectory.turns if turn.sampled_by != "canned"]
     known = [
@@ -87,11 +105,21 @@ def excursions(trajectory: Trajectory, keys: Sequence[TurnKeys], potential: Pote
 
 
 def recovered(trajectory: Trajectory, found: Sequence[Excursion]) -> bool:
-    """Whether the check passed after an excursion that the agent came back from knowingly: blind retries do not count."""
-    return trajectory.outcome == "success" and any(excursion.back is not None and excursion.diagnosed for excursion in found)
+    """Whether the check passed after an excursion that the agent came back from knowingly: blind
+    retries do not count.
+    """
+    return trajectory.outcome == "success" and any(
+        excursion.back is not None and excursion.diagnosed for excursion in found
+    )
 
 
-def _diagnosed(turns: Sequence[Turn], keys: Sequence[TurnKeys], began: int, back: int, effectful: Callable[[str], bool]) -> tuple[str, ...]:
+def _diagnosed(
+    turns: Sequence[Turn],
+    keys: Sequence[TurnKeys],
+    began: int,
+    back: int,
+    effectful: Callable[[str], bool],
+) -> tuple[str, ...]:
     """How the turns after the fall, up to the return, looked at what had gone wrong."""
     ways: dict[str, None] = {}
     before = {keys[at].action for at in range(began + 1) if _reads(turns[at], effectful)}
@@ -108,4 +136,8 @@ def _diagnosed(turns: Sequence[Turn], keys: Sequence[TurnKeys], began: int, back
 
 def _reads(turn: Turn, effectful: Callable[[str], bool]) -> bool:
     answered = any(o.source is Source.TOOL for o in turn.observations)
-    return answered and bool(turn.tool_calls) and not any(effectful(call.name) for call in turn.tool_calls)
+    return (
+        answered
+        and bool(turn.tool_calls)
+        and not any(effectful(call.name) for call in turn.tool_calls)
+    )

@@ -1,7 +1,10 @@
-"""Volatile fields learned from replays: what a world answers differently when the same turns are done again (our definition).
+"""Volatile fields learned from replays: what a world answers differently when the same turns are
+done again (our definition).
 
-A field is learned where it differed in at least two comparisons, and in at least half of those that had it. Never learned is what anybody
-asks for: a value that stands in a task's goal, its check or its known actions, or a field named like a column that the check looks at.
+A field is learned where it differed in at least two comparisons, and in at least half of those that
+had it. Never learned is what anybody
+asks for: a value that stands in a task's goal, its check or its known actions, or a field named
+like a column that the check looks at.
 """
 
 import re
@@ -27,7 +30,9 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """What differed: a place in JSON answers (`field`), or a pattern in others (`word`). `refused` says why it is not volatile."""
+    """What differed: a place in JSON answers (`field`), or a pattern in others (`word`). `refused`
+    says why it is not volatile.
+    """
 
     tool: str
     kind: Kind
@@ -40,7 +45,9 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Asked:
-    """What tasks and their checks speak of: values, the names of the columns that are checked, and all texts together."""
+    """What tasks and their checks speak of: values, the names of the columns that are checked, and
+    all texts together.
+    """
 
     values: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
@@ -57,8 +64,13 @@ class Asked:
             check = task.check
             for predicate in check.required if check is not None else ():
                 names.update(name.casefold() for name in predicate.where)
-            arguments = [call.arguments if call.parse_error is not None else call.parsed() for call in task.gold or ()]
-            values.update(_scalars([msgspec.to_builtins(check), arguments, msgspec.to_builtins(task.script)]))
+            arguments = [
+                call.arguments if call.parse_error is not None else call.parsed()
+                for call in task.gold or ()
+            ]
+            values.update(
+                _scalars([msgspec.to_builtins(check), arguments, msgspec.to_builtins(task.script)])
+            )
         texts += values
         return cls(frozenset(values), frozenset(names), "\n".join(texts).casefold())
 
@@ -69,7 +81,10 @@ class Asked:
             return "checked_column"
         for value in seen:
             told = value.casefold().strip()
-            if told and (told in self.values or re.search(rf"(?<!\w){re.escape(told)}(?!\w)", self.text) is not None):
+            if told and (
+                told in self.values
+                or re.search(rf"(?<!\w){re.escape(told)}(?!\w)", self.text) is not None
+            ):
                 return "asked_for"
         return None
 
@@ -101,28 +116,48 @@ def volatile_fields(pairs: Sequence[Compared], asked: Asked) -> list[Field]:
     for (tool, kind, place), count in sorted(counts.items()):
         if not count.differing:
             continue
-        seldom = "seldom" if count.differing < LEAST or count.differing < SHARE * count.compared else None
+        seldom = (
+            "seldom"
+            if count.differing < LEAST or count.differing < SHARE * count.compared
+            else None
+        )
         refused = asked.why(place if kind == "field" else "", count.seen) or seldom
-        found.append(Field(
-            tool=tool, kind=kind, place=place, compared=count.compared, differing=count.differing, example=count.example, refused=refused
-        ))  # fmt: skip
+        found.append(
+            Field(
+                tool=tool,
+                kind=kind,
+                place=place,
+                compared=count.compared,
+                differing=count.differing,
+                example=count.example,
+                refused=refused,
+            )
+        )
     return found
 
 
 def _places(pair: Compared) -> Mapping[tuple[Kind, str], list[tuple[str, str]]]:
-    """What stands where in both answers; nothing for answers of another shape, which differ in more than their values."""
+    """What stands where in both answers; nothing for answers of another shape, which differ in more
+    than their values.
+    """
     recorded, replayed = _leaves(pair.recorded), _leaves(pair.replayed)
     found: dict[tuple[Kind, str], list[tuple[str, str]]] = {}
     if recorded is None and replayed is None:
         for place, before, after in _words(pair):
             found.setdefault(("word", place), []).append((before, after))
-    elif recorded is not None and replayed is not None and [at for at, _ in recorded] == [at for at, _ in replayed]:
+    elif (
+        recorded is not None
+        and replayed is not None
+        and [at for at, _ in recorded] == [at for at, _ in replayed]
+    ):
         for (at, before), (_, after) in zip(recorded, replayed, strict=True):
             found.setdefault(("field", at), []).append((before, after))
     return found
 
 
-def as_masks(found: Iterable[Field]) -> tuple[Mapping[str, frozenset[str]], Mapping[str, tuple[str, ...]]]:
+def as_masks(
+    found: Iterable[Field],
+) -> tuple[Mapping[str, frozenset[str]], Mapping[str, tuple[str, ...]]]:
     """`Volatile.fields` and `Volatile.words` of what was learned."""
     fields: dict[str, set[str]] = {}
     words: dict[str, list[str]] = {}
@@ -131,7 +166,9 @@ def as_masks(found: Iterable[Field]) -> tuple[Mapping[str, frozenset[str]], Mapp
             fields.setdefault(one.tool, set()).add(one.place)
         elif one.refused is None:
             words.setdefault(one.tool, []).append(one.place)
-    return {tool: frozenset(places) for tool, places in fields.items()}, {tool: tuple(sorted(places)) for tool, places in words.items()}
+    return {tool: frozenset(places) for tool, places in fields.items()}, {
+        tool: tuple(sorted(places)) for tool, places in words.items()
+    }
 
 
 def tool_of(observation: Observation, called: Mapping[str, str]) -> str:
@@ -167,19 +204,31 @@ def _scalars(value: Any) -> set[str]:
 
 
 def _words(pair: Compared) -> Iterable[tuple[str, str, str]]:
-    """Every word with its place, where both texts have as many: the word before it, and its own shape where both share one."""
+    """Every word with its place, where both texts have as many: the word before it, and its own
+    shape where both share one.
+    """
     one, other = pair.recorded.split(), pair.replayed.split()
     if len(one) != len(other):
         return
     for index, (before, after) in enumerate(zip(one, other, strict=True)):
         if shape(before) == shape(after) and (not index or one[index - 1] == other[index - 1]):
-            yield (rf"(?<={re.escape(one[index - 1])}\s)" if index else r"\A") + shape(before), before, after
+            yield (
+                (rf"(?<={re.escape(one[index - 1])}\s)" if index else r"\A") + shape(before),
+                before,
+                after,
+            )
 
 
 def shape(word: str) -> str:
     """A pattern for words built like this one: runs of digits and of letters of either case."""
     kinds = re.findall(r"\d+|[a-z]+|[A-Z]+|[^\dA-Za-z]", word)
     return "".join(
-        r"\d+" if part[0].isdigit() else "[a-z]+" if part[0].islower() else "[A-Z]+" if part[0].isupper() else re.escape(part)
+        r"\d+"
+        if part[0].isdigit()
+        else "[a-z]+"
+        if part[0].islower()
+        else "[A-Z]+"
+        if part[0].isupper()
+        else re.escape(part)
         for part in kinds
     )

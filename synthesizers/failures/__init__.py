@@ -1,1 +1,3 @@
-"""Failures with a known cause and step: mistakes put into successful trajectories, and failed ones repaired."""
+"""Failures with a known cause and step: mistakes put into successful trajectories, and failed ones
+repaired.
+"""

@@ -1,4 +1,6 @@
-"""What the attempts of one round share: the run, the policy under test, the roles that are asked, and what was played already."""
+"""What the attempts of one round share: the run, the policy under test, the roles that are asked,
+and what was played already.
+"""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +27,9 @@ CONTROL_DRAWS = 101
 
 
 class Came(msgspec.Struct, frozen=True):
-    """What an injected run came to: a trajectory, or `reason`; `open` where a rerun may do better."""
+    """What an injected run came to: a trajectory, or `reason`; `open` where a rerun may do
+    better.
+    """
 
     trajectory: Trajectory | None
     attempts: list[Trajectory]
@@ -48,7 +52,9 @@ class Made:
     """Whether anything is."""
 
     def paid_for(self, *, stopped: bool) -> list[RoleReply]:
-        """The replies to commit: a journal that outlives a stopped round gives those of open attempts once more, and they are paid once."""
+        """The replies to commit: a journal that outlives a stopped round gives those of open
+        attempts once more, and they are paid once.
+        """
         return [reply for attempt, reply in self.replies if not (stopped and attempt in self.left)]
 
 
@@ -71,29 +77,62 @@ class Bench:
     corrector: Asking | None = None
     made: Made = field(default_factory=Made)
 
-    async def played(self, parent: Trajectory, task: Task, turn: int, puts: tuple[Put, ...]) -> Came:
-        """One run from the state with the turns put there; the attempts are for the caller to keep."""
+    async def played(
+        self, parent: Trajectory, task: Task, turn: int, puts: tuple[Put, ...]
+    ) -> Came:
+        """One run from the state with the turns put there; the attempts are for the caller to
+        keep.
+        """
         role, replaying = self.role, self.settings.evidence == "replay"
         version = self.run.spec_of(task.env, task.env_config).version
-        slot = put_slot(SYNTHESIZER, parent, turn, puts[0], 0, role, self.limits, self.seed, version)
+        slot = put_slot(
+            SYNTHESIZER, parent, turn, puts[0], 0, role, self.limits, self.seed, version
+        )
         if len(puts) > 1:
             slot = content_hash([slot, [put.act.turn for put in puts]])
         work = Work(
-            slot_id=slot, task=task, trial=parent.trial, seed=self.seed, synthesizer=SYNTHESIZER, policy=role.policy, limits=self.limits,
-            role=None if replaying else self.settings.role, user=role.user, start=Start(parent, turn, puts),
-        )  # fmt: skip
+            slot_id=slot,
+            task=task,
+            trial=parent.trial,
+            seed=self.seed,
+            synthesizer=SYNTHESIZER,
+            policy=role.policy,
+            limits=self.limits,
+            role=None if replaying else self.settings.role,
+            user=role.user,
+            start=Start(parent, turn, puts),
+        )
         (found,), attempts = await self.shared.filled([work], role.model, self.places)
         if found.trajectory_id is None:
-            return Came(None, attempts, f"fault:{found.fault}" if found.fault is not None else "not_started", found.open)
+            return Came(
+                None,
+                attempts,
+                f"fault:{found.fault}" if found.fault is not None else "not_started",
+                found.open,
+            )
         known = next((one for one in attempts if one.trajectory_id == found.trajectory_id), None)
         return Came(known or self.run.ledger.trajectory(found.trajectory_id), attempts)
 
-    async def tested(self, parent: Trajectory, task: Task, turn: int, good: Put, bad: Put, *, draws_from: int = 1) -> Effect:
+    async def tested(
+        self, parent: Trajectory, task: Task, turn: int, good: Put, bad: Put, *, draws_from: int = 1
+    ) -> Effect:
         """The test of `good` against `bad`; its continuations are kept apart."""
         effect = await step_effect(
-            self.run, self.shard, synthesizer=SYNTHESIZER, parent=parent, task=task, turn=turn, good=good, bad=bad,
-            role_name=self.settings.role, role=self.role, limits=self.limits, places=self.places, seed=self.seed, draws_from=draws_from,
+            self.run,
+            self.shard,
+            synthesizer=SYNTHESIZER,
+            parent=parent,
+            task=task,
+            turn=turn,
+            good=good,
+            bad=bad,
+            role_name=self.settings.role,
+            role=self.role,
+            limits=self.limits,
+            places=self.places,
+            seed=self.seed,
+            draws_from=draws_from,
             shared=self.shared,
-        )  # fmt: skip
+        )
         self.made.apart += effect.continuations
         return effect

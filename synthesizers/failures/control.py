@@ -1,4 +1,6 @@
-"""What the A/A control says of the tests: where too many accepted ones are expected to be false, all labels are weak."""
+"""What the A/A control says of the tests: where too many accepted ones are expected to be false,
+all labels are weak.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -36,15 +38,21 @@ def judged_in(ledger: Ledger, stage_key: str) -> Iterator[Judged]:
     """Those that a stage has committed."""
     for shard in ledger.state.shards:
         if shard.stage_key == stage_key and "scores" in shard.files:
-            table = ledger.files.table(shard.files["scores"]).select(["subject_id", "turn", "metric", "value", "detail"])
+            table = ledger.files.table(shard.files["scores"]).select(
+                ["subject_id", "turn", "metric", "value", "detail"]
+            )
             for row in table.to_pylist():
                 if row["metric"] in TESTS or row["metric"] == CONTROL:
                     detail = msgspec.json.decode(row["detail"])
-                    yield Judged(row["subject_id"], row["turn"], row["metric"], row["value"] == 1, detail)
+                    yield Judged(
+                        row["subject_id"], row["turn"], row["metric"], row["value"] == 1, detail
+                    )
 
 
 def false_share(tested: Sequence[Judged]) -> float | None:
-    """The share of the accepted sequential tests that is expected to be false; None where no control was played."""
+    """The share of the accepted sequential tests that is expected to be false; None where no
+    control was played.
+    """
     sequential = [found for found in tested if found.method == "sequential"]
     controls = [found.accepted for found in sequential if found.control]
     tests = [found.accepted for found in sequential if not found.control]
@@ -55,7 +63,11 @@ def status(test: Judged, share: float | None) -> str:
     """What a label made of a test is worth, under that share of false ones."""
     if not test.accepted:
         return "weak"
-    return "weak" if share is not None and share > MOST_FALSE and test.method == "sequential" else "confirmed"
+    return (
+        "weak"
+        if share is not None and share > MOST_FALSE and test.method == "sequential"
+        else "confirmed"
+    )
 
 
 def labels(tested: Sequence[Judged]) -> list[Score]:
@@ -64,6 +76,18 @@ def labels(tested: Sequence[Judged]) -> list[Score]:
     found = []
     for test in (test for test in tested if not test.control):
         worth = status(test, share)
-        detail = {"status": worth, **{key: value for key, value in test.detail.items() if key != "label"}, "fdr": share}
-        found.append(Score(test.subject_id, test.detail["label"], float(worth == "confirmed"), test.turn, detail))
+        detail = {
+            "status": worth,
+            **{key: value for key, value in test.detail.items() if key != "label"},
+            "fdr": share,
+        }
+        found.append(
+            Score(
+                test.subject_id,
+                test.detail["label"],
+                float(worth == "confirmed"),
+                test.turn,
+                detail,
+            )
+        )
     return found

@@ -9,14 +9,35 @@ from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.mistake import Mistake, instead
 from synth.synthesizers.failures.site import Site, written
 
-CLOSING_VERBS = frozenset(["finish", "done", "submit", "end", "stop", "complete", "exit", "quit", "final", "close", "conclude", "hang"])
+CLOSING_VERBS = frozenset(
+    [
+        "finish",
+        "done",
+        "submit",
+        "end",
+        "stop",
+        "complete",
+        "exit",
+        "quit",
+        "final",
+        "close",
+        "conclude",
+        "hang",
+    ]
+)
 """First words of the names of tools that end an episode."""
 
 
 def closing(twin: Trajectory) -> Turn | None:
-    """The turn by which the agent itself ended the episode: by a tool that is there for it, or by speaking last."""
+    """The turn by which the agent itself ended the episode: by a tool that is there for it, or by
+    speaking last.
+    """
     last = twin.turns[-1] if twin.turns else None
-    if last is None or twin.termination not in (Termination.DONE, Termination.AGENT_STOP, Termination.UNREPORTED):
+    if last is None or twin.termination not in (
+        Termination.DONE,
+        Termination.AGENT_STOP,
+        Termination.UNREPORTED,
+    ):
         return None
     if not last.tool_calls:
         return last if last.content and twin.termination is not Termination.DONE else None
@@ -26,7 +47,13 @@ def closing(twin: Trajectory) -> Turn | None:
 def too_early(site: Site, random: Random) -> Mistake | None:
     """FM-3.1: the twin's own last turn, with something still to be done or told."""
     last = closing(site.twin)
-    if last is None or last is site.turn or not any(site.writes(turn) or _tells(site, turn) for turn in (site.turn, *site.after[:-1])):
+    if (
+        last is None
+        or last is site.turn
+        or not any(
+            site.writes(turn) or _tells(site, turn) for turn in (site.turn, *site.after[:-1])
+        )
+    ):
         return None
     turn = AgentTurn(last.content, tuple(site.fresh(call) for call in last.tool_calls))
     return Mistake(turn, f"ends {len(site.after)} turns before the work is done")
@@ -42,9 +69,15 @@ def too_late(site: Site, random: Random) -> Mistake | None:
             others = site.others(argument)
             if others:
                 value = random.choice(others)
-                what = f"does not stop: {call.name} once more, with {argument.path} {written(value)}"
+                what = (
+                    f"does not stop: {call.name} once more, with {argument.path} {written(value)}"
+                )
                 return instead(site.changed(call, argument, value), what)
-    return instead(site.fresh(writes[-1]), f"does not stop: {writes[-1].name} once more") if writes else None
+    return (
+        instead(site.fresh(writes[-1]), f"does not stop: {writes[-1].name} once more")
+        if writes
+        else None
+    )
 
 
 def _tells(site: Site, turn: Turn) -> bool:

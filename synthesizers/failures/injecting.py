@@ -1,4 +1,6 @@
-"""One injection: a mistake is put before a turn of a clean trajectory, run, and tested; what it came to is written down."""
+"""One injection: a mistake is put before a turn of a clean trajectory, run, and tested; what it
+came to is written down.
+"""
 
 from collections.abc import Mapping
 from random import Random
@@ -21,13 +23,19 @@ from synth.synthesizers.steps.labels import on_policy_for
 
 
 async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> None:
-    """Makes one attempt; everything that came of it goes to the bench. A fault of the machinery gives a reason and no label."""
+    """Makes one attempt; everything that came of it goes to the bench. A fault of the machinery
+    gives a reason and no label.
+    """
     ready = await prepared(bench, planned, twin, task)
     if ready.put is None:
         _close(bench, planned, twin.trajectory_id, ready.what, again=ready.open)
         return
     replaying = bench.settings.evidence == "replay"
-    rest = [Put(act=recorded_act(turn), mask=PREFIX_MASK) for turn in twin.turns[planned.turn + 1 :]] if replaying else []
+    rest = (
+        [Put(act=recorded_act(turn), mask=PREFIX_MASK) for turn in twin.turns[planned.turn + 1 :]]
+        if replaying
+        else []
+    )
     came = await bench.played(twin, task, planned.turn, (ready.put, *rest))
     if came.trajectory is None:
         bench.made.apart += came.attempts
@@ -39,7 +47,10 @@ async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -
     if replaying:
         reason = {"": "replay_flip", "recovered": "harmless"}.get(reason, reason)
     for attempt in came.attempts:
-        shown = reason in ("", "recovered", "replay_flip") and attempt.trajectory_id == run.trajectory_id
+        shown = (
+            reason in ("", "recovered", "replay_flip")
+            and attempt.trajectory_id == run.trajectory_id
+        )
         (bench.made.seen if shown else bench.made.apart).append(attempt)
     if not reason:
         await _tested(bench, task, injected, ready.put)
@@ -52,7 +63,9 @@ async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -
 
 
 async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> None:
-    """The test that a label stands on: the recorded turn against what was put there, live on both sides; now and then the A/A control."""
+    """The test that a label stands on: the recorded turn against what was put there, live on both
+    sides; now and then the A/A control.
+    """
     planned, twin, run = injected.planned, injected.twin, injected.trajectory
     good = Put(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
     found = await bench.tested(twin, task, planned.turn, good, bad)
@@ -61,14 +74,21 @@ async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> Non
         return
     bench.made.scores.append(test_row(injected, accepted=found.accepted, evidence=found.evidence()))
     _close(bench, planned, run.trajectory_id, ACCEPTED if found.accepted else "weak")
-    if found.method == "sequential" and Random(f"control {planned.seed}").random() < bench.settings.controls:
+    if (
+        found.method == "sequential"
+        and Random(f"control {planned.seed}").random() < bench.settings.controls
+    ):
         same = await bench.tested(twin, task, planned.turn, good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
             detail = {**same.evidence(), "control_of": run.trajectory_id}
-            bench.made.scores.append(Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, detail))
+            bench.made.scores.append(
+                Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, detail)
+            )
 
 
-def _described(bench: Bench, planned: Planned, twin: Trajectory, ready: Prepared, put: Put, run: Trajectory) -> Injected:
+def _described(
+    bench: Bench, planned: Planned, twin: Trajectory, ready: Prepared, put: Put, run: Trajectory
+) -> Injected:
     extra: dict[str, Any] = {}
     if planned.strategy == "environment":
         found = reaction(run, planned.turn, ready.answered, ready.wrong)
@@ -88,7 +108,9 @@ def _described(bench: Bench, planned: Planned, twin: Trajectory, ready: Prepared
 
 
 def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
-    """Why a run gives no failure label; empty where it may: it failed, and the turn had an effect."""
+    """Why a run gives no failure label; empty where it may: it failed, and the turn had an
+    effect.
+    """
     if run.outcome is Outcome.UNKNOWN:
         return "no_verdict"
     if not has_effect:
@@ -100,8 +122,12 @@ def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
     return ""
 
 
-def _close(bench: Bench, planned: Planned, subject: str, reason: str, *, again: bool = False) -> None:
-    bench.made.scores.append(Note.of_attempt(planned, reason, bench.round, again=again).as_score(subject))
+def _close(
+    bench: Bench, planned: Planned, subject: str, reason: str, *, again: bool = False
+) -> None:
+    bench.made.scores.append(
+        Note.of_attempt(planned, reason, bench.round, again=again).as_score(subject)
+    )
     if again:
         bench.made.again = True
         bench.made.left.add(planned.seed)

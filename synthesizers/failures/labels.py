@@ -1,4 +1,6 @@
-"""What is written down of an attempt: the test with its evidence, the label that is concluded from it, or why there is none."""
+"""What is written down of an attempt: the test with its evidence, the label that is concluded from
+it, or why there is none.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -12,14 +14,20 @@ from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.planning import Planned
 
 INJECTION = "injection"
-"""Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only that the recorded rest works)."""
+"""Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only
+that the recorded rest works).
+"""
 OBSERVATION_FAULT = "observation_fault"
-"""The same for faults of the world, apart: they are no mistake of the agent, and no label on its turn."""
+"""The same for faults of the world, apart: they are no mistake of the agent, and no label on its
+turn.
+"""
 RECOVERY = "recovery"
 REPAIR = "repair"
 CONTROL = "injection_control"
 TEST, REPAIR_TEST = "injection_test", "repair_test"
-"""Metrics of tests as they ended, 1 accepted, 0 not: what a label is worth is known once the control of the whole stage is."""
+"""Metrics of tests as they ended, 1 accepted, 0 not: what a label is worth is known once the
+control of the whole stage is.
+"""
 OF_INJECTED_RUNS = frozenset({TEST, INJECTION, RECOVERY})
 """Whose subject is a run of the stage's own, which the flow is to see."""
 
@@ -38,13 +46,22 @@ class Executed(msgspec.Struct, frozen=True):
 
 
 def executed(twin: Turn, injected: Turn) -> Executed:
-    """State key and what the agent was shown, beside the twin's; a user's wording and call ids aside."""
-    state = twin.state_key is not None and injected.state_key is not None and twin.state_key != injected.state_key
+    """State key and what the agent was shown, beside the twin's; a user's wording and call ids
+    aside.
+    """
+    state = (
+        twin.state_key is not None
+        and injected.state_key is not None
+        and twin.state_key != injected.state_key
+    )
     return Executed(state, _shown(twin) != _shown(injected))
 
 
 def _shown(turn: Turn) -> object:
-    return [(o.content if o.planted is not None else o.as_given().content, o.source, o.error) for o in turn.observations]
+    return [
+        (o.content if o.planted is not None else o.as_given().content, o.source, o.error)
+        for o in turn.observations
+    ]
 
 
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +86,9 @@ def test_row(injected: Injected, *, accepted: bool, evidence: Mapping[str, Any])
     """A test of an injected run, from which its label is concluded at the stage's end."""
     metric = INJECTION if injected.side == "agent" else OBSERVATION_FAULT
     detail = {**_about(injected), "recovered": False, **evidence, **injected.extra, "label": metric}
-    return Score(injected.trajectory.trajectory_id, TEST, float(accepted), injected.planned.turn, detail)
+    return Score(
+        injected.trajectory.trajectory_id, TEST, float(accepted), injected.planned.turn, detail
+    )
 
 
 def untested_label(injected: Injected, status: Untested) -> Score:
@@ -77,11 +96,19 @@ def untested_label(injected: Injected, status: Untested) -> Score:
     agent, recovered = injected.side == "agent", status == "recovered"
     metric = RECOVERY if recovered else INJECTION if agent else OBSERVATION_FAULT
     detail = {"status": status, **_about(injected), "recovered": recovered, **injected.extra}
-    return Score(injected.trajectory.trajectory_id, metric, 1.0 if recovered else None, injected.planned.turn, detail)
+    return Score(
+        injected.trajectory.trajectory_id,
+        metric,
+        1.0 if recovered else None,
+        injected.planned.turn,
+        detail,
+    )
 
 
 def _about(injected: Injected) -> Mapping[str, Any]:
-    """What was done to which run; it can be given to no dataset of preferences: no likelihood was measured (rigor.md, 5)."""
+    """What was done to which run; it can be given to no dataset of preferences: no likelihood was
+    measured (rigor.md, 5).
+    """
     planned, twin = injected.planned, injected.twin
     agent = injected.side == "agent"
     turn = twin.turns[planned.turn]

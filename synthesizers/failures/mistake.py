@@ -26,8 +26,12 @@ def instead(call: ToolCall, what: str) -> Mistake:
     return Mistake(AgentTurn(tool_calls=(call,)), what)
 
 
-def with_call(turn: Turn, old: ToolCall, new: ToolCall, what: str, *, words: bool = False) -> Mistake:
-    """The turn with one call exchanged; what it says and thinks goes with it only where `words` is set."""
+def with_call(
+    turn: Turn, old: ToolCall, new: ToolCall, what: str, *, words: bool = False
+) -> Mistake:
+    """The turn with one call exchanged; what it says and thinks goes with it only where `words` is
+    set.
+    """
     calls = tuple(new if call is old else call for call in turn.tool_calls)
     said = (turn.content, turn.thought) if words else (None, None)
     return Mistake(AgentTurn(said[0], calls, said[1]), what)

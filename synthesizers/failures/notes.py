@@ -1,4 +1,6 @@
-"""What the stage notes of every attempt, labelled or not, among the scores: rounds, reruns and the report go by these."""
+"""What the stage notes of every attempt, labelled or not, among the scores: rounds, reruns and the
+report go by these.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -11,16 +13,22 @@ from synth.synthesizers.failures.mix import yields
 from synth.synthesizers.failures.planning import Planned
 
 ATTEMPT = "injection_attempt"
-"""Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a rerun may still tell."""
+"""Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a
+rerun may still tell.
+"""
 ACCEPTED = "accepted"
-"""The reason of an attempt that its test accepted; whether its label is confirmed, the control of the whole stage says."""
+"""The reason of an attempt that its test accepted; whether its label is confirmed, the control of
+the whole stage says.
+"""
 Kind = Literal["injection", "repair", "twin", "declined"]
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One attempt (`injection`, `repair`), a trial that cannot be built on (`twin`), or a drawn strategy that is ruled out (`declined`).
+    """One attempt (`injection`, `repair`), a trial that cannot be built on (`twin`), or a drawn
+    strategy that is ruled out (`declined`).
 
-    `reason`: what the test said, else why there was none; `key` tells the notes of a task apart; `open`: a rerun may still tell.
+    `reason`: what the test said, else why there was none; `key` tells the notes of a task apart;
+    `open`: a rerun may still tell.
     """
 
     kind: Kind
@@ -35,7 +43,16 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of_attempt(cls, planned: Planned, reason: str, round: int, *, again: bool) -> "Note":
         """Of an injection."""
-        return cls("injection", planned.task_id, str(planned.ordinal), reason, round, planned.strategy, planned.mode, again)
+        return cls(
+            "injection",
+            planned.task_id,
+            str(planned.ordinal),
+            reason,
+            round,
+            planned.strategy,
+            planned.mode,
+            again,
+        )
 
     @property
     def tried(self) -> bool:
@@ -53,20 +70,31 @@ def noted(ledger: Ledger, stage_key: str) -> list[Note]:
     found: list[Note] = []
     for shard in ledger.state.shards:
         if shard.stage_key == stage_key and "scores" in shard.files:
-            for row in ledger.files.table(shard.files["scores"]).select(["metric", "detail"]).to_pylist():
+            for row in (
+                ledger.files.table(shard.files["scores"]).select(["metric", "detail"]).to_pylist()
+            ):
                 if row["metric"] == ATTEMPT:
                     found.append(msgspec.json.decode(row["detail"], type=Note))
     return found
 
 
 def made_elsewhere(ledger: Ledger, stage_key: str, metrics: Collection[str]) -> tuple[str, ...]:
-    """Injected runs that the stage has labelled, and that were played under other settings of it."""
-    own = {record.trajectory_id for shard in ledger.state.shards if shard.stage_key == stage_key for record in shard.slots}
+    """Injected runs that the stage has labelled, and that were played under other settings of
+    it.
+    """
+    own = {
+        record.trajectory_id
+        for shard in ledger.state.shards
+        if shard.stage_key == stage_key
+        for record in shard.slots
+    }
     subjects = {
         row["subject_id"]
         for shard in ledger.state.shards
         if shard.stage_key == stage_key and "scores" in shard.files
-        for row in ledger.files.table(shard.files["scores"]).select(["subject_id", "metric"]).to_pylist()
+        for row in ledger.files.table(shard.files["scores"])
+        .select(["subject_id", "metric"])
+        .to_pylist()
         if row["metric"] in metrics
     }
     return tuple(sorted(subjects - own))

@@ -1,4 +1,6 @@
-"""Faults of the world that are planted in its answers: corrupted, stale, an error. They are no mistake of the agent."""
+"""Faults of the world that are planted in its answers: corrupted, stale, an error. They are no
+mistake of the agent.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +18,9 @@ _WORDED = re.compile(r'(?<=": ")[^"]{3,60}(?=")|(?<=":")[^"]{3,60}(?=")')
 
 
 class Planting(msgspec.Struct, frozen=True):
-    """An answer of the recorded turn and what stands in its place; `wrong` is the false value, where there is one."""
+    """An answer of the recorded turn and what stands in its place; `wrong` is the false value,
+    where there is one.
+    """
 
     kind: str
     old: Observation
@@ -33,7 +37,11 @@ class Planting(msgspec.Struct, frozen=True):
         return altered
 
     def _in_place_of(self, given: Observation) -> Observation:
-        if (given.content, given.call_id, given.source) != (self.old.content, self.old.call_id, self.old.source):
+        if (given.content, given.call_id, given.source) != (
+            self.old.content,
+            self.old.call_id,
+            self.old.source,
+        ):
             return given
         return msgspec.structs.replace(given, content=self.new.content, error=self.new.error)
 
@@ -42,7 +50,9 @@ Plant = Callable[[Site, Random], Planting | None]
 
 
 def corrupted(site: Site, random: Random) -> Planting | None:
-    """One value of an answer is garbled: a digit of a number is another, or a quoted word stands backwards."""
+    """One value of an answer is garbled: a digit of a number is another, or a quoted word stands
+    backwards.
+    """
     for old in _answers(site.turn, random):
         numbers = list(_NUMBER.finditer(old.content))
         words = [] if numbers else list(_WORDED.finditer(old.content))
@@ -51,29 +61,59 @@ def corrupted(site: Site, random: Random) -> Planting | None:
         match = random.choice(numbers or words)
         wrong = _other(match[0], random)
         content = old.content[: match.start()] + wrong + old.content[match.end() :]
-        return Planting("corrupted", old, msgspec.structs.replace(old, content=content), wrong, f"shows {wrong} in place of {match[0]}")
+        return Planting(
+            "corrupted",
+            old,
+            msgspec.structs.replace(old, content=content),
+            wrong,
+            f"shows {wrong} in place of {match[0]}",
+        )
     return None
 
 
 def stale(site: Site, random: Random) -> Planting | None:
-    """An earlier answer of the same tool: to the same call where it was made before, else to another one."""
+    """An earlier answer of the same tool: to the same call where it was made before, else to
+    another one.
+    """
     for old in _answers(site.turn, random):
         call = _call_of(site.turn, old)
         if call is None:
             continue
-        before = [(turn.index, _call_of(turn, o), o) for turn in site.before for o in _answers(turn, None)]
-        alike = [(at, c, o) for at, c, o in before if c is not None and c.name == call.name and o.content != old.content and not o.error]
-        same = [found for found in alike if found[1] is not None and found[1].arguments == call.arguments]
+        before = [
+            (turn.index, _call_of(turn, o), o) for turn in site.before for o in _answers(turn, None)
+        ]
+        alike = [
+            (at, c, o)
+            for at, c, o in before
+            if c is not None and c.name == call.name and o.content != old.content and not o.error
+        ]
+        same = [
+            found
+            for found in alike
+            if found[1] is not None and found[1].arguments == call.arguments
+        ]
         if same or alike:
             at, _, earlier = (same or alike)[-1]
-            return Planting("stale", old, msgspec.structs.replace(old, content=earlier.content), None, f"shows the answer of turn {at}")
+            return Planting(
+                "stale",
+                old,
+                msgspec.structs.replace(old, content=earlier.content),
+                None,
+                f"shows the answer of turn {at}",
+            )
     return None
 
 
 def tool_error(site: Site, random: Random) -> Planting | None:
     """The tool seems to have failed, though it has done its work."""
     for old in _answers(site.turn, random):
-        return Planting("tool_error", old, msgspec.structs.replace(old, content=ERROR_TEXT, error=True), None, "shows an error of the tool")
+        return Planting(
+            "tool_error",
+            old,
+            msgspec.structs.replace(old, content=ERROR_TEXT, error=True),
+            None,
+            "shows an error of the tool",
+        )
     return None
 
 
@@ -82,7 +122,11 @@ PLANTS: Mapping[str, Plant] = {"corrupted": corrupted, "stale": stale, "tool_err
 
 def _answers(turn: Turn, random: Random | None) -> list[Observation]:
     """The answers of tools that are no errors, in a drawn order."""
-    found = [o for o in turn.observations if o.source is Source.TOOL and not o.error and o.content.strip() and o.planted is None]
+    found = [
+        o
+        for o in turn.observations
+        if o.source is Source.TOOL and not o.error and o.content.strip() and o.planted is None
+    ]
     if random is not None:
         random.shuffle(found)
     return found

@@ -1,4 +1,6 @@
-"""Which mistakes are tried: a function of the clean twins, the settings, and what modes have yielded in the rounds before."""
+"""Which mistakes are tried: a function of the clean twins, the settings, and what modes have
+yielded in the rounds before.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +30,9 @@ class PlannedTask(msgspec.Struct, frozen=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """One attempt: the `ordinal`-th at its task. `mode`: of the legend, `natural`, or the kind of an observation fault."""
+    """One attempt: the `ordinal`-th at its task. `mode`: of the legend, `natural`, or the kind of
+    an observation fault.
+    """
 
     task_id: str
     ordinal: int
@@ -40,11 +44,15 @@ class Planned(msgspec.Struct, frozen=True):
     @property
     def seed(self) -> str:
         """Of all that is drawn for the attempt."""
-        return content_hash([self.task_id, self.ordinal, self.twin_id, self.strategy, self.mode, self.turn])
+        return content_hash(
+            [self.task_id, self.ordinal, self.twin_id, self.strategy, self.mode, self.turn]
+        )
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What the flow's policy and world allow: `declined` are strategies that they rule out, and why."""
+    """What the flow's policy and world allow: `declined` are strategies that they rule out, and
+    why.
+    """
 
     strategies: Mapping[str, float]
     declined: Mapping[str, str]
@@ -61,9 +69,11 @@ def planned_for(
     *,
     affordances: bool = False,
 ) -> tuple[list[Planned], Counter[str]]:
-    """The attempts at a task, less the ordinals that are `done`; and how often a strategy was drawn that is ruled out, by reason.
+    """The attempts at a task, less the ordinals that are `done`; and how often a strategy was drawn
+    that is ruled out, by reason.
 
-    Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at the same turn of a twin.
+    Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at the
+    same turn of a twin.
     """
     order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
     tried: set[tuple[str, str, str, int]] = set()
@@ -79,7 +89,14 @@ def planned_for(
             cell: [turn for turn in turns if (twin.trajectory_id, *cell, turn) not in tried]
             for cell, turns in places[twin.trajectory_id].items()
         }
-        drawn = _drawn({cell: turns for cell, turns in left.items() if turns}, settings, offer, yielded, random, declined)
+        drawn = _drawn(
+            {cell: turns for cell, turns in left.items() if turns},
+            settings,
+            offer,
+            yielded,
+            random,
+            declined,
+        )
         if drawn is None:
             continue
         tried.add((twin.trajectory_id, *drawn))
@@ -96,7 +113,9 @@ def _drawn(
     random: Random,
     declined: Counter[str],
 ) -> tuple[str, str, int] | None:
-    """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn uniformly where the mode applies."""
+    """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn
+    uniformly where the mode applies.
+    """
     strategies = {name: weight for name, weight in offer.strategies.items() if weight > 0}
     while strategies:
         strategy = random.choices(list(strategies), list(strategies.values()))[0]
@@ -113,11 +132,17 @@ def _drawn(
     return None
 
 
-def possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> Mapping[tuple[str, str], Sequence[int]]:
+def possible_places(
+    twin: Trajectory, seed: int, *, affordances: bool
+) -> Mapping[tuple[str, str], Sequence[int]]:
     """(strategy, mode) -> the turns of a twin at which it applies."""
     found: dict[tuple[str, str], list[int]] = {}
     last, transcript = closing(twin), Transcript(twin)
-    affordances = affordances and any(Site(twin, 0, transcript=transcript).names(call) for turn in twin.turns for call in turn.tool_calls)
+    affordances = affordances and any(
+        Site(twin, 0, transcript=transcript).names(call)
+        for turn in twin.turns
+        for call in turn.tool_calls
+    )
     for turn in twin.turns:
         if turn.sampled_by is SampledBy.CANNED:
             continue
@@ -126,9 +151,14 @@ def possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> Mappin
         for code, rule in RULES.items():
             mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))
             anywhere = code == "FM-2.3" and affordances
-            if anywhere or (mistake is not None and not same_act(mistake.turn, AgentTurn(turn.content, turn.tool_calls))):
+            if anywhere or (
+                mistake is not None
+                and not same_act(mistake.turn, AgentTurn(turn.content, turn.tool_calls))
+            ):
                 found.setdefault(("rule", code), []).append(turn.index)
-            if (code == "FM-1.5") is (turn is last) and not (code == "FM-3.1" and turn is twin.turns[-1]):
+            if (code == "FM-1.5") is (turn is last) and not (
+                code == "FM-3.1" and turn is twin.turns[-1]
+            ):
                 found.setdefault(("role", code), []).append(turn.index)
                 found.setdefault(("prompt", code), []).append(turn.index)
         for kind, plant in PLANTS.items():

@@ -1,4 +1,6 @@
-"""One round: its trials are looked at, its attempts planned, and those made that are still to be made."""
+"""One round: its trials are looked at, its attempts planned, and those made that are still to be
+made.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -18,34 +20,62 @@ from synth.synthesizers.rebuilding import unfit
 Job = Callable[[], Awaitable[None]]
 
 
-async def play_round(bench: Bench, items: Sequence[PlannedTask], offer: Offer, yielded: Mapping[str, float], done: Sequence[Note]) -> None:
-    """Everything that comes of it goes to the bench; what is `done` is not made again. A ceiling leaves the rest to a rerun."""
+async def play_round(
+    bench: Bench,
+    items: Sequence[PlannedTask],
+    offer: Offer,
+    yielded: Mapping[str, float],
+    done: Sequence[Note],
+) -> None:
+    """Everything that comes of it goes to the bench; what is `done` is not made again. A ceiling
+    leaves the rest to a rerun.
+    """
     wanted = {identity for item in items for identity in (*item.twins, *item.failed)}
     trials = {trial.trajectory_id: trial for trial in bench.run.ledger.trajectories(wanted)}
     tasks = bench.run.ledger.tasks({item.task_id for item in items})
     misfits = await _misfits(bench, items, trials, tasks)
     jobs: list[Job] = []
     for item in items:
-        await asyncio.sleep(0)  # looking for places in long trajectories takes its time, and an interrupt must not wait
+        await asyncio.sleep(
+            0
+        )  # looking for places in long trajectories takes its time, and an interrupt must not wait
         jobs += _jobs(bench, item, trials, tasks, offer, yielded, done, misfits)
     bench.run.progress.step(sum(note.tried and not note.open for note in done))
     await _all(bench, jobs)
 
 
-async def _misfits(bench: Bench, items: Sequence[PlannedTask], trials: Mapping[str, Trajectory], tasks: Mapping[str, Task]) -> set[str]:
+async def _misfits(
+    bench: Bench,
+    items: Sequence[PlannedTask],
+    trials: Mapping[str, Trajectory],
+    tasks: Mapping[str, Task],
+) -> set[str]:
     """Trials that cannot be built on, each with a note of the reason."""
     found: set[str] = set()
 
     async def look(item: PlannedTask, identity: str) -> None:
         task, passes = tasks.get(item.task_id), identity in item.twins
-        reason = await unfit(bench.run, task, trials[identity], bench.limits.step_timeout_s, passes=passes)
+        reason = await unfit(
+            bench.run, task, trials[identity], bench.limits.step_timeout_s, passes=passes
+        )
         if reason is not None:
             found.add(identity)
             again = reason.removeprefix("fault:") in RETRIED_BY_A_RERUN
-            bench.made.scores.append(Note("twin", item.task_id, identity, reason, bench.round, open=again).as_score(identity))
+            bench.made.scores.append(
+                Note("twin", item.task_id, identity, reason, bench.round, open=again).as_score(
+                    identity
+                )
+            )
             bench.made.again = bench.made.again or again
 
-    await _each(bench, [partial(look, item, identity) for item in items for identity in (*item.twins, *item.failed)])
+    await _each(
+        bench,
+        [
+            partial(look, item, identity)
+            for item in items
+            for identity in (*item.twins, *item.failed)
+        ],
+    )
     return found
 
 
@@ -65,7 +95,9 @@ def _jobs(
     if not twins and not failed:
         return
     task = tasks[item.task_id]
-    over = {note.key for note in done if note.task_id == item.task_id and note.tried and not note.open}
+    over = {
+        note.key for note in done if note.task_id == item.task_id and note.tried and not note.open
+    }
     able = bench.run.spec_of(task.env, task.env_config).capabilities
     planned, declined = planned_for(
         item,
@@ -79,7 +111,10 @@ def _jobs(
     )
     for reason, count in declined.items():
         bench.made.scores += [
-            Note("declined", item.task_id, f"{reason} {at}", reason, bench.round).as_score(item.task_id) for at in range(count)
+            Note("declined", item.task_id, f"{reason} {at}", reason, bench.round).as_score(
+                item.task_id
+            )
+            for at in range(count)
         ]
     by_id = {twin.trajectory_id: twin for twin in twins}
     for attempt in planned:
@@ -91,7 +126,9 @@ def _jobs(
 
 async def _repaired(bench: Bench, trial: Trajectory, task: Task) -> None:
     reason, again = await repair(bench, trial, task)
-    note = Note("repair", trial.task_id, f"repair {trial.trajectory_id}", reason, bench.round, open=again)
+    note = Note(
+        "repair", trial.task_id, f"repair {trial.trajectory_id}", reason, bench.round, open=again
+    )
     bench.made.scores.append(note.as_score(trial.trajectory_id))
     if again:
         bench.made.again = True
@@ -99,7 +136,9 @@ async def _repaired(bench: Bench, trial: Trajectory, task: Task) -> None:
 
 
 async def _all(bench: Bench, jobs: Sequence[Job]) -> None:
-    """The attempts, as many under way as there are places; none begins once a ceiling is reached."""
+    """The attempts, as many under way as there are places; none begins once a ceiling is
+    reached.
+    """
 
     async def counted(job: Job) -> None:
         if not bench.run.may_start():

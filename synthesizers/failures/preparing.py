@@ -19,20 +19,34 @@ from synth.synthesizers.failures.bench import Bench
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.observation_faults import PLANTS
 from synth.synthesizers.failures.planning import Planned
-from synth.synthesizers.failures.prompt_injector import DRAWS, asked_for_instruction, gives_away, rewritten
+from synth.synthesizers.failures.prompt_injector import (
+    DRAWS,
+    asked_for_instruction,
+    gives_away,
+    rewritten,
+)
 from synth.synthesizers.failures.role_injector import asked_for_mistake
 from synth.synthesizers.failures.rules import RULES
 from synth.synthesizers.failures.site import Site, same_act
 from synth.synthesizers.placing import placed
-from synth.synthesizers.steps.alternatives import State, asked_for, drawn_acts, merged, played_there, shown_at
+from synth.synthesizers.steps.alternatives import (
+    State,
+    asked_for,
+    drawn_acts,
+    merged,
+    played_there,
+    shown_at,
+)
 
 INJECTED_MASK = "injected"
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn to put, and what is wrong with it; without one the reason, and `open` where a rerun may do better.
+    """The turn to put, and what is wrong with it; without one the reason, and `open` where a rerun
+    may do better.
 
-    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`: what the agent read when it did it.
+    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`:
+    what the agent read when it did it.
     """
 
     put: Put | None = None
@@ -58,7 +72,11 @@ async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
             case _:
                 site = Site(twin, planned.turn, await _affordances(bench, planned, twin, task))
                 mistake = RULES[planned.mode](site, Random(planned.seed))
-                return Prepared(what="applies_not") if mistake is None else _mistaken(mistake, planned, twin)
+                return (
+                    Prepared(what="applies_not")
+                    if mistake is None
+                    else _mistaken(mistake, planned, twin)
+                )
     except FaultError as error:
         bench.run.faulted(error)
         return Prepared(what=f"fault:{error.fault}", open=error.fault in RETRIED_BY_A_RERUN)
@@ -76,25 +94,39 @@ def _mistaken(mistake: Mistake, planned: Planned, twin: Trajectory) -> Prepared:
 async def _by_role(bench: Bench, planned: Planned, twin: Trajectory) -> Prepared:
     if bench.injector is None:
         raise ValueError("the strategy `role` is planned for flows that have the role only")
-    answer = await asked_for_mistake(bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal)
+    answer = await asked_for_mistake(
+        bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal
+    )
     bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
     if answer.fault is not None:
         return Prepared(what=f"fault:{answer.fault.fault}", open=True)
     if answer.value is None:
-        return Prepared(what="unreadable" if answer.unreadable else "not_started", open=answer.unreadable is None)
+        return Prepared(
+            what="unreadable" if answer.unreadable else "not_started",
+            open=answer.unreadable is None,
+        )
     return _mistaken(answer.value, planned, twin)
 
 
 async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
-    """The agent's own act where it reads what the role wrote: one that differs from the recorded act and shows nothing of the text."""
+    """The agent's own act where it reads what the role wrote: one that differs from the recorded
+    act and shows nothing of the text.
+    """
     if bench.injector is None or bench.asking is None:
-        raise ValueError("the strategy `prompt` is planned for chat models and flows that have the role only")
-    answer = await asked_for_instruction(bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal)
+        raise ValueError(
+            "the strategy `prompt` is planned for chat models and flows that have the role only"
+        )
+    answer = await asked_for_instruction(
+        bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal
+    )
     bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
     if answer.fault is not None:
         return Prepared(what=f"fault:{answer.fault.fault}", open=True)
     if answer.value is None:
-        return Prepared(what="unreadable" if answer.unreadable else "not_started", open=answer.unreadable is None)
+        return Prepared(
+            what="unreadable" if answer.unreadable else "not_started",
+            open=answer.unreadable is None,
+        )
     text, state = answer.value.instruction, State(twin, task, planned.turn)
     own = act_digest(state.own)
 
@@ -104,11 +136,22 @@ async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Tas
 
     shown = rewritten(shown_at(bench.role, state), text)
     enough = lambda acts: bool(taken(acts))  # noqa: E731
-    drawn = await drawn_acts(bench.asking, bench.role, state, bench.seed, DRAWS, enough, messages=shown, purpose="prompted")
+    drawn = await drawn_acts(
+        bench.asking,
+        bench.role,
+        state,
+        bench.seed,
+        DRAWS,
+        enough,
+        messages=shown,
+        purpose="prompted",
+    )
     bench.made.replies += [(planned.seed, reply) for reply in drawn.replies]
     found = taken(drawn.acts)
     if not found:
-        unmoved = "gives_away" if any(act_digest(act) != own for act in drawn.acts) else "not_misled"
+        unmoved = (
+            "gives_away" if any(act_digest(act) != own for act in drawn.acts) else "not_misled"
+        )
         return Prepared(what=drawn.lost or unmoved, open=drawn.open)
     ready = _mistaken(Mistake(found[0], answer.value.description), planned, twin)
     return msgspec.structs.replace(ready, instruction=text)
@@ -119,7 +162,14 @@ async def _natural(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
     settings, state = bench.settings, State(twin, task, planned.turn)
     if bench.asking is not None:
         found = await asked_for(
-            bench.asking, settings.role, bench.role, state, bench.seed, 1, settings.natural_draws, temperature=settings.natural_temperature
+            bench.asking,
+            settings.role,
+            bench.role,
+            state,
+            bench.seed,
+            1,
+            settings.natural_draws,
+            temperature=settings.natural_temperature,
         )
     else:
         found = await played_there(
@@ -139,7 +189,8 @@ async def _natural(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
         return Prepared(what=found.lost or "no_natural_error", open=found.open)
     act = Act(turn=others[0].turn)
     return Prepared(
-        put=Put(act=act, mask=INJECTED_MASK, injected=NATURAL), what="the policy's own act, where it did another one than before"
+        put=Put(act=act, mask=INJECTED_MASK, injected=NATURAL),
+        what="the policy's own act, where it did another one than before",
     )
 
 
@@ -148,14 +199,28 @@ def _planted(planned: Planned, twin: Trajectory) -> Prepared:
     if planting is None:
         return Prepared(what="applies_not")
     turn = twin.turns[planned.turn]
-    put = Put(act=recorded_act(turn), mask=PREFIX_MASK, injected=f"environment:{planting.kind}", alter=planting.alter())
-    answered = next((call for call in turn.tool_calls if call.call_id == planting.old.call_id), None)
+    put = Put(
+        act=recorded_act(turn),
+        mask=PREFIX_MASK,
+        injected=f"environment:{planting.kind}",
+        alter=planting.alter(),
+    )
+    answered = next(
+        (call for call in turn.tool_calls if call.call_id == planting.old.call_id), None
+    )
     return Prepared(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
 
 
-async def _affordances(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Sequence[AgentTurn]:
-    """What could be done at the turn, for the mode that looks for something else to do; nothing where the world does not say."""
-    if planned.mode != "FM-2.3" or "affordances" not in bench.run.spec_of(task.env, task.env_config).capabilities:
+async def _affordances(
+    bench: Bench, planned: Planned, twin: Trajectory, task: Task
+) -> Sequence[AgentTurn]:
+    """What could be done at the turn, for the mode that looks for something else to do; nothing
+    where the world does not say.
+    """
+    if (
+        planned.mode != "FM-2.3"
+        or "affordances" not in bench.run.spec_of(task.env, task.env_config).capabilities
+    ):
         return ()
     patience = bench.limits.step_timeout_s
     async with placed(bench.run, task, twin, planned.turn, patience) as (env, _):

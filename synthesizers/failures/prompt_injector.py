@@ -1,6 +1,8 @@
-"""The role `injector`, by prompt: it rewrites what the agent reads, and the agent makes the mistake itself (AEGIS, arXiv 2509.14295).
+"""The role `injector`, by prompt: it rewrites what the agent reads, and the agent makes the mistake
+itself (AEGIS, arXiv 2509.14295).
 
-What it writes stands in no transcript: the agent's act alone is put before the turn, and who goes on after it reads nothing of the text.
+What it writes stands in no transcript: the agent's act alone is put before the turn, and who goes
+on after it reads nothing of the text.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,9 @@ from synth.synthesizers.failures.role_injector import TEMPERATURE, json_reply, s
 from synth.synthesizers.failures.site import Site
 
 DRAWS = 3
-"""Replies of the agent to what was rewritten, of which one has to be another act than the recorded one."""
+"""Replies of the agent to what was rewritten, of which one has to be another act than the recorded
+one.
+"""
 LONGEST = 2000
 _FORM = """You write a text that is slipped into what an agent reads before one turn of a recorded run, so that the agent itself makes a \
 mistake there and the run comes to fail. The run succeeded as it is.
@@ -38,7 +42,9 @@ class Instruction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _REPLY = msgspec.json.Decoder(Instruction)
 
 
-async def asked_for_instruction(asking: Asking, site: Site, code: str, draw: int) -> Answer[Instruction]:
+async def asked_for_instruction(
+    asking: Asking, site: Site, code: str, draw: int
+) -> Answer[Instruction]:
     """The role's text. The answer has no value where it gave none that can be used."""
     question = Question(
         purpose="inject_prompt",
@@ -63,11 +69,17 @@ def _read(completion: Completion) -> Instruction:
 def rewritten(messages: Sequence[Message], instruction: str) -> list[Message]:
     """What the agent reads, with the text at the end of the last message."""
     last = messages[-1]
-    return [*messages[:-1], {**last, "content": "\n\n".join(filter(None, (last.get("content"), instruction)))}]
+    return [
+        *messages[:-1],
+        {**last, "content": "\n\n".join(filter(None, (last.get("content"), instruction)))},
+    ]
 
 
 def gives_away(act: AgentTurn, instruction: str, twin: Trajectory, turn: int) -> bool:
     """Whether an act quotes the text, speaks of it, or holds a value that only the text had."""
     done = Turn(turn, content=act.content, thought=act.thought, tool_calls=act.tool_calls)
     transcript = msgspec.structs.replace(twin, turns=(*twin.turns[:turn], done))
-    return any(leak.kind in (COPIED, REFERENCE, LITERAL) for leak in leaks(transcript, instruction, since=turn))
+    return any(
+        leak.kind in (COPIED, REFERENCE, LITERAL)
+        for leak in leaks(transcript, instruction, since=turn)
+    )

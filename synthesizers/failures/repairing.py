@@ -1,4 +1,6 @@
-"""The other flip: a failed trial, a correction at one of its turns, and whether that makes it pass (AgenTracer, arXiv 2509.03312)."""
+"""The other flip: a failed trial, a correction at one of its turns, and whether that makes it pass
+(AgenTracer, arXiv 2509.03312).
+"""
 
 import msgspec
 
@@ -23,9 +25,11 @@ CORRECTED_MASK = "corrected"
 
 
 async def repair(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool]:
-    """Tests corrections until one makes the trial pass: what it came to, and whether a rerun may still tell.
+    """Tests corrections until one makes the trial pass: what it came to, and whether a rerun may
+    still tell.
 
-    From every test a label follows. The role `corrector` proposes first, where the flow has it, then the world's expert, which knows what
+    From every test a label follows. The role `corrector` proposes first, where the flow has it,
+    then the world's expert, which knows what
     was observed by then; at most `repair_rounds` tests of each.
     """
     try:
@@ -40,7 +44,9 @@ async def repair(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool
 
 
 async def _by_role(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool] | None:
-    """One proposal after the other, each told what did not help; None where the flow has no such role, or it proposed nothing of use."""
+    """One proposal after the other, each told what did not help; None where the flow has no such
+    role, or it proposed nothing of use.
+    """
     if bench.corrector is None:
         return None
     tried: list[Proposed] = []
@@ -48,7 +54,10 @@ async def _by_role(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bo
         answer = await asked_for_correction(bench.corrector, trial, tried, number)
         bench.made.replies += [(trial.trajectory_id, reply) for reply in answer.replies]
         if answer.value is None and answer.unreadable is None:
-            return f"fault:{answer.fault.fault}" if answer.fault is not None else "not_started", True
+            return (
+                f"fault:{answer.fault.fault}" if answer.fault is not None else "not_started",
+                True,
+            )
         if answer.value is None:
             break
         ended = await _tested(bench, trial, task, answer.value, "role", earliest=False)
@@ -59,15 +68,21 @@ async def _by_role(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bo
 
 
 async def _by_expert(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool] | None:
-    """The turns that write or tell something come first; None where the expert would have done the same, or there is none.
+    """The turns that write or tell something come first; None where the expert would have done the
+    same, or there is none.
 
-    `earliest_tested`: every turn before, at which the expert does otherwise, was tested in vain. Raises `FaultError`.
+    `earliest_tested`: every turn before, at which the expert does otherwise, was tested in vain.
+    Raises `FaultError`.
     """
     corrections = await _corrections(bench, trial, task)
-    order = sorted(corrections, key=lambda found: (not _says_or_does(trial, found.turn), found.turn))
+    order = sorted(
+        corrections, key=lambda found: (not _says_or_does(trial, found.turn), found.turn)
+    )
     failed: set[int] = set()
     for correction in order[: bench.settings.repair_rounds]:
-        earliest = all(other.turn in failed for other in corrections if other.turn < correction.turn)
+        earliest = all(
+            other.turn in failed for other in corrections if other.turn < correction.turn
+        )
         ended = await _tested(bench, trial, task, correction, "expert", earliest=earliest)
         if ended is not None:
             return ended
@@ -76,11 +91,23 @@ async def _by_expert(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, 
 
 
 async def _tested(
-    bench: Bench, trial: Trajectory, task: Task, correction: Proposed, strategy: str, *, earliest: bool
+    bench: Bench,
+    trial: Trajectory,
+    task: Task,
+    correction: Proposed,
+    strategy: str,
+    *,
+    earliest: bool,
 ) -> tuple[str, bool] | None:
-    """Notes the test of a correction; how the repair ended by it, None where others may be tried."""
+    """Notes the test of a correction; how the repair ended by it, None where others may be
+    tried.
+    """
     turn = correction.turn
-    good = Put(act=Act(turn=correction.act, sampled_by=SampledBy.INJECTED), mask=CORRECTED_MASK, injected="correction")
+    good = Put(
+        act=Act(turn=correction.act, sampled_by=SampledBy.INJECTED),
+        mask=CORRECTED_MASK,
+        injected="correction",
+    )
     bad = Put(act=recorded_act(trial.turns[turn]), mask=PREFIX_MASK)
     found = await bench.tested(trial, task, turn, good, bad)
     if found.accepted is None:
@@ -112,7 +139,9 @@ async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Prop
         if turn.sampled_by is SampledBy.CANNED:
             continue
         async with placed(bench.run, task, trial, turn.index, patience) as (env, _):
-            act = await crossing(Fault.ENVIRONMENT, "expert", lambda: env.expert("correct", 0), patience)
+            act = await crossing(
+                Fault.ENVIRONMENT, "expert", lambda: env.expert("correct", 0), patience
+            )
         if not same_act(act, AgentTurn(turn.content, turn.tool_calls)):
             found.append(Proposed(turn.index, msgspec.structs.replace(act, thought=None)))
     return found
@@ -120,4 +149,6 @@ async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Prop
 
 def _says_or_does(trial: Trajectory, turn: int) -> bool:
     site = Site(trial, turn)
-    return bool(site.writes(site.turn)) or any(site.talks(call) and site.texts(call) for call in site.turn.tool_calls)
+    return bool(site.writes(site.turn)) or any(
+        site.talks(call) and site.texts(call) for call in site.turn.tool_calls
+    )

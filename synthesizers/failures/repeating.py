@@ -13,23 +13,43 @@ FAR_BACK = 3
 
 def repetition(site: Site, random: Random) -> Mistake | None:
     """FM-1.3: does a write of before once more, the last the likeliest."""
-    done = [(turn, call) for turn in site.before for call in site.writes(turn) if not _refused(turn, call)]
+    done = [
+        (turn, call)
+        for turn in site.before
+        for call in site.writes(turn)
+        if not _refused(turn, call)
+    ]
     if not done:
         return None
-    turn, call = random.choices(done, [2**at for at in range(len(done))] if len(done) < 20 else None)[0]
+    turn, call = random.choices(
+        done, [2**at for at in range(len(done))] if len(done) < 20 else None
+    )[0]
     return instead(site.fresh(call), f"does {call.name} of turn {turn.index} again")
 
 
 def forgetting(site: Site, random: Random) -> Mistake | None:
-    """FM-1.4: a write takes a value that was there before the one that came up last; without one, a question of long ago is asked again."""
+    """FM-1.4: a write takes a value that was there before the one that came up last; without one, a
+    question of long ago is asked again.
+    """
     for call in site.writes(site.turn):
         for argument in site.names(call):
-            older = [value for value in site.others(argument) if _stood_before(site, value, argument.value)]
+            older = [
+                value
+                for value in site.others(argument)
+                if _stood_before(site, value, argument.value)
+            ]
             if older:
                 value = random.choice(older[:2])
-                what = f"{argument.path} of {call.name} goes back to {written(value)}, the state before {written(argument.value)}"
+                what = (
+                    f"{argument.path} of {call.name} goes back to {written(value)}, the state "
+                    f"before {written(argument.value)}"
+                )
                 return with_call(site.turn, call, site.changed(call, argument, value), what)
-    old = [turn for turn in site.before if site.index - turn.index >= FAR_BACK and turn.tool_calls and not site.writes(turn)]
+    old = [
+        turn
+        for turn in site.before
+        if site.index - turn.index >= FAR_BACK and turn.tool_calls and not site.writes(turn)
+    ]
     if not old:
         return None
     turn = random.choice(old)
@@ -56,5 +76,6 @@ def _refused(turn: Turn, call: ToolCall) -> bool:
 
 def _stood_before(site: Site, value: object, now: object) -> bool:
     """Whether a value came up in what was shown earlier than another one did."""
-    first, last = site.heard.find(written(value).casefold()), site.heard.rfind(written(now).casefold())  # type: ignore[arg-type]
+    first = site.heard.find(written(value).casefold())  # type: ignore[arg-type]
+    last = site.heard.rfind(written(now).casefold())  # type: ignore[arg-type]
     return 0 <= first < last

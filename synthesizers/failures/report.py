@@ -1,4 +1,6 @@
-"""What the stage says at its end: attempts, confirmed labels, why the rest gave none, target and achieved mix, controls, cost."""
+"""What the stage says at its end: attempts, confirmed labels, why the rest gave none, target and
+achieved mix, controls, cost.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,11 +18,17 @@ from synth.synthesizers.failures.settings import InjectionSettings
 from synth.synthesizers.stage_cost import stage_cost
 
 WITH_MODE = frozenset({"rule", "role", "prompt"})
-"""Strategies that count for the mix: a natural error has no known mode, and a fault of the world none at all."""
+"""Strategies that count for the mix: a natural error has no known mode, and a fault of the world
+none at all.
+"""
 
 
-def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *, without_twin: int) -> Mapping[str, Any]:
-    """The report of kind `method`, with further keys for those who read it by program; `without_twin` tasks have no clean trial."""
+def method_report(
+    ledger: Ledger, stage_key: str, settings: InjectionSettings, *, without_twin: int
+) -> Mapping[str, Any]:
+    """The report of kind `method`, with further keys for those who read it by program;
+    `without_twin` tasks have no clean trial.
+    """
     notes = settled(noted(ledger, stage_key))
     tried = [note for note in notes if note.tried]
     reasons = Counter(note.reason for note in tried)
@@ -28,8 +36,15 @@ def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *
     share = false_share(tested)
     accepted = [test for test in tested if test.accepted and not test.control]
     confirmed = [test for test in accepted if status(test, share) == "confirmed"]
-    verified = Counter(test.detail["mode"] for test in confirmed if test.detail.get("strategy") in WITH_MODE and test.metric == TEST)
-    strategies = Counter("repair" if test.metric == REPAIR_TEST else str(test.detail["strategy"]) for test in confirmed)
+    verified = Counter(
+        test.detail["mode"]
+        for test in confirmed
+        if test.detail.get("strategy") in WITH_MODE and test.metric == TEST
+    )
+    strategies = Counter(
+        "repair" if test.metric == REPAIR_TEST else str(test.detail["strategy"])
+        for test in confirmed
+    )
     cost = stage_cost(ledger, stage_key)
     del reasons[ACCEPTED]
     reasons += Counter({"weak_by_control": len(accepted) - len(confirmed)})
@@ -41,7 +56,11 @@ def method_report(ledger: Ledger, stage_key: str, settings: InjectionSettings, *
         "rejected": dict(reasons),
         "also": [
             *_lines(notes, tested, settings, verified, strategies, cost),
-            *([f"{counted_noun(without_twin, 'task')} without a clean trial"] if without_twin else []),
+            *(
+                [f"{counted_noun(without_twin, 'task')} without a clean trial"]
+                if without_twin
+                else []
+            ),
         ],
         "modes": dict(verified),
         "target": dict(settings.modes),
@@ -62,7 +81,9 @@ def _lines(
 ) -> Iterator[str]:
     if strategies:
         yield f"confirmed by: {counted(strategies)}"
-    methods = Counter(found.method or "none" for found in tested if not found.control and found.accepted)
+    methods = Counter(
+        found.method or "none" for found in tested if not found.control and found.accepted
+    )
     if methods:
         yield f"tested by: {counted(methods)}"
     if verified:
@@ -72,8 +93,14 @@ def _lines(
         accepted = sum(found.accepted for found in controls)
         share = false_share(tested)
         words = f"A/A control: {accepted} of {len(controls)} accepted"
-        words += f", {share:.2f} of the sequential labels expected false" if share is not None else ""
-        yield words + (f"; more than {MOST_FALSE:g}, so all of them are weak" if share is not None and share > MOST_FALSE else "")
+        words += (
+            f", {share:.2f} of the sequential labels expected false" if share is not None else ""
+        )
+        yield words + (
+            f"; more than {MOST_FALSE:g}, so all of them are weak"
+            if share is not None and share > MOST_FALSE
+            else ""
+        )
     for kind, what in (("twin", "cannot be built on"), ("declined", "drawn and ruled out")):
         reasons = Counter(note.reason for note in notes if note.kind == kind)
         if reasons:

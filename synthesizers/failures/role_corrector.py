@@ -1,4 +1,6 @@
-"""The role `corrector`: a language model that names a step of a failed trial and says what should have been done there (AgenTracer)."""
+"""The role `corrector`: a language model that names a step of a failed trial and says what should
+have been done there (AgenTracer).
+"""
 
 from collections.abc import Collection
 
@@ -43,30 +45,54 @@ class Proposed(msgspec.Struct, frozen=True):
 _REPLY = msgspec.json.Decoder(Reply)
 
 
-async def asked_for_correction(asking: Asking, trial: Trajectory, tried: Collection[Proposed], draw: int) -> Answer[Proposed]:
-    """The role's correction, another one than those that were tried. The answer has no value where it gave none that can be used."""
-    known = "".join(f"\n- step {one.turn}: {one.act.content or ''} {[(c.name, c.arguments) for c in one.act.tool_calls]}" for one in tried)
-    parts = [log_of(trial), f"These were tried, and did not help; propose another:{known}" if tried else ""]
+async def asked_for_correction(
+    asking: Asking, trial: Trajectory, tried: Collection[Proposed], draw: int
+) -> Answer[Proposed]:
+    """The role's correction, another one than those that were tried. The answer has no value where
+    it gave none that can be used.
+    """
+    known = "".join(
+        f"\n- step {one.turn}: {one.act.content or ''} "
+        f"{[(c.name, c.arguments) for c in one.act.tool_calls]}"
+        for one in tried
+    )
+    parts = [
+        log_of(trial),
+        f"These were tried, and did not help; propose another:{known}" if tried else "",
+    ]
     question = Question(
         purpose="correct",
         subject_id=trial.trajectory_id,
         task_id=trial.task_id,
-        messages=[{"role": "system", "content": _ROLE}, {"role": "user", "content": "\n\n".join(filter(None, parts))}],
+        messages=[
+            {"role": "system", "content": _ROLE},
+            {"role": "user", "content": "\n\n".join(filter(None, parts))},
+        ],
         draw=draw,
     )
-    return await asking.ask(question, lambda completion: _read(completion, trial, {one.key for one in tried}))
+    return await asking.ask(
+        question, lambda completion: _read(completion, trial, {one.key for one in tried})
+    )
 
 
-def _read(completion: Completion, trial: Trajectory, tried: Collection[tuple[int, str]]) -> Proposed:
+def _read(
+    completion: Completion, trial: Trajectory, tried: Collection[tuple[int, str]]
+) -> Proposed:
     reply = json_reply(completion, _REPLY)
     own = [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
     if reply.step not in own:
-        raise UnreadableError(f"there is no step {reply.step} of the agent; it took {own[0]} to {own[-1]}" if own else "it took no step")
+        raise UnreadableError(
+            f"there is no step {reply.step} of the agent; it took {own[0]} to {own[-1]}"
+            if own
+            else "it took no step"
+        )
     content = (reply.content or "").strip() or None
     if content is None and not reply.tool_calls:
         raise UnreadableError("the correction says nothing and does nothing")
     site = Site(trial, reply.step)
-    found = Proposed(reply.step, AgentTurn(content, tuple(fresh_call(site, call) for call in reply.tool_calls)))
+    found = Proposed(
+        reply.step, AgentTurn(content, tuple(fresh_call(site, call) for call in reply.tool_calls))
+    )
     if found.key == (reply.step, act_digest(AgentTurn(site.turn.content, site.turn.tool_calls))):
         raise UnreadableError("that is what the agent did there; it must differ")
     if found.key in tried:

@@ -1,4 +1,6 @@
-"""The role `injector`: a language model that makes a mistake of a given mode plausible (AEGIS, arXiv 2509.14295: response corruption)."""
+"""The role `injector`: a language model that makes a mistake of a given mode plausible (AEGIS,
+arXiv 2509.14295: response corruption).
+"""
 
 import json
 import re
@@ -23,7 +25,9 @@ SHOWN_MESSAGES = 12
 SHOWN_CHARACTERS = 2000
 """Of one message, of the system prompt, and of one tool."""
 _BETRAYS = re.compile(
-    r"\b(FM-\d|inject(ed|ion|or)?|failure mode|deliberate(ly)?|on purpose|intentional(ly)?|plausible mistake)\b", re.IGNORECASE
+    r"\b(FM-\d|inject(ed|ion|or)?|failure mode|deliberate(ly)?|on "
+    r"purpose|intentional(ly)?|plausible mistake)\b",
+    re.IGNORECASE,
 )
 
 TASK = """You change one turn of a recorded run of an agent, so that the run comes to fail. The run succeeded as it is.
@@ -53,7 +57,9 @@ _REPLY = msgspec.json.Decoder(Reply)
 
 
 async def asked_for_mistake(asking: Asking, site: Site, code: str, draw: int) -> Answer[Mistake]:
-    """The role's mistake. The answer has no value where it gave none that can be used; never the recorded turn."""
+    """The role's mistake. The answer has no value where it gave none that can be used; never the
+    recorded turn.
+    """
     question = Question(
         purpose="inject",
         subject_id=site.twin.trajectory_id,
@@ -66,8 +72,10 @@ async def asked_for_mistake(asking: Asking, site: Site, code: str, draw: int) ->
 
 
 def read_mistake(completion: Completion, site: Site) -> Mistake:
-    """The mistake in a reply. Raises `UnreadableError` for one that is no JSON of the form asked for, uses a tool or argument that is not
-    there, is empty, gives itself away, or is the recorded turn."""
+    """The mistake in a reply. Raises `UnreadableError` for one that is no JSON of the form asked
+    for, uses a tool or argument that is not
+    there, is empty, gives itself away, or is the recorded turn.
+    """
     reply = json_reply(completion, _REPLY)
     content = reply.content.strip() if reply.content is not None else None
     if not content and not reply.tool_calls:
@@ -93,14 +101,18 @@ def json_reply(completion: Completion, decoder: "msgspec.json.Decoder[T]") -> T:
 
 
 def fresh_call(site: Site, call: Written) -> ToolCall:
-    """A written call as one that can be made at a site. Raises `UnreadableError` for a tool or argument that is not there or missing."""
+    """A written call as one that can be made at a site. Raises `UnreadableError` for a tool or
+    argument that is not there or missing.
+    """
     _fits(call, {str(tool.get("function", tool).get("name")): tool for tool in site.twin.tools})
     return site.fresh(ToolCall.received("", call.name, canonical_json(call.arguments).decode()))
 
 
 def _fits(call: Written, schemas: dict[str, ToolSchema]) -> None:
     if call.name not in schemas:
-        raise UnreadableError(f"there is no tool {call.name[:60]!r}; the tools are {', '.join(schemas) or 'none'}")
+        raise UnreadableError(
+            f"there is no tool {call.name[:60]!r}; the tools are {', '.join(schemas) or 'none'}"
+        )
     schema = schemas[call.name].get("function", {}).get("parameters", {})
     known = schema.get("properties", {})
     strange = [name for name in call.arguments if known and name not in known]
@@ -119,12 +131,19 @@ def shown_site(site: Site, form: str, code: str) -> list[Message]:
     parts = [
         f"What the agent is told to be:\n{_short(twin.system_prompt or '(nothing)')}",
         "Its tools:\n" + ("\n".join(_tool(tool) for tool in twin.tools) or "(none)"),
-        f"What the run begins with:\n{_lines([m for m in shown[:1] if left_out])}" if left_out else "",
-        f"The last messages before the turn{f' ({left_out} before them are left out)' if left_out else ''}:\n{_lines(shown[left_out:])}",
-        f"The recorded turn:\n{_turn(AgentTurn(site.turn.content, site.turn.tool_calls, site.turn.thought))}",
+        f"What the run begins with:\n{_lines([m for m in shown[:1] if left_out])}"
+        if left_out
+        else "",
+        "The last messages before the "
+        f"turn{f' ({left_out} before them are left out)' if left_out else ''}:\n{_lines(shown[left_out:])}",
+        "The recorded "
+        f"turn:\n{_turn(AgentTurn(site.turn.content, site.turn.tool_calls, site.turn.thought))}",
     ]
     task = form.format(code=code, name=mode.name, meaning=mode.meaning)
-    return [{"role": "system", "content": task}, {"role": "user", "content": "\n\n".join(filter(None, parts))}]
+    return [
+        {"role": "system", "content": task},
+        {"role": "user", "content": "\n\n".join(filter(None, parts))},
+    ]
 
 
 def _lines(messages: Sequence[Message]) -> str:
@@ -132,13 +151,20 @@ def _lines(messages: Sequence[Message]) -> str:
 
 
 def _said(message: Message) -> str:
-    calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls", ())]
+    calls = [
+        f"{call['function']['name']} {call['function']['arguments']}"
+        for call in message.get("tool_calls", ())
+    ]
     return "\n".join(filter(None, [message.get("content") or "", *calls]))
 
 
 def _turn(turn: AgentTurn) -> str:
     calls = [
-        {"name": call.name, "arguments": call.arguments if call.parse_error is not None else call.parsed()} for call in turn.tool_calls
+        {
+            "name": call.name,
+            "arguments": call.arguments if call.parse_error is not None else call.parsed(),
+        }
+        for call in turn.tool_calls
     ]
     return json.dumps({"content": turn.content, "tool_calls": calls}, ensure_ascii=False)
 
@@ -146,9 +172,14 @@ def _turn(turn: AgentTurn) -> str:
 def _tool(tool: ToolSchema) -> str:
     function = tool.get("function", tool)
     return _short(
-        f"{function.get('name')}: {function.get('description', '')} {json.dumps(function.get('parameters', {}), ensure_ascii=False)}"
+        f"{function.get('name')}: {function.get('description', '')} "
+        f"{json.dumps(function.get('parameters', {}), ensure_ascii=False)}"
     )
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}... ({len(text)} characters)"
+    return (
+        text
+        if len(text) <= SHOWN_CHARACTERS
+        else f"{text[:SHOWN_CHARACTERS]}... ({len(text)} characters)"
+    )

@@ -19,13 +19,19 @@ def _strategies() -> dict[Strategy, float]:
 class InjectionSettings(BaseModel):
     """How many injected runs per task, of which kinds, by whom, how tested.
 
-    `strategies`: weights of: errors that the policy makes itself when it is sampled (`natural`), by rules (`rule`), written by the role
-    `injector` (`role`, where the flow has it), planted in the world's answers (`environment`), made by the policy itself where it
+    `strategies`: weights of: errors that the policy makes itself when it is sampled (`natural`), by
+    rules (`rule`), written by the role
+    `injector` (`role`, where the flow has it), planted in the world's answers (`environment`), made
+    by the policy itself where it
     reads what the injector slips in (`prompt`). `modes`: weights of the failure modes.
-    `evidence`: `live` continuations of the role on both sides; or `replay` of the recorded rest, which says only whether that still works.
-    `repairs`: failed trials per task for which the other flip is looked for, with what the role `corrector` and the world's expert would
-    do, as far as there are such, at most `repair_rounds` tests of each. `controls`: share of the tests beside which the recorded turn
-    is tested against itself. `round`: attempts before the first look at what the modes yield; each later round is twice as long. Without
+    `evidence`: `live` continuations of the role on both sides; or `replay` of the recorded rest,
+    which says only whether that still works.
+    `repairs`: failed trials per task for which the other flip is looked for, with what the role
+    `corrector` and the world's expert would
+    do, as far as there are such, at most `repair_rounds` tests of each. `controls`: share of the
+    tests beside which the recorded turn
+    is tested against itself. `round`: attempts before the first look at what the modes yield; each
+    later round is twice as long. Without
     `limits` those of the flow's rollout hold; `live` as for a rollout.
     """
 
@@ -53,7 +59,10 @@ class InjectionSettings(BaseModel):
     def _known_modes(cls, value: dict[str, float]) -> dict[str, float]:
         for code, weight in value.items():
             if code not in SINGLE_AGENT:
-                raise ValueError(f"{code!r} is no failure mode that a single agent shows; known: {', '.join(SINGLE_AGENT)}")
+                raise ValueError(
+                    f"{code!r} is no failure mode that a single agent shows; known: "
+                    f"{', '.join(SINGLE_AGENT)}"
+                )
             if not 0 <= weight < float("inf"):
                 raise ValueError(f"{code}: a weight is a number from 0 on")
         if not any(value.values()):
@@ -63,6 +72,8 @@ class InjectionSettings(BaseModel):
     @field_validator("strategies")
     @classmethod
     def _some_strategy(cls, value: dict[Strategy, float]) -> dict[Strategy, float]:
-        if not any(weight > 0 for weight in value.values()) or any(not 0 <= weight < float("inf") for weight in value.values()):
+        if not any(weight > 0 for weight in value.values()) or any(
+            not 0 <= weight < float("inf") for weight in value.values()
+        ):
             raise ValueError("weights are numbers from 0 on, one of them above 0")
         return value

@@ -17,7 +17,15 @@ def _open_silent(episode: Episode) -> Policy:
 
 
 SILENT = Role(
-    PolicySpec(name="silent", authorship=Authorship.SCRIPTED, identity={"policy": "silent"}, open=_open_silent, deterministic=True),
+    PolicySpec(
+        name="silent",
+        authorship=Authorship.SCRIPTED,
+        identity={"policy": "silent"},
+        open=_open_silent,
+        deterministic=True,
+    ),
     None,
 )
-"""Who goes on where only recorded turns are done again: an episode that they do not end is ended by the stuck rule."""
+"""Who goes on where only recorded turns are done again: an episode that they do not end is ended by
+the stuck rule.
+"""

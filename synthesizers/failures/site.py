@@ -1,4 +1,6 @@
-"""A turn of a clean trajectory at which a mistake could be made, and what the agent had seen by then."""
+"""A turn of a clean trajectory at which a mistake could be made, and what the agent had seen by
+then.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -22,12 +24,20 @@ class Transcript:
     """What a clean trajectory shows and uses, turn by turn, read once."""
 
     def __init__(self, twin: Trajectory) -> None:
-        self.tools: Mapping[str, ToolSchema] = {str(tool.get("function", tool).get("name")): tool for tool in twin.tools}
-        shown = [(-1, o) for o in twin.opening] + [(turn.index, o) for turn in twin.turns for o in turn.observations]
+        self.tools: Mapping[str, ToolSchema] = {
+            str(tool.get("function", tool).get("name")): tool for tool in twin.tools
+        }
+        shown = [(-1, o) for o in twin.opening] + [
+            (turn.index, o) for turn in twin.turns for o in turn.observations
+        ]
         pieces = [(-1, twin.system_prompt or ""), *((at, o.content) for at, o in shown)]
         self._folded = [(at, text.casefold()) for at, text in pieces]
-        json_like = [(at, o.content) for at, o in shown if o.content[:1] in ("{", "[") and not o.error]
-        self._entries = [(at, key, value) for at, content in json_like for key, value in _entries(content)]
+        json_like = [
+            (at, o.content) for at, o in shown if o.content[:1] in ("{", "[") and not o.error
+        ]
+        self._entries = [
+            (at, key, value) for at, content in json_like for key, value in _entries(content)
+        ]
         self.used: dict[str, list[Scalar]] = {}
         """What the calls give under each argument name, anywhere."""
         for call in (call for turn in twin.turns for call in turn.tool_calls):
@@ -36,7 +46,11 @@ class Transcript:
 
     def scalars(self, call: ToolCall) -> list[Argument]:
         """A call's scalars; none where it cannot be read."""
-        return [] if call.parse_error is not None else scalars(call.parsed(), parameters(self.tools.get(call.name)))
+        return (
+            []
+            if call.parse_error is not None
+            else scalars(call.parsed(), parameters(self.tools.get(call.name)))
+        )
 
     def heard_before(self, turn: int) -> str:
         """All that was shown before a turn, folded for search."""
@@ -53,9 +67,17 @@ class Transcript:
 
 
 class Site:
-    """Before turn `turn` of `twin`; `affordances` are what could be done there, where the world says it."""
+    """Before turn `turn` of `twin`; `affordances` are what could be done there, where the world
+    says it.
+    """
 
-    def __init__(self, twin: Trajectory, turn: int, affordances: Sequence[AgentTurn] = (), transcript: Transcript | None = None) -> None:
+    def __init__(
+        self,
+        twin: Trajectory,
+        turn: int,
+        affordances: Sequence[AgentTurn] = (),
+        transcript: Transcript | None = None,
+    ) -> None:
         self.twin = twin
         self.index = turn
         self.turn = twin.turns[turn]
@@ -66,7 +88,11 @@ class Site:
     @property
     def before(self) -> tuple[Turn, ...]:
         """The turns before it that the agent decided."""
-        return tuple(turn for turn in self.twin.turns[: self.index] if turn.sampled_by is not SampledBy.CANNED)
+        return tuple(
+            turn
+            for turn in self.twin.turns[: self.index]
+            if turn.sampled_by is not SampledBy.CANNED
+        )
 
     @property
     def after(self) -> tuple[Turn, ...]:
@@ -83,7 +109,9 @@ class Site:
         return stands(self.heard, written(value).casefold(), number=isinstance(value, int | float))
 
     def changes(self, call: ToolCall) -> bool:
-        """Whether a call changes something: what the tool is annotated with, else the verb of its name."""
+        """Whether a call changes something: what the tool is annotated with, else the verb of its
+        name.
+        """
         hint = read_only_hint(self._tools.get(call.name))
         return effectful_by_name(call.name) if hint is None else not hint
 
@@ -93,28 +121,48 @@ class Site:
 
     def writes(self, turn: Turn) -> tuple[ToolCall, ...]:
         """The calls of a turn that change something, and can be read."""
-        return tuple(call for call in turn.tool_calls if call.parse_error is None and self.changes(call))
+        return tuple(
+            call for call in turn.tool_calls if call.parse_error is None and self.changes(call)
+        )
 
     def names(self, call: ToolCall) -> list[Argument]:
         """What a call names: its scalars without free text."""
-        return [a for a in self._scalars(call) if not exempt(a) and not a.path.endswith("#key") and not isinstance(a.value, bool)]
+        return [
+            a
+            for a in self._scalars(call)
+            if not exempt(a) and not a.path.endswith("#key") and not isinstance(a.value, bool)
+        ]
 
     def texts(self, call: ToolCall) -> list[Argument]:
         """What a call says in words of the agent's own."""
-        return [a for a in self._scalars(call) if isinstance(a.value, str) and exempt(a) and a.value.strip()]
+        return [
+            a
+            for a in self._scalars(call)
+            if isinstance(a.value, str) and exempt(a) and a.value.strip()
+        ]
 
     def _scalars(self, call: ToolCall) -> list[Argument]:
         return self._transcript.scalars(call)
 
     def others(self, argument: Argument) -> list[Scalar]:
-        """Values that could stand in the argument's place: what its schema names, else what was shown under a key under which its own
-        value was shown too, or under its name, or what the clean run used there. In the order in which they came up, without its own.
+        """Values that could stand in the argument's place: what its schema names, else what was
+        shown under a key under which its own
+        value was shown too, or under its name, or what the clean run used there. In the order in
+        which they came up, without its own.
         """
         choice = permitted(argument.schema)
-        kinds = [key for key, values in self._keyed.items() if argument.value in values] if isinstance(argument.value, str) else []
+        kinds = (
+            [key for key, values in self._keyed.items() if argument.value in values]
+            if isinstance(argument.value, str)
+            else []
+        )
         shown = [value for key in [*kinds, argument.name] for value in self._keyed.get(key, ())]
         found = choice or [*shown, *self._transcript.used.get(argument.name, ())]
-        alike = [value for value in dict.fromkeys(found) if isinstance(value, type(argument.value)) and value != argument.value]
+        alike = [
+            value
+            for value in dict.fromkeys(found)
+            if isinstance(value, type(argument.value)) and value != argument.value
+        ]
         return [value for value in alike if choice or self.seen(value)]
 
     @cached_property
@@ -125,7 +173,11 @@ class Site:
     def fresh(self, call: ToolCall, arguments: Mapping[str, Any] | None = None) -> ToolCall:
         """The call under an id of its own, with other arguments where given."""
         text = call.arguments if arguments is None else canonical_json(arguments).decode()
-        return ToolCall.received(f"call_{content_hash([self.twin.trajectory_id, self.index, call.name, text], size=4)}", call.name, text)
+        return ToolCall.received(
+            f"call_{content_hash([self.twin.trajectory_id, self.index, call.name, text], size=4)}",
+            call.name,
+            text,
+        )
 
     def changed(self, call: ToolCall, argument: Argument, value: Scalar) -> ToolCall:
         """The call with another value in one place."""
@@ -133,7 +185,9 @@ class Site:
 
 
 def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[str, Any]:
-    """The arguments with another scalar at a path as `scalars` names it. Raises `KeyError` for a path that they do not have."""
+    """The arguments with another scalar at a path as `scalars` names it. Raises `KeyError` for a
+    path that they do not have.
+    """
     wanted = [place for place, _ in _places(arguments, "", 0) if place == path]
     if not wanted:
         raise KeyError(path)
@@ -143,7 +197,10 @@ def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[s
 
 def _rebuilt(node: Any, here: str, path: str, value: Scalar) -> Any:
     if isinstance(node, dict):
-        return {key: _rebuilt(entry, f"{here}.{key}" if here else key, path, value) for key, entry in node.items()}
+        return {
+            key: _rebuilt(entry, f"{here}.{key}" if here else key, path, value)
+            for key, entry in node.items()
+        }
     if isinstance(node, list):
         return [_rebuilt(entry, f"{here}[{at}]", path, value) for at, entry in enumerate(node)]
     return value if here == path else node
@@ -161,7 +218,9 @@ def _places(node: Any, here: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def _entries(content: str) -> Iterator[tuple[str, Scalar]]:
-    """(key, scalar) of a JSON text; members of a list stand under the list's key in the singular; nothing of other texts."""
+    """(key, scalar) of a JSON text; members of a list stand under the list's key in the singular;
+    nothing of other texts.
+    """
     try:
         document = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -188,7 +247,9 @@ def written(value: Scalar) -> str:
 
 
 def same_act(one: AgentTurn, other: AgentTurn) -> bool:
-    """Whether two turns do the same: equal calls, or else equal words; call ids, spelling of JSON and thoughts aside."""
+    """Whether two turns do the same: equal calls, or else equal words; call ids, spelling of JSON
+    and thoughts aside.
+    """
     return act_digest(one) == act_digest(other)
 
 

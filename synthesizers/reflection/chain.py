@@ -1,4 +1,6 @@
-"""A chain: a base trial and the retries that follow from it, each from a turn of the one before, with all lessons so far."""
+"""A chain: a base trial and the retries that follow from it, each from a turn of the one before,
+with all lessons so far.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +19,12 @@ from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.carried import carried_scores, carried_text
 from synth.synthesizers.reflection.guidance import guidance_text
 from synth.synthesizers.reflection.memo import Memo, memo_of
-from synth.synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts, tokens_of_reflection
+from synth.synthesizers.reflection.price import (
+    Prices,
+    Tokens,
+    tokens_of_attempts,
+    tokens_of_reflection,
+)
 from synth.synthesizers.reflection.question import reflection_messages
 from synth.synthesizers.reflection.reflectors import Reflected
 from synth.trajectory_log import first_own_turn
@@ -31,7 +38,9 @@ VERIFIED = "verified"
 
 @dataclass(slots=True)
 class Retry:
-    """One retry: the attempt that it reflects on with the lessons given for that, what was said of it, where it starts, what came of it."""
+    """One retry: the attempt that it reflects on with the lessons given for that, what was said of
+    it, where it starts, what came of it.
+    """
 
     of: Trajectory
     reflected: Reflected
@@ -49,14 +58,20 @@ class Retry:
     @property
     def outcome(self) -> Trajectory | None:
         """The attempt that counts: the last, where it is valid."""
-        return self.attempts[-1] if self.attempts and self.attempts[-1].outcome is not Outcome.INVALID else None
+        return (
+            self.attempts[-1]
+            if self.attempts and self.attempts[-1].outcome is not Outcome.INVALID
+            else None
+        )
 
 
 @dataclass(slots=True)
 class Chain:
-    """What is known of a chain so far; `reason` says why it ended, empty while it goes on, `verified` where a retry is kept.
+    """What is known of a chain so far; `reason` says why it ended, empty while it goes on,
+    `verified` where a retry is kept.
 
-    `exhausted`: it ended only because no more retries were allowed. `measured`: how its kept retry was measured, and with `measures` what
+    `exhausted`: it ended only because no more retries were allowed. `measured`: how its kept retry
+    was measured, and with `measures` what
     came of that; a chain that is still to be measured is not done.
     """
 
@@ -76,7 +91,10 @@ class Chain:
     @property
     def last(self) -> Trajectory:
         """The latest attempt with a verdict."""
-        return next((retry.outcome for retry in reversed(self.retries) if retry.outcome is not None), self.base)
+        return next(
+            (retry.outcome for retry in reversed(self.retries) if retry.outcome is not None),
+            self.base,
+        )
 
     @property
     def kept(self) -> Trajectory | None:
@@ -87,34 +105,59 @@ class Chain:
     def lessons(self) -> list[str]:
         """All so far, the oldest first: the part of the memo that is whispered."""
         said = [retry.reflected.reflection for retry in self.retries]
-        return [each.improvement_suggestion for each in said if each is not None and each.improvement_suggestion is not None]
+        return [
+            each.improvement_suggestion
+            for each in said
+            if each is not None and each.improvement_suggestion is not None
+        ]
 
     def reflected(self, told: Reflected) -> Retry | None:
         """Takes in a reflection on the last attempt; None where no retry follows from it."""
         retry = Retry(self.last, told, tuple(self.lessons))
         reflection = told.reflection
-        if told.reason is not None or (reflection is not None and reflection.retry_from_step is None):
+        if told.reason is not None or (
+            reflection is not None and reflection.retry_from_step is None
+        ):
             self.retries.append(retry)
             self.fault = told.fault
-            self.reason = told.reason or ("says_success" if self.last.outcome is not Outcome.SUCCESS else "efficient")
+            self.reason = told.reason or (
+                "says_success" if self.last.outcome is not Outcome.SUCCESS else "efficient"
+            )
             return None
         if reflection is None or reflection.retry_from_step is None:
             return None
-        retry.memo = memo_of(self.last, reflection, [earlier.memo for earlier in self.retries if earlier.memo is not None])
-        leaked = self.retries[-1].found[0].turn if self.retries and self.retries[-1].found else len(self.last.turns)
+        retry.memo = memo_of(
+            self.last,
+            reflection,
+            [earlier.memo for earlier in self.retries if earlier.memo is not None],
+        )
+        leaked = (
+            self.retries[-1].found[0].turn
+            if self.retries and self.retries[-1].found
+            else len(self.last.turns)
+        )
         retry.pivot = max(first_own_turn(self.last) or 0, min(reflection.retry_from_step, leaked))
         self.retries.append(retry)
-        retry.guidance = guidance_text(self.lessons) if self.carry is None else carried_text([m for _, m in self._memos()], self.carry)
+        retry.guidance = (
+            guidance_text(self.lessons)
+            if self.carry is None
+            else carried_text([m for _, m in self._memos()], self.carry)
+        )
         return retry
 
     def _memos(self) -> list[tuple[str, Memo]]:
         """The memos so far, each with the attempt after which it was written."""
-        return [(retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo is not None]
+        return [
+            (retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo is not None
+        ]
 
     def _carried(self) -> list[Score]:
         if self.carry is None:
             return []
-        attempts = [self.base, *(retry.outcome for retry in self.retries if retry.outcome is not None)]
+        attempts = [
+            self.base,
+            *(retry.outcome for retry in self.retries if retry.outcome is not None),
+        ]
         return carried_scores(self.key, self._memos(), attempts, self.carry)
 
     def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
@@ -138,12 +181,16 @@ class Chain:
 
     @property
     def settled(self) -> bool:
-        """Whether it ended otherwise than by a fault whose cause may be gone when the flow is run again.
+        """Whether it ended otherwise than by a fault whose cause may be gone when the flow is run
+        again.
 
-        With a retry in the ledger it is settled even so: another reflection would begin another chain.
+        With a retry in the ledger it is settled even so: another reflection would begin another
+        chain.
         """
         may_mend = self.fault is not None and self.fault in {*RETRIED_BY_A_RERUN, Fault.JUDGE}
-        return bool(self.reason) and not (may_mend and all(retry.outcome is None for retry in self.retries))
+        return bool(self.reason) and not (
+            may_mend and all(retry.outcome is None for retry in self.retries)
+        )
 
     def tokens(self) -> Tokens:
         """What all its reflections and retries have used."""
@@ -158,29 +205,54 @@ class Chain:
             return retry.reflected.spent
         said = retry.reflected.reflection
         text = "" if said is None else msgspec.json.encode(said).decode()
-        return tokens_of_reflection(reflection_messages(retry.of, retry.lessons), text, retry.reflected.replies)
+        return tokens_of_reflection(
+            reflection_messages(retry.of, retry.lessons), text, retry.reflected.replies
+        )
 
     def decisions(self) -> list[Decision]:
-        """Of each new retry with a verdict: whether it shows traces of guidance, and whether it meets the keep condition."""
+        """Of each new retry with a verdict: whether it shows traces of guidance, and whether it
+        meets the keep condition.
+        """
         decided = []
         for retry in (retry for retry in self.retries if not retry.known):
             if (result := retry.outcome) is not None:
                 first = retry.found[0] if retry.found else None
-                shown = None if first is None else {"turn": first.turn, "what": first.what[:200], "findings": len(retry.found)}
-                decided.append(Decision(result.trajectory_id, LEAK, first is None, first.kind if first else "clean", detail=shown))
+                shown = (
+                    None
+                    if first is None
+                    else {
+                        "turn": first.turn,
+                        "what": first.what[:200],
+                        "findings": len(retry.found),
+                    }
+                )
+                decided.append(
+                    Decision(
+                        result.trajectory_id,
+                        LEAK,
+                        first is None,
+                        first.kind if first else "clean",
+                        detail=shown,
+                    )
+                )
                 decided.append(Decision(result.trajectory_id, KEPT, retry.keep, retry.reason))
         return decided
 
     def scores(self, prices: Prices, also: dict[str, Any] | None = None) -> list[Score]:
         """A row per reflection, and one for the chain; `also` goes into the detail of that one."""
-        rows = [self._reflection_score(number, retry) for number, retry in enumerate(self.retries, start=1)]
+        rows = [
+            self._reflection_score(number, retry)
+            for number, retry in enumerate(self.retries, start=1)
+        ]
         tokens = self.tokens()
         detail = {
             "chain": self.base.trajectory_id,
             "key": self.key,
             "reason": self.reason,
             "settled": self.settled,
-            "retries": [attempt.trajectory_id for retry in self.retries for attempt in retry.attempts],
+            "retries": [
+                attempt.trajectory_id for retry in self.retries for attempt in retry.attempts
+            ],
             "made": sum(bool(retry.attempts) for retry in self.retries),
             "exhausted": self.exhausted,
             "measured": self.measured,
@@ -227,9 +299,13 @@ def solved(trajectory: Trajectory) -> float:
 
 
 def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
-    """The keep condition: (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps); and its reason in a word."""
+    """The keep condition: (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps); and its reason in a
+    word.
+    """
     if solved(retry) < 1:
         return False, f"still_{retry.outcome.value}"
     if solved(retry) > solved(base):
         return True, "solved"
-    return (True, "fewer_steps") if len(retry.turns) < len(base.turns) else (False, "no_improvement")
+    return (
+        (True, "fewer_steps") if len(retry.turns) < len(base.turns) else (False, "no_improvement")
+    )

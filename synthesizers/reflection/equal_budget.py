@@ -1,6 +1,8 @@
-"""What guidance, pivot and branching are worth at equal cost: endpoints by arm, effects between arms, intervals by bootstrap over tasks.
+"""What guidance, pivot and branching are worth at equal cost: endpoints by arm, effects between
+arms, intervals by bootstrap over tasks.
 
-Base trials are selected for failing, so that any further try improves on them: only the arms beside one another say anything.
+Base trials are selected for failing, so that any further try improves on them: only the arms beside
+one another say anything.
 """
 
 from collections import defaultdict
@@ -10,7 +12,15 @@ from typing import Any
 
 import msgspec
 
-from synth.synthesizers.reflection.arms import ARMS, ELSEWHERE, FRESH, GUIDED, MOST_EPISODES, UNGUIDED, ArmResult
+from synth.synthesizers.reflection.arms import (
+    ARMS,
+    ELSEWHERE,
+    FRESH,
+    GUIDED,
+    MOST_EPISODES,
+    UNGUIDED,
+    ArmResult,
+)
 
 EFFECTS: Mapping[str, tuple[str, str]] = {
     "guidance (d - b)": (GUIDED, UNGUIDED),
@@ -28,7 +38,9 @@ Measure = Callable[[Sequence[Sums], Sequence[int]], float]
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """One failed base trial: its task, whether any base trial solved that, and what each arm came to."""
+    """One failed base trial: its task, whether any base trial solved that, and what each arm came
+    to.
+    """
 
     task_id: str
     task_was_solved: bool
@@ -36,7 +48,9 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """A difference between two arms; `low` and `high` are its 95 % interval, None with fewer than two tasks."""
+    """A difference between two arms; `low` and `high` are its 95 % interval, None with fewer than
+    two tasks.
+    """
 
     difference: float
     low: float | None
@@ -50,13 +64,19 @@ class Effect(msgspec.Struct, frozen=True):
         return "beats" if self.low > 0 else "is beaten" if self.high < 0 else "no difference shown"
 
 
-def compared(units: Sequence[Unit], *, gold_informed: bool, reflector: str, seed: int) -> dict[str, Any]:
-    """Endpoints and effects as plain values. Gold-informed guidance gives no verdict: with it the result is true by construction."""
+def compared(
+    units: Sequence[Unit], *, gold_informed: bool, reflector: str, seed: int
+) -> dict[str, Any]:
+    """Endpoints and effects as plain values. Gold-informed guidance gives no verdict: with it the
+    result is true by construction.
+    """
     tasks = sorted({unit.task_id for unit in units})
     sums = {arm: _by_task(units, arm, tasks) for arm in ARMS}
     everything = range(len(tasks))
     rng = Random(f"equal budget bootstrap {seed}")
-    draws = [rng.choices(everything, k=len(tasks)) for _ in range(RESAMPLES)] if len(tasks) > 1 else []
+    draws = (
+        [rng.choices(everything, k=len(tasks)) for _ in range(RESAMPLES)] if len(tasks) > 1 else []
+    )
     effects = {}
     for name, (more, less) in EFFECTS.items():
         for endpoint, measure in ((ROWS, _rows), (TASKS, _tasks)):
@@ -113,8 +133,12 @@ def _tasks(sums: Sequence[Sums], at: Sequence[int]) -> float:
     return sum(sums[index][2] for index in at)
 
 
-def _effect(measure: Measure, more: Sequence[Sums], less: Sequence[Sums], draws: Sequence[Sequence[int]]) -> Effect:
-    """The difference over all tasks, and the 2.5 and 97.5 percentiles over resamples of whole tasks, the same ones for both arms."""
+def _effect(
+    measure: Measure, more: Sequence[Sums], less: Sequence[Sums], draws: Sequence[Sequence[int]]
+) -> Effect:
+    """The difference over all tasks, and the 2.5 and 97.5 percentiles over resamples of whole
+    tasks, the same ones for both arms.
+    """
 
     def difference(at: Sequence[int]) -> float:
         return measure(more, at) - measure(less, at)

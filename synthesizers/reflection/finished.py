@@ -1,4 +1,6 @@
-"""Chains that the ledger holds, by key: what was reflected and played is not made again, whatever flow made it."""
+"""Chains that the ledger holds, by key: what was reflected and played is not made again, whatever
+flow made it.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,23 +30,34 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A reflection as it was committed: about which attempt, what it said, and the retry that followed, if one did."""
+    """A reflection as it was committed: about which attempt, what it said, and the retry that
+    followed, if one did.
+    """
 
     subject_id: str
     reflected: Reflected
     retry: str | None
 
 
-def finished(ledger: Ledger, keys: Iterable[str], stage_key: str, attempts: int, measured: Detail) -> dict[str, Finished]:
-    """The chains among these keys that are settled for so many attempts and measured so; that of `stage_key`, where two keys hold one.
+def finished(
+    ledger: Ledger, keys: Iterable[str], stage_key: str, attempts: int, measured: Detail
+) -> dict[str, Finished]:
+    """The chains among these keys that are settled for so many attempts and measured so; that of
+    `stage_key`, where two keys hold one.
 
-    A chain that came to its end because no more attempts were allowed is not settled for more of them, nor one that had more for fewer.
+    A chain that came to its end because no more attempts were allowed is not settled for more of
+    them, nor one that had more for fewer.
     """
     found: dict[str, Finished] = {}
     for score, under in _rows(ledger, keys, (CHAIN,)):
         detail = score.detail or {}
         enough = detail["made"] == attempts if detail["exhausted"] else detail["made"] <= attempts
-        if detail["settled"] and enough and detail["measured"] == measured and (detail["key"] not in found or under == stage_key):
+        if (
+            detail["settled"]
+            and enough
+            and detail["measured"] == measured
+            and (detail["key"] not in found or under == stage_key)
+        ):
             found[detail["key"]] = Finished(under, detail)
     return found
 
@@ -64,28 +77,43 @@ def recorded(ledger: Ledger, keys: Iterable[str]) -> dict[tuple[str, int], Recor
 
 def rows_of(ledger: Ledger, keys: Mapping[str, str]) -> list[Score]:
     """The score rows of chains, given as key -> stage key, as they stand there."""
-    return [score for score, under in _rows(ledger, keys, OF_A_CHAIN) if keys[(score.detail or {})["key"]] == under]
+    return [
+        score
+        for score, under in _rows(ledger, keys, OF_A_CHAIN)
+        if keys[(score.detail or {})["key"]] == under
+    ]
 
 
-def _rows(ledger: Ledger, keys: Iterable[str], metrics: Sequence[str]) -> Iterator[tuple[Score, str]]:
+def _rows(
+    ledger: Ledger, keys: Iterable[str], metrics: Sequence[str]
+) -> Iterator[tuple[Score, str]]:
     """Rows of these chains with their stage keys, whatever flow wrote them."""
     sql = """SELECT subject_id, metric, value, turn, detail, stage_key FROM scores_all
         WHERE metric IN (SELECT unnest(?)) AND json_extract_string(detail, '$.key') IN (SELECT unnest(?)) ORDER BY ALL"""
     with connect(ledger) as connection:
-        for subject, metric, value, turn, text, stage_key in connection.execute(sql, [list(metrics), list(keys)]).fetchall():
+        for subject, metric, value, turn, text, stage_key in connection.execute(
+            sql, [list(metrics), list(keys)]
+        ).fetchall():
             yield Score(subject, metric, value, turn, json.loads(text)), stage_key
 
 
 def details(ledger: Ledger, stage_key: str, metric: str) -> list[Score]:
     """The rows of a metric under a stage key."""
     with connect(ledger) as connection:
-        sql = "SELECT subject_id, value, turn, detail FROM scores_all WHERE metric = ? AND stage_key = ? ORDER BY ALL"
+        sql = (
+            "SELECT subject_id, value, turn, detail FROM scores_all WHERE metric = ? AND "
+            "stage_key = ? ORDER BY ALL"
+        )
         rows = connection.execute(sql, [metric, stage_key]).fetchall()
-    return [Score(subject, metric, value, turn, json.loads(text)) for subject, value, turn, text in rows]
+    return [
+        Score(subject, metric, value, turn, json.loads(text)) for subject, value, turn, text in rows
+    ]
 
 
 def chains_of(ledger: Ledger, stage_key: str) -> list[Detail]:
-    """The details of the chains under a stage key, one per chain: the settled one where a fault was tried again."""
+    """The details of the chains under a stage key, one per chain: the settled one where a fault was
+    tried again.
+    """
     found: dict[str, Detail] = {}
     for score in details(ledger, stage_key, CHAIN):
         detail = score.detail or {}

@@ -1,6 +1,8 @@
-"""What rules can advise: for storefront lessons by name, and which of them a sign calls for; for any other world one advice per symptom.
+"""What rules can advise: for storefront lessons by name, and which of them a sign calls for; for
+any other world one advice per symptom.
 
-A world's scripted expert understands of guidance the names of the misconceptions that it may hold, and no more; so storefront's lessons
+A world's scripted expert understands of guidance the names of the misconceptions that it may hold,
+and no more; so storefront's lessons
 carry these. A model reads the advice.
 """
 
@@ -8,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 LESSONS: Mapping[str, str] = {
-    "first_match": "where a description fits several accounts or orders, ask which one is meant before acting on any of them",
+    "first_match": "where a description fits several accounts or orders, ask which one is meant before "
+    "acting on any of them",
     "first_page": "read every page of a list before concluding that something is not in it",
     "ignores_window": "check the dates and conditions of the policy before performing a return",
     "tries_anyway": "do not call a tool for what the state of the order forbids; deny it with the rule instead",
@@ -31,7 +34,9 @@ Signs = Sequence[tuple[re.Pattern[str], tuple[str, ...]]]
 
 
 def _signs(*pairs: tuple[str, str]) -> Signs:
-    return tuple((re.compile(pattern, re.IGNORECASE), tuple(names.split())) for pattern, names in pairs)
+    return tuple(
+        (re.compile(pattern, re.IGNORECASE), tuple(names.split())) for pattern, names in pairs
+    )
 
 
 OF_EVIDENCE = _signs(
@@ -40,12 +45,21 @@ OF_EVIDENCE = _signs(
     (r"R13\b.*denied|was not escalated|escalations", "over_refuses never_denies ignores_limit"),
     (r"was not denied", "never_denies gives_in ignores_window tries_anyway obeys_notes"),
     (r"^(?:R4|R5|R8|R10)\b", "ignores_window never_denies gives_in tries_anyway"),
-    (r"instead of \d+: refunds|refunded_cents", "wrong_refund ignores_limit over_refuses all_or_nothing ignores_window"),
+    (
+        r"instead of \d+: refunds|refunded_cents",
+        "wrong_refund ignores_limit over_refuses all_or_nothing ignores_window",
+    ),
     (r"instead of \d+: lines .*return", "over_refuses all_or_nothing first_page stops_early"),
     (r"instead of \d+: lines .*sku|variants", "ignores_size ignores_change first_match"),
     (r"address_id", "first_address ignores_change first_match"),
-    (r"instead of \d+: orders .*(?:cancel|modified|coupon)", "over_refuses first_page first_match ignores_change tries_anyway"),
-    (r"changed although protected", "never_denies gives_in obeys_notes ignores_window ignores_change first_match"),
+    (
+        r"instead of \d+: orders .*(?:cancel|modified|coupon)",
+        "over_refuses first_page first_match ignores_change tries_anyway",
+    ),
+    (
+        r"changed although protected",
+        "never_denies gives_in obeys_notes ignores_window ignores_change first_match",
+    ),
     (r"not told: money", "stale_reads wrong_refund stops_early"),
     (r"not told", "stops_early first_page stale_reads"),
 )
@@ -63,7 +77,8 @@ OF_SYMPTOM: Mapping[str, tuple[str, ...]] = {
 
 
 IN_GENERAL: Mapping[str, str] = {
-    "refused": "find out why a call was refused before making another, and do something else where a rule forbids it",
+    "refused": "find out why a call was refused before making another, and do something else where a "
+    "rule forbids it",
     "unconfirmed": "name a change with its details, and wait for an answer, before making it",
     "denied": "deny only what a rule forbids, after looking up the evidence",
     "complaint": "go back to what was asked for, and answer all of it",
@@ -74,16 +89,22 @@ IN_GENERAL: Mapping[str, str] = {
 
 
 def advice_on_evidence(env: str, lines: Sequence[str]) -> str | None:
-    """What findings of a check call for; None in a world without lessons, and where no sign is known."""
+    """What findings of a check call for; None in a world without lessons, and where no sign is
+    known.
+    """
     names = _of_evidence(lines) if env in WITH_LESSONS else []
     return _named(names) if names else None
 
 
 def advice_on_symptoms(env: str, kinds: Sequence[str]) -> str:
-    """What symptoms call for, the most urgent first; no more than a few lessons, since who advises everything has diagnosed nothing."""
+    """What symptoms call for, the most urgent first; no more than a few lessons, since who advises
+    everything has diagnosed nothing.
+    """
     if env not in WITH_LESSONS:
         return "; ".join(IN_GENERAL[kind] for kind in kinds[:MOST_SYMPTOMS])
-    return _named(list(dict.fromkeys(name for kind in kinds for name in OF_SYMPTOM[kind]))[:MOST_LESSONS])
+    return _named(
+        list(dict.fromkeys(name for kind in kinds for name in OF_SYMPTOM[kind]))[:MOST_LESSONS]
+    )
 
 
 WITH_LESSONS = frozenset({"storefront"})
@@ -91,7 +112,13 @@ MOST_LESSONS, MOST_SYMPTOMS = 6, 2
 
 
 def _of_evidence(lines: Sequence[str]) -> list[str]:
-    found = [name for pattern, names in OF_EVIDENCE for line in lines if pattern.search(line) for name in names]
+    found = [
+        name
+        for pattern, names in OF_EVIDENCE
+        for line in lines
+        if pattern.search(line)
+        for name in names
+    ]
     return list(dict.fromkeys(found))
 
 

@@ -1,4 +1,6 @@
-"""The memo of a chain of attempts: what later measures of sequential attempts read (SPARK, arXiv 2605.09192)."""
+"""The memo of a chain of attempts: what later measures of sequential attempts read (SPARK, arXiv
+2605.09192).
+"""
 
 from collections.abc import Sequence
 
@@ -12,7 +14,9 @@ MOST_ENTRIES = 200
 
 
 class Memo(msgspec.Struct, frozen=True):
-    """By the sections that PDI reads. Only the lessons among them (`next_strategy`) are ever whispered; `failed_tests` is gold."""
+    """By the sections that PDI reads. Only the lessons among them (`next_strategy`) are ever
+    whispered; `failed_tests` is gold.
+    """
 
     attempts_log: tuple[str, ...]
     commands: tuple[str, ...]
@@ -25,11 +29,18 @@ class Memo(msgspec.Struct, frozen=True):
 def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo]) -> Memo:
     """The memo after an attempt; `before` are those of the attempts before it.
 
-    A verified fact is a value that the agent had seen and then put into a call that changes something.
+    A verified fact is a value that the agent had seen and then put into a call that changes
+    something.
     """
     first = attempt.pivot_turn or 0
-    commands = [f"{call.name} {call.arguments}" for turn in attempt.turns[first:] for call in turn.tool_calls]
-    used = [f for f in provenance(attempt).findings if f.status is Status.OBSERVED and f.turn >= first]
+    commands = [
+        f"{call.name} {call.arguments}"
+        for turn in attempt.turns[first:]
+        for call in turn.tool_calls
+    ]
+    used = [
+        f for f in provenance(attempt).findings if f.status is Status.OBSERVED and f.turn >= first
+    ]
     check = attempt.check_result
     return Memo(
         attempts_log=(*(before[-1].attempts_log if before else ()), reflection.trajectory_summary),
@@ -37,5 +48,7 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
         verified_facts=tuple(dict.fromkeys(f"{f.path}: {f.value}" for f in used))[:MOST_ENTRIES],
         error_pattern=reflection.root_cause_analysis,
         next_strategy=reflection.improvement_suggestion or "",
-        failed_tests=tuple(part.name for part in check.parts if not part.passed) if check is not None else (),
+        failed_tests=tuple(part.name for part in check.parts if not part.passed)
+        if check is not None
+        else (),
     )

@@ -1,4 +1,6 @@
-"""The chains of one shard, attempt by attempt: reflect on the last, play again; what the ledger holds of them is taken up."""
+"""The chains of one shard, attempt by attempt: reflect on the last, play again; what the ledger
+holds of them is taken up.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,7 +25,15 @@ ASKED_AT_ONCE = 64
 class Playing:
     """Who reflects, who plays, and how often."""
 
-    def __init__(self, run: Run, shard: str, make: RetryWork, places: Admission, reflect: Reflect, attempts: int) -> None:
+    def __init__(
+        self,
+        run: Run,
+        shard: str,
+        make: RetryWork,
+        places: Admission,
+        reflect: Reflect,
+        attempts: int,
+    ) -> None:
         self._run = run
         self._shard = shard
         self._make = make
@@ -32,19 +42,31 @@ class Playing:
         self._attempts = attempts
 
     async def through(self, chains: Sequence[Chain]) -> None:
-        """Reflects and retries until each chain has an end, or a ceiling is reached; what the ledger has of them is taken up."""
+        """Reflects and retries until each chain has an end, or a ceiling is reached; what the
+        ledger has of them is taken up.
+        """
         await self._looked_at(chains)
         known = recorded(self._run.ledger, [chain.key for chain in chains])
         for number in range(1, self._attempts + 1):
             going = [chain for chain in chains if not chain.reason]
             if not going or not self._run.may_start():
                 return
-            retries = await self._reflected(going, {key: found for (key, at), found in known.items() if at == number})
+            retries = await self._reflected(
+                going, {key: found for (key, at), found in known.items() if at == number}
+            )
             works = {chain.key: self._retry(chain, retry, number) for chain, retry in retries}
             slots = self._run.ledger.state.slots
-            held = {work.slot_id: slot.valid for work in works.values() if (slot := slots.get(work.slot_id)) is not None and slot.valid}
+            held = {
+                work.slot_id: slot.valid
+                for work in works.values()
+                if (slot := slots.get(work.slot_id)) is not None and slot.valid
+            }
             left = [work for work in works.values() if work.slot_id not in held]
-            by_slot = by_slots(await played(self._run, self._shard, left, self._make.role.model, self._places) if left else [])
+            by_slot = by_slots(
+                await played(self._run, self._shard, left, self._make.role.model, self._places)
+                if left
+                else []
+            )
             for chain, retry in retries:
                 await asyncio.sleep(0)
                 slot_id = works[chain.key].slot_id
@@ -63,8 +85,12 @@ class Playing:
 
         await side_by_side(min(self._places.limit, max(1, len(chains))), worker)
 
-    async def _reflected(self, chains: Sequence[Chain], known: Mapping[str, Recorded]) -> list[tuple[Chain, Retry]]:
-        """The retries that follow from reflections on the chains' last attempts, in the order of the chains."""
+    async def _reflected(
+        self, chains: Sequence[Chain], known: Mapping[str, Recorded]
+    ) -> list[tuple[Chain, Retry]]:
+        """The retries that follow from reflections on the chains' last attempts, in the order of
+        the chains.
+        """
         found: dict[str, tuple[Chain, Retry]] = {}
         waiting = iter(chains)
 
@@ -89,7 +115,9 @@ class Playing:
 
     def _retry(self, chain: Chain, retry: Retry, number: int) -> Work:
         if retry.pivot is None or chain.task is None:
-            raise ValueError("a retry is made of a reflection with a pivot, on a task that is there")
+            raise ValueError(
+                "a retry is made of a reflection with a pivot, on a task that is there"
+            )
         start = Start(retry.of, retry.pivot)
         return self._make.make(
             self._run,

@@ -1,4 +1,6 @@
-"""What an attempt has cost in priced tokens: C = c_in * uncached + c_hit * cached + c_out * out, over all roles (rigor.md, retry)."""
+"""What an attempt has cost in priced tokens: C = c_in * uncached + c_hit * cached + c_out * out,
+over all roles (rigor.md, retry).
+"""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +13,9 @@ from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn, Usage
 
 CHARACTERS_PER_TOKEN = 4
-"""Of the declared estimate for turns that used no tokens, or did not say how many: turns of scripts, answers of rules."""
+"""Of the declared estimate for turns that used no tokens, or did not say how many: turns of
+scripts, answers of rules.
+"""
 
 
 class Prices(BaseModel):
@@ -25,7 +29,9 @@ class Prices(BaseModel):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Of prompts that no cache held, of prompts that one did, and written; `estimated` says how many turns or answers were estimated."""
+    """Of prompts that no cache held, of prompts that one did, and written; `estimated` says how
+    many turns or answers were estimated.
+    """
 
     uncached: float = 0.0
     cached: float = 0.0
@@ -34,29 +40,46 @@ class Tokens(msgspec.Struct, frozen=True):
 
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(
-            self.uncached + other.uncached, self.cached + other.cached, self.output + other.output, self.estimated + other.estimated
+            self.uncached + other.uncached,
+            self.cached + other.cached,
+            self.output + other.output,
+            self.estimated + other.estimated,
         )
 
     def at(self, prices: Prices) -> float:
         """The price."""
-        return prices.uncached * self.uncached + prices.cached * self.cached + prices.output * self.output
+        return (
+            prices.uncached * self.uncached
+            + prices.cached * self.cached
+            + prices.output * self.output
+        )
 
 
 def tokens_of_attempts(attempts: Iterable[Trajectory]) -> Tokens:
-    """What all attempts at a slot have used from their pivots on, those that ended in faults too; with what the user's model used."""
+    """What all attempts at a slot have used from their pivots on, those that ended in faults too;
+    with what the user's model used.
+    """
     total = Tokens()
     for attempt in attempts:
         total = total + _tokens_of_turns(attempt) + _measured(attempt.user_totals)
     return total
 
 
-def tokens_of_reflection(messages: list[Message], text: str, replies: Iterable[RoleReply]) -> Tokens:
-    """What a reflection has used. One by rules is estimated as if a model had read the same log and written the same text."""
+def tokens_of_reflection(
+    messages: list[Message], text: str, replies: Iterable[RoleReply]
+) -> Tokens:
+    """What a reflection has used. One by rules is estimated as if a model had read the same log and
+    written the same text.
+    """
     total, replied = Tokens(), False
     for reply in replies:
         replied = True
-        usage = Usage(reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens, reply.model_calls)
-        total = total + (_measured(usage) if _tells(usage) else _estimate(messages, reply.content or ""))
+        usage = Usage(
+            reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens, reply.model_calls
+        )
+        total = total + (
+            _measured(usage) if _tells(usage) else _estimate(messages, reply.content or "")
+        )
     return total if replied else _estimate(messages, text)
 
 
@@ -66,8 +89,14 @@ def _estimate(messages: list[Message], text: str) -> Tokens:
 
 
 def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
-    """The first prompt of an attempt is in no cache, each later one as far as the one before it reached."""
-    shown = len(trajectory.system_prompt or "") + len(json.dumps(trajectory.tools, ensure_ascii=False)) + len(trajectory.guidance or "")
+    """The first prompt of an attempt is in no cache, each later one as far as the one before it
+    reached.
+    """
+    shown = (
+        len(trajectory.system_prompt or "")
+        + len(json.dumps(trajectory.tools, ensure_ascii=False))
+        + len(trajectory.guidance or "")
+    )
     shown += sum(len(observation.content) for observation in trajectory.opening)
     cached, total, first = 0, Tokens(), trajectory.pivot_turn or 0
     for turn in trajectory.turns:
@@ -76,7 +105,9 @@ def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
             if turn.usage is not None and _tells(turn.usage):
                 total = total + _measured(turn.usage)
             else:
-                new, old, out = (part / CHARACTERS_PER_TOKEN for part in (shown - cached, cached, written))
+                new, old, out = (
+                    part / CHARACTERS_PER_TOKEN for part in (shown - cached, cached, written)
+                )
                 total = total + Tokens(new, old, out, 1)
             cached = shown
         shown += written + sum(len(observation.content) for observation in turn.observations)
@@ -93,4 +124,6 @@ def _tells(usage: Usage) -> bool:
 
 
 def _measured(usage: Usage) -> Tokens:
-    return Tokens(usage.prompt_tokens - usage.cached_tokens, usage.cached_tokens, usage.completion_tokens)
+    return Tokens(
+        usage.prompt_tokens - usage.cached_tokens, usage.cached_tokens, usage.completion_tokens
+    )

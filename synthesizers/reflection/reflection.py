@@ -1,4 +1,6 @@
-"""What a reflection says, and how it is read out of a reply: every key checked, nothing guessed (R3L, arXiv 2601.03715)."""
+"""What a reflection says, and how it is read out of a reply: every key checked, nothing guessed
+(R3L, arXiv 2601.03715).
+"""
 
 import json
 import re
@@ -12,7 +14,13 @@ from synth.schemas.canonical import valid_text
 
 Judged = Literal["success", "success_but_inefficient", "failure"]
 JUDGED: tuple[Judged, ...] = ("success", "success_but_inefficient", "failure")
-KEYS = ("trajectory_summary", "root_cause_analysis", "trajectory_outcome", "improvement_suggestion", "retry_from_step")
+KEYS = (
+    "trajectory_summary",
+    "root_cause_analysis",
+    "trajectory_outcome",
+    "improvement_suggestion",
+    "retry_from_step",
+)
 LONGEST_TEXT = 4000
 """Characters of one field: what is whispered is a lesson, not a transcript."""
 MOST_BRACES = 400
@@ -22,7 +30,9 @@ _DECODER = json.JSONDecoder()
 
 
 class Reflection(msgspec.Struct, frozen=True):
-    """A diagnosis in the five fields of R3L. `improvement_suggestion` and `retry_from_step` are None iff the outcome is `success`."""
+    """A diagnosis in the five fields of R3L. `improvement_suggestion` and `retry_from_step` are
+    None iff the outcome is `success`.
+    """
 
     trajectory_summary: str
     root_cause_analysis: str | None
@@ -32,7 +42,8 @@ class Reflection(msgspec.Struct, frozen=True):
 
 
 def parsed_reflection(reply: str, turns: int) -> Reflection:
-    """The reflection in a reply on an attempt of `turns` turns: the last JSON object in it that has one of its keys.
+    """The reflection in a reply on an attempt of `turns` turns: the last JSON object in it that has
+    one of its keys.
 
     Raises `UnreadableError` with the first thing that is wrong, in words that the model can act on.
     """
@@ -50,16 +61,22 @@ def reflection_of(value: Mapping[str, Any], turns: int) -> Reflection:
     outcome = value["trajectory_outcome"]
     judged = next((known for known in JUDGED if known == outcome), None)
     if judged is None:
-        raise UnreadableError(f"trajectory_outcome is {_short(outcome)}, none of {', '.join(JUDGED)}")
+        raise UnreadableError(
+            f"trajectory_outcome is {_short(outcome)}, none of {', '.join(JUDGED)}"
+        )
     summary = _text(value, "trajectory_summary")
     cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")
     if judged == "success":
         for key in ("improvement_suggestion", "retry_from_step"):
             if value[key] is not None:
-                raise UnreadableError(f"{key} is {_short(value[key])}; it is null where the outcome is success")
+                raise UnreadableError(
+                    f"{key} is {_short(value[key])}; it is null where the outcome is success"
+                )
         return Reflection(summary, cause, "success", None, None)
     if value["improvement_suggestion"] is None:
-        raise UnreadableError(f"improvement_suggestion is null; it is a text where the outcome is {judged}")
+        raise UnreadableError(
+            f"improvement_suggestion is null; it is a text where the outcome is {judged}"
+        )
     suggestion = _text(value, "improvement_suggestion")
     return Reflection(summary, cause, judged, suggestion, _step(value["retry_from_step"], turns))
 
@@ -82,12 +99,16 @@ def _text(value: Mapping[str, Any], key: str) -> str:
     if not text.strip():
         raise UnreadableError(f"{key} is empty")
     if len(text) > LONGEST_TEXT:
-        raise UnreadableError(f"{key} has {len(text)} characters; at most {LONGEST_TEXT} are allowed")
+        raise UnreadableError(
+            f"{key} has {len(text)} characters; at most {LONGEST_TEXT} are allowed"
+        )
     return valid_text(text.strip())
 
 
 def _objects(reply: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text, outermost ones only, in their order; prose, fences and broken drafts between them are passed over."""
+    """The JSON objects in a text, outermost ones only, in their order; prose, fences and broken
+    drafts between them are passed over.
+    """
     starts = [match.start() for match in re.finditer(r"\{", reply)][-MOST_BRACES:]
     end = 0
     for start in starts:

@@ -22,9 +22,11 @@ MOST_TOKENS = 4096
 
 
 class Reflected(msgspec.Struct, frozen=True):
-    """What came of asking for a reflection: the reflection, or in `reason` why there is none (neither: a ceiling kept it from being asked).
+    """What came of asking for a reflection: the reflection, or in `reason` why there is none
+    (neither: a ceiling kept it from being asked).
 
-    `replies` are all that were received; `fault` where the reflector's server failed; `spent` what one that the ledger holds has used.
+    `replies` are all that were received; `fault` where the reflector's server failed; `spent` what
+    one that the ledger holds has used.
     """
 
     reflection: Reflection | None = None
@@ -62,14 +64,22 @@ def by_model(asking: Asking, role: Role, *, evidence: bool) -> Reflect:
             purpose="reflection",
             subject_id=trajectory.trajectory_id,
             task_id=trajectory.task_id,
-            messages=reflection_messages(trajectory, lessons, trajectory.check_result if evidence else None),
+            messages=reflection_messages(
+                trajectory, lessons, trajectory.check_result if evidence else None
+            ),
             sampling=sampling,
         )
         answer = await asking.ask(question, read)
         if answer.value is not None:
             return Reflected(answer.value, replies=answer.replies)
         if answer.fault is not None:
-            return Reflected(None, f"reflector_fault:{answer.fault.fault}", answer.fault.detail, answer.replies, answer.fault.fault)
+            return Reflected(
+                None,
+                f"reflector_fault:{answer.fault.fault}",
+                answer.fault.detail,
+                answer.replies,
+                answer.fault.fault,
+            )
         if answer.unreadable is not None:
             return Reflected(None, "unreadable_reflection", answer.unreadable, answer.replies)
         return Reflected(replies=answer.replies)

@@ -1,4 +1,6 @@
-"""What the stage says when it is done: attempted, verified, rejected by reason, what it has cost, and the comparison at equal cost."""
+"""What the stage says when it is done: attempted, verified, rejected by reason, what it has cost,
+and the comparison at equal cost.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,7 +31,8 @@ def method_report(
     likelier: int = 0,
     notes: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """The stage's line of the funnel: how many trials were attempted, how many retries stood up, and why the others did not.
+    """The stage's line of the funnel: how many trials were attempted, how many retries stood up,
+    and why the others did not.
 
     `likelier` of the retries are rejected because their guidance made them too likely.
     """
@@ -50,7 +53,9 @@ def method_report(
     }
     units = units_of(ledger, chains)
     if units:
-        report["equal_budget"] = compared(units, gold_informed=gold_informed, reflector=reflector, seed=seed)
+        report["equal_budget"] = compared(
+            units, gold_informed=gold_informed, reflector=reflector, seed=seed
+        )
         also += in_words(report["equal_budget"])
     return {**report, "also": also}
 
@@ -58,11 +63,18 @@ def method_report(
 def units_of(ledger: Ledger, chains: Chains) -> list[Unit]:
     """The failed trials whose arms were played."""
     with connect(ledger) as connection:
-        sql = "SELECT DISTINCT task_id FROM trajectories WHERE synthesizer = 'rollout' AND outcome = 'success'"
+        sql = (
+            "SELECT DISTINCT task_id FROM trajectories WHERE synthesizer = 'rollout' AND "
+            "outcome = 'success'"
+        )
         solved = {task_id for (task_id,) in connection.execute(sql).fetchall()}
     played = [chain for chain in chains if chain.get("arms")]
     return [
-        Unit(chain["task"], chain["task"] in solved, msgspec.convert(chain["arms"], dict[str, ArmResult]))
+        Unit(
+            chain["task"],
+            chain["task"] in solved,
+            msgspec.convert(chain["arms"], dict[str, ArmResult]),
+        )
         for chain in sorted(played, key=lambda chain: str(chain["chain"]))
     ]
 
@@ -70,9 +82,18 @@ def units_of(ledger: Ledger, chains: Chains) -> list[Unit]:
 def _spent(ledger: Ledger, stage: str, chains: Chains) -> str:
     """What was paid for, or an estimate where nothing was: scripts and rules use no tokens."""
     with connect(ledger) as connection:
-        sql = "SELECT sum(model_calls), sum(prompt_tokens + completion_tokens), sum(cost_usd) FROM spending WHERE stage = ?"
+        sql = (
+            "SELECT sum(model_calls), sum(prompt_tokens + completion_tokens), sum(cost_usd) "
+            "FROM spending WHERE stage = ?"
+        )
         ((calls, tokens, dollars),) = connection.execute(sql, [stage]).fetchall()
     if calls:
-        return f"cost {short_count(tokens)} tokens in {counted_noun(calls, 'call')}{'' if dollars is None else f', ${dollars:,.4g}'}"
+        return (
+            f"cost {short_count(tokens)} tokens in "
+            f"{counted_noun(calls, 'call')}{'' if dollars is None else f', ${dollars:,.4g}'}"
+        )
     estimate = short_count(round(sum(chain["price"] for chain in chains)))
-    return f"cost nothing: no model was asked (with one about {estimate} priced tokens, at {CHARACTERS_PER_TOKEN} characters a token)"
+    return (
+        f"cost nothing: no model was asked (with one about {estimate} priced tokens, at "
+        f"{CHARACTERS_PER_TOKEN} characters a token)"
+    )

@@ -1,4 +1,6 @@
-"""The work of a retry, or of an episode that it is compared with: its slot names everything that determines it."""
+"""The work of a retry, or of an episode that it is compared with: its slot names everything that
+determines it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +43,9 @@ class RetryWork:
         gold_informed: bool,
         synthesizer: str = SYNTHESIZER,
     ) -> Work:
-        """The work, numbered after the attempts that the ledger has of its slot; `draw` gives it randomness of its own."""
+        """The work, numbered after the attempts that the ledger has of its slot; `draw` gives it
+        randomness of its own.
+        """
         policy = self.role.policy
         slot = slot_id(
             task_id=task.task_id,

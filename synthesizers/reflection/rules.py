@@ -1,4 +1,6 @@
-"""Reflectors made of rules: one that reads the check's findings (gold-informed), one that sees no more than the agent saw."""
+"""Reflectors made of rules: one that reads the check's findings (gold-informed), one that sees no
+more than the agent saw.
+"""
 
 import re
 
@@ -15,16 +17,22 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def informed_reflection(trajectory: Trajectory) -> Reflection | None:
-    """A diagnosis by what the check found wrong; None where the attempt passed, or its check gives no evidence.
+    """A diagnosis by what the check found wrong; None where the attempt passed, or its check gives
+    no evidence.
 
     It looks at gold. Its retries are tagged, and support no claim that reflection works.
     """
-    parts = [part for part in (trajectory.check_result.parts if trajectory.check_result is not None else ()) if not part.passed]
+    parts = [
+        part
+        for part in (trajectory.check_result.parts if trajectory.check_result is not None else ())
+        if not part.passed
+    ]
     lines = [line for part in parts for line in part.evidence]
     if not parts or not lines:
         return None
     suggestion = (
-        advice_on_evidence(trajectory.env, lines) or f"see to it that {' and '.join(part.name for part in parts)} come out as the task asks"
+        advice_on_evidence(trajectory.env, lines)
+        or f"see to it that {' and '.join(part.name for part in parts)} come out as the task asks"
     )
     return Reflection(
         trajectory_summary=f"{len(trajectory.turns)} steps, ended as {trajectory.termination.value}.",
@@ -36,13 +44,21 @@ def informed_reflection(trajectory: Trajectory) -> Reflection | None:
 
 
 def blind_reflection(trajectory: Trajectory) -> Reflection | None:
-    """A guess by what the agent could see: the earliest refused call or unconfirmed write, else a denial, complaint or repetition."""
+    """A guess by what the agent could see: the earliest refused call or unconfirmed write, else a
+    denial, complaint or repetition.
+    """
     found = symptoms(trajectory)
     own = first_own_turn(trajectory)
     if own is None:
         return None
     worst = next(
-        (s for kinds in (("refused", "unconfirmed"), ("denied", "complaint"), ("repeated",)) for s in found if s.kind in kinds), None
+        (
+            s
+            for kinds in (("refused", "unconfirmed"), ("denied", "complaint"), ("repeated",))
+            for s in found
+            if s.kind in kinds
+        ),
+        None,
     )
     if worst is None:
         at = first_write(trajectory)
@@ -58,9 +74,13 @@ def blind_reflection(trajectory: Trajectory) -> Reflection | None:
 
 
 def _where(trajectory: Trajectory, lines: list[str]) -> int:
-    """The earliest turn that the findings point to: named in them, or the first write of what they name, else the first own turn."""
+    """The earliest turn that the findings point to: named in them, or the first write of what they
+    name, else the first own turn.
+    """
     own, last = first_own_turn(trajectory) or 0, len(trajectory.turns) - 1
-    named = [int(turn) for line in lines for turn in _IN_TURN.findall(line) if own <= int(turn) <= last]
+    named = [
+        int(turn) for line in lines for turn in _IN_TURN.findall(line) if own <= int(turn) <= last
+    ]
     for line in lines:
         if not _IN_TURN.search(line):
             things = {word for word in _WORD.findall(line.replace("/", " ")) if is_identifier(word)}
@@ -72,7 +92,9 @@ def _where(trajectory: Trajectory, lines: list[str]) -> int:
 def _first_about(trajectory: Trajectory, things: set[str], own: int) -> int | None:
     """The first write that names one of the things; else the first turn that does."""
     about = [turn for turn in trajectory.turns if turn.index >= own and _names(turn, things)]
-    writes = [turn for turn in about if any(effectful_by_name(call.name) for call in turn.tool_calls)]
+    writes = [
+        turn for turn in about if any(effectful_by_name(call.name) for call in turn.tool_calls)
+    ]
     return next((turn.index for turn in [*writes, *about]), None)
 
 

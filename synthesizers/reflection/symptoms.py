@@ -1,4 +1,6 @@
-"""What an agent could have noticed of its own failure, without any gold: refused calls, repeated ones, writes without a yes, denials."""
+"""What an agent could have noticed of its own failure, without any gold: refused calls, repeated
+ones, writes without a yes, denials.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,13 +11,18 @@ from synth.provenance.effect import effectful_by_name
 from synth.schemas.trajectory import Source, Trajectory, Turn
 
 _COMPLAINT = re.compile(
-    r"\b(?:not yet|also asked|that is (?:wrong|not)|that's (?:wrong|not)|not what i|still (?:not|waiting)|did not understand|disappoint\w*|"
+    r"\b(?:not yet|also asked|that is (?:wrong|not)|that's (?:wrong|not)|not what i|still "
+    r"(?:not|waiting)|did not understand|disappoint\w*|"
     r"too long|please make an exception|complain\w*|i insist)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"^(?:deny|refuse|reject|decline)", re.IGNORECASE)
-_ASKS = re.compile(r"\?\s*$|\?\"|shall i|would you like|do you (?:want|confirm)|please confirm", re.IGNORECASE)
-_CHATTER = re.compile(r"^(?:ask|reply|say|tell|respond|escalate|finish|deny|refuse|transfer)", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\?\s*$|\?\"|shall i|would you like|do you (?:want|confirm)|please confirm", re.IGNORECASE
+)
+_CHATTER = re.compile(
+    r"^(?:ask|reply|say|tell|respond|escalate|finish|deny|refuse|transfer)", re.IGNORECASE
+)
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -39,20 +46,32 @@ def first_write(trajectory: Trajectory) -> int | None:
 
 def _refused(trajectory: Trajectory) -> Iterator[Symptom]:
     for turn in trajectory.turns:
-        if any(o.error or o.content.startswith(("denied", "error", "Error")) for o in turn.observations if o.source is Source.TOOL):
+        if any(
+            o.error or o.content.startswith(("denied", "error", "Error"))
+            for o in turn.observations
+            if o.source is Source.TOOL
+        ):
             yield Symptom("refused", turn.index, "a call was answered by a refusal or an error")
 
 
 def _unconfirmed(trajectory: Trajectory) -> Iterator[Symptom]:
-    """A write right after the agent's own question was left open, or with no question at all since the last write."""
+    """A write right after the agent's own question was left open, or with no question at all since
+    the last write.
+    """
     asked = False
     for turn in trajectory.turns:
         if _writes(turn) and not asked:
-            yield Symptom("unconfirmed", turn.index, "something was changed without a question and an answer before it")
+            yield Symptom(
+                "unconfirmed",
+                turn.index,
+                "something was changed without a question and an answer before it",
+            )
         if _writes(turn):
             asked = False
         texts = [turn.content or "", *(call.arguments for call in turn.tool_calls)]
-        if any(_ASKS.search(text) for text in texts) and any(o.source is Source.USER for o in turn.observations):
+        if any(_ASKS.search(text) for text in texts) and any(
+            o.source is Source.USER for o in turn.observations
+        ):
             asked = True
 
 
@@ -77,8 +96,16 @@ def _complaint(trajectory: Trajectory) -> Iterator[Symptom]:
             yield Symptom("complaint", turn.index, "the user was not content with the answer")
 
 
-_DETECTORS: tuple[Callable[[Trajectory], Iterator[Symptom]], ...] = (_refused, _unconfirmed, _denied, _complaint, _repeated)
+_DETECTORS: tuple[Callable[[Trajectory], Iterator[Symptom]], ...] = (
+    _refused,
+    _unconfirmed,
+    _denied,
+    _complaint,
+    _repeated,
+)
 
 
 def _writes(turn: Turn) -> bool:
-    return any(effectful_by_name(call.name) and not _CHATTER.match(call.name) for call in turn.tool_calls)
+    return any(
+        effectful_by_name(call.name) and not _CHATTER.match(call.name) for call in turn.tool_calls
+    )

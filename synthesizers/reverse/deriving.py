@@ -1,4 +1,6 @@
-"""From a window of an exploration to a task that passed its tests, or to the reason why it is none."""
+"""From a window of an exploration to a task that passed its tests, or to the reason why it is
+none.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,9 +34,11 @@ METHOD = "reverse_task"
 
 @dataclass(frozen=True)
 class Ground:
-    """Where an exploration took place, and what its tasks inherit: settings of the start state, seed, split and benchmark; its name.
+    """Where an exploration took place, and what its tasks inherit: settings of the start state,
+    seed, split and benchmark; its name.
 
-    `longest` is the most operations that a task joins; `asks`: whether who writes the goals can ask questions.
+    `longest` is the most operations that a task joins; `asks`: whether who writes the goals can ask
+    questions.
     """
 
     world: World
@@ -54,7 +58,9 @@ class Ground:
         return {**self.world.spec.facts, **dict.fromkeys(self.world.on_request, "required")}
 
 
-async def derived(ground: Ground, env: Env, walked: Exploration, wanted: Sequence[Operation]) -> Derived | Rejected:
+async def derived(
+    ground: Ground, env: Env, walked: Exploration, wanted: Sequence[Operation]
+) -> Derived | Rejected:
     """One window: shrunk to what its goal needs, tested in the order of what a test costs."""
     found = await segment(env, ground.zones, walked, wanted, ground.longest)
     if found is None:
@@ -65,19 +71,30 @@ async def derived(ground: Ground, env: Env, walked: Exploration, wanted: Sequenc
             return drafted
         task, draft = drafted
         asks = all(operation.shown is not None for operation in found.operations)
-        state = await told_tests(env, task, found, draft.answer) if asks else await state_tests(env, task, found)
+        state = (
+            await told_tests(env, task, found, draft.answer)
+            if asks
+            else await state_tests(env, task, found)
+        )
         if isinstance(state, Rejected):
             return state
         if not state.incidental:
             return await _tested(ground, env, walked, found, task, draft, state)
         left = await _without(env, ground, found, state.incidental)
         if left is None:
-            return Rejected("T3_incidental", "; ".join(found.operations[at].turn.tool_calls[0].name for at in state.incidental))
+            return Rejected(
+                "T3_incidental",
+                "; ".join(found.operations[at].turn.tool_calls[0].name for at in state.incidental),
+            )
         found = left
 
 
-async def _without(env: Env, ground: Ground, found: Segment, incidental: Sequence[int]) -> Segment | None:
-    """The segment without operations that its goal does not need; None where none would be left, or the others would not go."""
+async def _without(
+    env: Env, ground: Ground, found: Segment, incidental: Sequence[int]
+) -> Segment | None:
+    """The segment without operations that its goal does not need; None where none would be left, or
+    the others would not go.
+    """
     kept = [number for number in range(len(found.operations)) if number not in incidental]
     gone = {found.places[number] for number in incidental}
     at = [place for place in range(len(found.turns)) if place not in gone]
@@ -86,15 +103,39 @@ async def _without(env: Env, ground: Ground, found: Segment, incidental: Sequenc
     done = await played(env, [found.turns[place] for place in at])
     places = tuple(at.index(found.places[number]) for number in kept)
     changed = [of_goals(done.changed[place], ground.zones) for place in places]
-    if any(not now and found.operations[number].denied is None for now, number in zip(changed, kept, strict=True)):
+    if any(
+        not now and found.operations[number].denied is None
+        for now, number in zip(changed, kept, strict=True)
+    ):
         return None
-    operations = tuple(msgspec.structs.replace(found.operations[number], changed=now) for now, number in zip(changed, kept, strict=True))
-    return replace(found, turns=tuple(found.turns[p] for p in at), places=places, operations=operations, start=done.start, end=done.end)
+    operations = tuple(
+        msgspec.structs.replace(found.operations[number], changed=now)
+        for now, number in zip(changed, kept, strict=True)
+    )
+    return replace(
+        found,
+        turns=tuple(found.turns[p] for p in at),
+        places=places,
+        operations=operations,
+        start=done.start,
+        end=done.end,
+    )
 
 
-async def _drafted(ground: Ground, walked: Exploration, found: Segment) -> tuple[Task, Draft] | Rejected:
+async def _drafted(
+    ground: Ground, walked: Exploration, found: Segment
+) -> tuple[Task, Draft] | Rejected:
     """The window's task before it is tested."""
-    window = Window(ground.env, ground.env_config, ground.seed, walked.opening, walked.walk, found.operations, found.start, found.end)
+    window = Window(
+        ground.env,
+        ground.env_config,
+        ground.seed,
+        walked.opening,
+        walked.walk,
+        found.operations,
+        found.start,
+        found.end,
+    )
     draft = await ground.write(window)
     if isinstance(draft, NoGoal):
         return Rejected(f"no_goal_{draft.reason}")
@@ -106,7 +147,13 @@ async def _drafted(ground: Ground, walked: Exploration, found: Segment) -> tuple
     return _task(ground, draft, check, {}), draft
 
 
-def _task(ground: Ground, draft: Draft, check: Check, difficulty: Mapping[str, Any], gold: tuple[ToolCall, ...] | None = None) -> Task:
+def _task(
+    ground: Ground,
+    draft: Draft,
+    check: Check,
+    difficulty: Mapping[str, Any],
+    gold: tuple[ToolCall, ...] | None = None,
+) -> Task:
     return Task.identified(
         env=ground.env,
         env_config=dict(ground.env_config if draft.env_config is None else draft.env_config),
@@ -123,14 +170,24 @@ def _task(ground: Ground, draft: Draft, check: Check, difficulty: Mapping[str, A
 
 
 async def _tested(
-    ground: Ground, env: Env, walked: Exploration, found: Segment, task: Task, draft: Draft, state: StateTests
+    ground: Ground,
+    env: Env,
+    walked: Exploration,
+    found: Segment,
+    task: Task,
+    draft: Draft,
+    state: StateTests,
 ) -> Derived | Rejected:
-    """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they pass as they are."""
+    """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they pass
+    as they are.
+    """
     calls = tuple(call for turn in found.turns for call in turn.tool_calls)
     passes = (await perform(env, task, found.turns)).verdict.passed
     gold = calls if passes and calls and len(calls) == len(found.turns) else None
     bench = Bench(ground.world, task.env_config, ground.seed, (task,), CALL_LIMIT_S)
-    known = await solved(bench, task if bench.claims("expert") else msgspec.structs.replace(task, gold=gold))
+    known = await solved(
+        bench, task if bench.claims("expert") else msgspec.structs.replace(task, gold=gold)
+    )
     if isinstance(known, Rejected):
         return known
     solution, t8 = known

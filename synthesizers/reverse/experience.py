@@ -1,4 +1,6 @@
-"""What a shard's explorations have learned about a world's tools: which change it, which open new ways, which do nothing."""
+"""What a shard's explorations have learned about a world's tools: which change it, which open new
+ways, which do nothing.
+"""
 
 import re
 from collections import Counter
@@ -10,7 +12,9 @@ from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Observation
 
 CHANGING, OPENING, OTHER = 10.0, 3.0, 1.0
-"""Weights of tools: that change the state or are untried, after whose calls more can be done, and of all others (A2, step 2)."""
+"""Weights of tools: that change the state or are untried, after whose calls more can be done, and
+of all others (A2, step 2).
+"""
 LEAST_SHARE = 0.1
 """Of its weight a tool keeps however often it did nothing."""
 _VALUE = re.compile(r"\b[\w.@-]*\d[\w.@:-]*\b")
@@ -23,7 +27,9 @@ Signature = tuple[tuple[str, str], ...]
 
 def signature_of(turn: AgentTurn) -> Signature:
     """What two turns must have in common to be the same deed."""
-    return tuple((call.name, call.arguments) for call in turn.tool_calls) or (("", turn.content or ""),)
+    return tuple((call.name, call.arguments) for call in turn.tool_calls) or (
+        ("", turn.content or ""),
+    )
 
 
 def tool_of(turn: AgentTurn) -> str:
@@ -38,7 +44,9 @@ def template(observations: Sequence[Observation]) -> str:
 
 
 class Experience:
-    """Counts by tool, and the pool of no-ops by (tool, template of the answer); grows from walk to walk, in their order."""
+    """Counts by tool, and the pool of no-ops by (tool, template of the answer); grows from walk to
+    walk, in their order.
+    """
 
     def __init__(self) -> None:
         self.taken = Counter[str]()
@@ -60,7 +68,9 @@ class Experience:
         ended: bool,
         denied: bool,
     ) -> None:
-        """Takes in what a turn came to. One without effect whose tool has been answered alike before is a no-op."""
+        """Takes in what a turn came to. One without effect whose tool has been answered alike
+        before is a no-op.
+        """
         tool = tool_of(turn)
         self.taken[tool] += 1
         self.changed[tool] += changed
@@ -77,11 +87,19 @@ class Experience:
         taken = self.taken[tool]
         if taken and self.ended[tool] == taken and not self.changed[tool]:
             return 0.0
-        known = CHANGING if not taken or self.changed[tool] or self.denied[tool] else OPENING if self.opened[tool] else OTHER
+        known = (
+            CHANGING
+            if not taken or self.changed[tool] or self.denied[tool]
+            else OPENING
+            if self.opened[tool]
+            else OTHER
+        )
         return known * max(LEAST_SHARE, 1 - self._no_ops[tool] / taken) if taken else known
 
     def draw(self, turns: Sequence[AgentTurn], draw: Random) -> AgentTurn | None:
-        """One of the turns: its tool by weight, then its arguments, each as likely; None where none may be drawn."""
+        """One of the turns: its tool by weight, then its arguments, each as likely; None where none
+        may be drawn.
+        """
         by_tool: dict[str, list[AgentTurn]] = {}
         for turn in turns:
             by_tool.setdefault(tool_of(turn), []).append(turn)

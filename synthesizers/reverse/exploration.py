@@ -1,4 +1,6 @@
-"""A seeded walk through a world without a task: what was done, what it changed, what the world refused."""
+"""A seeded walk through a world without a task: what was done, what it changed, what the world
+refused.
+"""
 
 import asyncio
 import re
@@ -23,7 +25,9 @@ DENIED = re.compile(r"^denied: ([\w.-]+):")
 
 @dataclass(frozen=True)
 class Step:
-    """One turn of a walk: its record, all facts that it changed, by which rule it was refused, and what else its tool could have done."""
+    """One turn of a walk: its record, all facts that it changed, by which rule it was refused, and
+    what else its tool could have done.
+    """
 
     record: Turn
     turn: AgentTurn
@@ -34,8 +38,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Exploration:
-    """A walk from the world's start; `operations` are its steps that changed what a goal can be about, or were refused; `reads` those
-    that changed nothing of it, and were answered with something that had not been shown before."""
+    """A walk from the world's start; `operations` are its steps that changed what a goal can be
+    about, or were refused; `reads` those
+    that changed nothing of it, and were answered with something that had not been shown before.
+    """
 
     opening: Opening
     start: Facts
@@ -49,8 +55,11 @@ class Exploration:
         return tuple(step.record for step in self.steps)
 
 
-async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random, experience: Experience) -> Exploration:
-    """Walks at most `steps` turns: affordances by weight, none again in the same state, nor where it did nothing before in this walk.
+async def explored(
+    env: Env, zones: Mapping[str, str], steps: int, draw: Random, experience: Experience
+) -> Exploration:
+    """Walks at most `steps` turns: affordances by weight, none again in the same state, nor where
+    it did nothing before in this walk.
 
     `experience` is added to.
     """
@@ -64,7 +73,14 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
     new: list[int] = []
     while len(walked) < steps:
         state = content_hash(before)
-        turn = experience.draw([t for t in offered if signature_of(t) not in idle and (signature_of(t), state) not in done], draw)
+        turn = experience.draw(
+            [
+                t
+                for t in offered
+                if signature_of(t) not in idle and (signature_of(t), state) not in done
+            ],
+            draw,
+        )
         if turn is None:
             break
         done.add((signature_of(turn), state))
@@ -72,8 +88,18 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
         after = dict(await env.facts())
         changed = changes(before, after)
         denied = refused(response) if not changed else None
-        others = tuple(other for other in offered if tool_of(other) == tool_of(turn) and signature_of(other) != signature_of(turn))
-        record = Turn(len(walked), turn.content, turn.tool_calls, response.observations, state_key=response.state_key)
+        others = tuple(
+            other
+            for other in offered
+            if tool_of(other) == tool_of(turn) and signature_of(other) != signature_of(turn)
+        )
+        record = Turn(
+            len(walked),
+            turn.content,
+            turn.tool_calls,
+            response.observations,
+            state_key=response.state_key,
+        )
         walked.append(Step(record, turn, changed, denied, others))
         answer = shown(response.observations)
         if answer and answer not in seen:
@@ -109,12 +135,18 @@ async def explored(env: Env, zones: Mapping[str, str], steps: int, draw: Random,
 
 def shown(observations: Sequence[Observation]) -> tuple[str, ...]:
     """What a turn was answered by tools and world, without errors."""
-    return tuple(seen.content for seen in observations if not seen.error and seen.source is not Source.USER)
+    return tuple(
+        seen.content for seen in observations if not seen.error and seen.source is not Source.USER
+    )
 
 
 def refused(response: Response) -> str | None:
     """The rule by which the world refused a turn, or None."""
-    said = (DENIED.match(observation.content) for observation in response.observations if observation.error)
+    said = (
+        DENIED.match(observation.content)
+        for observation in response.observations
+        if observation.error
+    )
     return next((rule[1] for rule in said if rule is not None), None)
 
 
@@ -128,4 +160,8 @@ def changes(before: Facts, after: Facts) -> dict[str, Change]:
 
 def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[str, Change]:
     """Those of the changed facts that a goal can be about."""
-    return {path: change for path, change in changed.items() if zone_of(zones, path) not in NOT_ASKED_FOR}
+    return {
+        path: change
+        for path, change in changed.items()
+        if zone_of(zones, path) not in NOT_ASKED_FOR
+    }

@@ -16,12 +16,16 @@ from synth.synthesizers.reverse.outcome import Derived
 from synth.synthesizers.reverse.windows import operation_signature, windows
 
 DEEDS_PER_QUESTION = 4
-"""Windows of operations for one of look-ups: with all of these, half of the tasks are questions (measured on the storefront)."""
+"""Windows of operations for one of look-ups: with all of these, half of the tasks are questions
+(measured on the storefront).
+"""
 
 
 @dataclass
 class Harvest:
-    """The tasks of an exploration; windows by what became of them; what was called, changed and refused in the walk."""
+    """The tasks of an exploration; windows by what became of them; what was called, changed and
+    refused in the walk.
+    """
 
     tasks: list[Task] = field(default_factory=list)
     attempted: int = 0
@@ -46,7 +50,9 @@ class Harvest:
         }
 
 
-async def harvested(ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience) -> Harvest:
+async def harvested(
+    ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience
+) -> Harvest:
     """Explores, then tries windows in a drawn order until there are tasks enough.
 
     A window whose operations look like those of a task that is there already is not tried.
@@ -80,12 +86,25 @@ async def harvested(ground: Ground, steps: int, most_windows: int, most_tasks: i
 
 
 def _windows(walked: Exploration, ground: Ground, draw: Random) -> list[list[Operation]]:
-    """What may become a task, in a drawn order: operations that belong together, and look-ups whose answers the world can be asked for,
-    of these one for every `DEEDS_PER_QUESTION`."""
-    asked = ground.world.questions.tools if ground.asks and ground.world.questions is not None else frozenset[str]()
-    reads = [read for read in walked.reads if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in asked]
+    """What may become a task, in a drawn order: operations that belong together, and look-ups whose
+    answers the world can be asked for,
+    of these one for every `DEEDS_PER_QUESTION`.
+    """
+    asked = (
+        ground.world.questions.tools
+        if ground.asks and ground.world.questions is not None
+        else frozenset[str]()
+    )
+    reads = [
+        read
+        for read in walked.reads
+        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in asked
+    ]
     deeds, questions = (
-        [[among[number] for number in window] for window in windows(among, walked.start, ground.longest, draw)]
+        [
+            [among[number] for number in window]
+            for window in windows(among, walked.start, ground.longest, draw)
+        ]
         for among in (walked.operations, reads)
     )
     if not questions:
@@ -96,15 +115,21 @@ def _windows(walked: Exploration, ground: Ground, draw: Random) -> list[list[Ope
 
 
 def coverage(walked: Exploration, ground: Ground) -> dict[str, Any]:
-    """Calls by tool, with those that changed what a goal can be about, those that were refused, and look-ups that showed something new;
-    changed facts by pattern."""
+    """Calls by tool, with those that changed what a goal can be about, those that were refused, and
+    look-ups that showed something new;
+    changed facts by pattern.
+    """
     called, changed, refused, facts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     by_turn = {operation.at: operation for operation in walked.operations}
     for at, step in enumerate(walked.steps):
         operation = by_turn.get(at)
         for call in step.turn.tool_calls:
             called[call.name] += 1
-            changed[call.name] += operation is not None and operation.denied is None and len(step.turn.tool_calls) == 1
+            changed[call.name] += (
+                operation is not None
+                and operation.denied is None
+                and len(step.turn.tool_calls) == 1
+            )
             if operation is not None and operation.denied is not None:
                 refused[f"{call.name}!{operation.denied}"] += 1
         facts.update({pattern_of(ground.world.spec.facts, path) or path for path in step.changed})

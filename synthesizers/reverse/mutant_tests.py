@@ -20,13 +20,19 @@ from synth.synthesizers.reverse.replaying import Segment
 FEWEST = 10
 KILLED = 0.95
 MOST_OF_A_SOURCE = 12
-"""Mutants by the audit's rules, by the world's own, by what the walk could have done, by what the world offers: so many of each."""
+"""Mutants by the audit's rules, by the world's own, by what the walk could have done, by what the
+world offers: so many of each.
+"""
 
 
-async def mutants_fail(bench: Bench, task: Task, walked: Exploration, segment: Segment, known: Solution) -> Tested | Rejected:
-    """At least `FEWEST` mutants count, and at least `KILLED` of them fail; one that passes and leaves the same state is no mutant.
+async def mutants_fail(
+    bench: Bench, task: Task, walked: Exploration, segment: Segment, known: Solution
+) -> Tested | Rejected:
+    """At least `FEWEST` mutants count, and at least `KILLED` of them fail; one that passes and
+    leaves the same state is no mutant.
 
-    A mutant by the world's own rules is wrong in something, whatever its state: all of those must fail.
+    A mutant by the world's own rules is wrong in something, whatever its state: all of those must
+    fail.
     """
     draw = Random(task.task_id)
     own = bench.world.mutants(task, known.transcript) if bench.world.mutants is not None else ()
@@ -50,7 +56,12 @@ async def mutants_fail(bench: Bench, task: Task, walked: Exploration, segment: S
             killed[mutant.kind] += not transcript.verdict.passed
             if transcript.verdict.passed:
                 survivors.append(mutant.what)
-    counts = {"mutants": counted.total(), "killed": killed.total(), "equal": equal, "kinds": dict(sorted(counted.items()))}
+    counts = {
+        "mutants": counted.total(),
+        "killed": killed.total(),
+        "equal": equal,
+        "kinds": dict(sorted(counted.items())),
+    }
     if counted.total() < FEWEST:
         return Rejected("T5_too_few_mutants", f"{counted.total()}: {task.goal}")
     if killed.total() < KILLED * counted.total():
@@ -66,44 +77,89 @@ def _of_all_kinds(every: Sequence[Mutant], draw: Random) -> list[Mutant]:
     for mutant in drawn:
         ranked.append((turns[mutant.kind], len(ranked), mutant))
         turns[mutant.kind] += 1
-    return [mutant for _, _, mutant in sorted(ranked, key=lambda entry: entry[:2])][:MOST_OF_A_SOURCE]
+    return [mutant for _, _, mutant in sorted(ranked, key=lambda entry: entry[:2])][
+        :MOST_OF_A_SOURCE
+    ]
 
 
 def _otherwise(walked: Exploration, segment: Segment, known: Solution) -> Iterator[Mutant]:
-    """What the walk could have done in an operation's place, done so in the solution; and what else it did, done there as well."""
+    """What the walk could have done in an operation's place, done so in the solution; and what else
+    it did, done there as well.
+    """
     actions, effects = known.transcript.actions, known.effectful
     last = max((turn for turn, effectful in enumerate(effects) if effectful), default=0)
     own = {operation.at for operation in segment.operations}
     for operation in segment.operations:
-        place = next((turn for turn, action in enumerate(actions) if effects[turn] and tool_of(action) == tool_of(operation.turn)), None)
+        place = next(
+            (
+                turn
+                for turn, action in enumerate(actions)
+                if effects[turn] and tool_of(action) == tool_of(operation.turn)
+            ),
+            None,
+        )
         for other in walked.steps[operation.at].others if place is not None else ():
-            yield Mutant("other", f"{_shown(other)} instead", _put(actions, place or 0, other, instead=True))
+            yield Mutant(
+                "other", f"{_shown(other)} instead", _put(actions, place or 0, other, instead=True)
+            )
     for operation in walked.operations:
         if operation.at not in own and operation.denied is None:
-            yield Mutant("extra", f"{_shown(operation.turn)} as well", _put(actions, last, operation.turn, instead=False))
+            yield Mutant(
+                "extra",
+                f"{_shown(operation.turn)} as well",
+                _put(actions, last, operation.turn, instead=False),
+            )
 
 
 async def _offered(bench: Bench, task: Task, walked: Exploration, known: Solution) -> list[Mutant]:
-    """What the world offers before each turn of the solution with an effect, done in its place and as well, by tools that change it."""
+    """What the world offers before each turn of the solution with an effect, done in its place and
+    as well, by tools that change it.
+    """
     changing = {tool_of(operation.turn) for operation in walked.operations}
     actions = known.transcript.actions
     found: list[Mutant] = []
     env = bench.open()
     await env.reset(task)
     for place, action in enumerate(actions):
-        for other in await env.affordances() if known.effectful[place] and bench.claims("affordances") else ():
+        for other in (
+            await env.affordances()
+            if known.effectful[place] and bench.claims("affordances")
+            else ()
+        ):
             if tool_of(other) in changing and signature_of(other) != signature_of(action):
-                found.append(Mutant("other", f"{_shown(other)} instead", _put(actions, place, other, instead=True)))
-                found.append(Mutant("extra", f"{_shown(other)} as well", _put(actions, place, other, instead=False)))
+                found.append(
+                    Mutant(
+                        "other",
+                        f"{_shown(other)} instead",
+                        _put(actions, place, other, instead=True),
+                    )
+                )
+                found.append(
+                    Mutant(
+                        "extra",
+                        f"{_shown(other)} as well",
+                        _put(actions, place, other, instead=False),
+                    )
+                )
         await env.step(action)
     await env.close()
     return found
 
 
-def _put(actions: Sequence[AgentTurn], place: int, turn: AgentTurn, *, instead: bool) -> tuple[AgentTurn, ...]:
-    calls = tuple(msgspec.structs.replace(call, call_id=f"{call.call_id}_other") for call in turn.tool_calls)
-    return (*actions[:place], msgspec.structs.replace(turn, tool_calls=calls), *actions[place + (1 if instead else 0) :])
+def _put(
+    actions: Sequence[AgentTurn], place: int, turn: AgentTurn, *, instead: bool
+) -> tuple[AgentTurn, ...]:
+    calls = tuple(
+        msgspec.structs.replace(call, call_id=f"{call.call_id}_other") for call in turn.tool_calls
+    )
+    return (
+        *actions[:place],
+        msgspec.structs.replace(turn, tool_calls=calls),
+        *actions[place + (1 if instead else 0) :],
+    )
 
 
 def _shown(turn: AgentTurn) -> str:
-    return " ".join(f"{call.name} {call.arguments}" for call in turn.tool_calls) or str(turn.content)
+    return " ".join(f"{call.name} {call.arguments}" for call in turn.tool_calls) or str(
+        turn.content
+    )

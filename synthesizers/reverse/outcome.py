@@ -1,4 +1,6 @@
-"""What became of a window: a task with the tests that it passed, or a short reason why it is none."""
+"""What became of a window: a task with the tests that it passed, or a short reason why it is
+none.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""T7: the commonest answer to a kind of question is right seldom enough, over the worlds of a hundred seeds."""
+"""T7: the commonest answer to a kind of question is right seldom enough, over the worlds of a
+hundred seeds.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,16 +17,25 @@ MOST_SEEDS = 200
 """Worlds that are looked at until the question could be asked in `SEEDS` of them."""
 MOST_GUESSED = 0.2
 """Share of the worlds in which the commonest answer may be the right one."""
-NO_ANSWER = Tested(None, {"why": "the task asks for a change or a refusal, not for an answer alone"})
+NO_ANSWER = Tested(
+    None, {"why": "the task asks for a change or a refusal, not for an answer alone"}
+)
 
 
 def asks_for_an_answer(task: Task) -> bool:
     """Whether nothing but what the agent says decides."""
-    return task.check is not None and bool(task.check.told) and not task.check.required and not task.check.refusals
+    return (
+        task.check is not None
+        and bool(task.check.told)
+        and not task.check.required
+        and not task.check.refusals
+    )
 
 
 def not_guessed(world: World, task: Task) -> Tested | Rejected:
-    """How often the commonest answer to the task's question is right; where fewer than `SEEDS` worlds answer it, that is not known."""
+    """How often the commonest answer to the task's question is right; where fewer than `SEEDS`
+    worlds answer it, that is not known.
+    """
     if not asks_for_an_answer(task):
         return NO_ANSWER
     if world.questions is None:

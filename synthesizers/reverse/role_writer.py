@@ -1,4 +1,6 @@
-"""The role `writer`: a language model that says what a window achieved, for worlds without rules of their own (OS-Genesis, low -> high)."""
+"""The role `writer`: a language model that says what a window achieved, for worlds without rules of
+their own (OS-Genesis, low -> high).
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -35,17 +37,30 @@ _WRITTEN = msgspec.json.Decoder(Written)
 
 async def asked_for_goal(asking: Asking, window: Window, subject: str) -> Answer[Draft]:
     """The role's goal for a window; with all that the role replied."""
-    question = Question(purpose="write_goal", subject_id=subject, messages=messages(window), sampling={"temperature": TEMPERATURE})
+    question = Question(
+        purpose="write_goal",
+        subject_id=subject,
+        messages=messages(window),
+        sampling={"temperature": TEMPERATURE},
+    )
     return await asking.ask(question, lambda completion: read_goal(completion, window))
 
 
 def no_goal(answer: Answer[Draft]) -> NoGoal:
     """Why an answer holds no goal."""
-    return NoGoal("writer_fault" if answer.fault is not None else "writer_unreadable" if answer.unreadable else "not_asked")
+    return NoGoal(
+        "writer_fault"
+        if answer.fault is not None
+        else "writer_unreadable"
+        if answer.unreadable
+        else "not_asked"
+    )
 
 
 def read_goal(completion: Completion, window: Window) -> Draft:
-    """The goal in a reply; without a structure, which words cannot give. Raises `UnreadableError`."""
+    """The goal in a reply; without a structure, which words cannot give. Raises
+    `UnreadableError`.
+    """
     text = completion.content or ""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -56,14 +71,30 @@ def read_goal(completion: Completion, window: Window) -> Draft:
         raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
     goal = valid_text(written.goal).strip()
     if not goal or len(goal) > LONGEST_GOAL:
-        raise UnreadableError(f"the goal has {len(goal)} characters; 1 to {LONGEST_GOAL} are allowed")
-    if len(written.low_level) != len(window.operations) or not all(line.strip() for line in written.low_level):
-        raise UnreadableError(f"low_level has {len(written.low_level)} instructions for {len(window.operations)} operations")
-    tools = {call.name for operation in window.operations for call in operation.turn.tool_calls if "_" in call.name}
+        raise UnreadableError(
+            f"the goal has {len(goal)} characters; 1 to {LONGEST_GOAL} are allowed"
+        )
+    if len(written.low_level) != len(window.operations) or not all(
+        line.strip() for line in written.low_level
+    ):
+        raise UnreadableError(
+            f"low_level has {len(written.low_level)} instructions for {len(window.operations)} "
+            "operations"
+        )
+    tools = {
+        call.name
+        for operation in window.operations
+        for call in operation.turn.tool_calls
+        if "_" in call.name
+    }
     named = sorted(tool for tool in tools if tool in goal)
     if named:
-        raise UnreadableError(f"the goal names the tool {named[0]}; it is to name the end and not the way")
-    unstated = next((value for value in _values(window) if not _is_known(value, goal, window)), None)
+        raise UnreadableError(
+            f"the goal names the tool {named[0]}; it is to name the end and not the way"
+        )
+    unstated = next(
+        (value for value in _values(window) if not _is_known(value, goal, window)), None
+    )
     if unstated is not None:
         raise UnreadableError(f"the goal does not say {unstated!r}, and nothing that was seen does")
     return Draft(
@@ -80,13 +111,33 @@ def messages(window: Window) -> list[Message]:
     last = window.operations[-1].at
     own = {operation.at for operation in window.operations}
     seen = [_shown(o.content) for o in window.opening.observations]
-    seen += [_shown(o.content) for turn in window.walk[:last] if turn.index not in own for o in turn.observations if not o.error]
+    seen += [
+        _shown(o.content)
+        for turn in window.walk[:last]
+        if turn.index not in own
+        for o in turn.observations
+        if not o.error
+    ]
     done = []
     for number, operation in enumerate(window.operations, start=1):
-        calls = "; ".join(f"{call.name} {call.arguments}" for call in operation.turn.tool_calls) or str(operation.turn.content)
-        effect = [f"  {path}: {change.before!r} -> {change.after!r}" for path, change in operation.changed.items()]
-        done.append("\n".join([f"{number}. {calls}", *(effect or [f"  refused by rule {operation.denied}"])]))
-    shown = "What was seen:\n" + "\n".join(dict.fromkeys(seen)) + "\n\nThe operations:\n" + "\n".join(done)
+        calls = "; ".join(
+            f"{call.name} {call.arguments}" for call in operation.turn.tool_calls
+        ) or str(operation.turn.content)
+        effect = [
+            f"  {path}: {change.before!r} -> {change.after!r}"
+            for path, change in operation.changed.items()
+        ]
+        done.append(
+            "\n".join(
+                [f"{number}. {calls}", *(effect or [f"  refused by rule {operation.denied}"])]
+            )
+        )
+    shown = (
+        "What was seen:\n"
+        + "\n".join(dict.fromkeys(seen))
+        + "\n\nThe operations:\n"
+        + "\n".join(done)
+    )
     return [{"role": "system", "content": _TASK}, {"role": "user", "content": shown}]
 
 
@@ -116,7 +167,9 @@ def _scalars(call: ToolCall) -> Iterator[str]:
 
 
 def _is_known(value: str, goal: str, window: Window) -> bool:
-    """Whether a value stands as a word in the goal, or in what was observed before the last operation without being its own answer."""
+    """Whether a value stands as a word in the goal, or in what was observed before the last
+    operation without being its own answer.
+    """
     own = {operation.at for operation in window.operations}
     texts = [goal, *(o.content for o in window.opening.observations)]
     texts += [o.content for turn in window.walk if turn.index not in own for o in turn.observations]

@@ -1,4 +1,6 @@
-"""T8, T6 and T4, on episodes: the expert solves it from its goal, bots that understand nothing do not, other ways to the end pass."""
+"""T8, T6 and T4, on episodes: the expert solves it from its goal, bots that understand nothing do
+not, other ways to the end pass.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,11 +26,16 @@ MOST_ALTERNATIVES = 12
 
 
 async def solved(bench: Bench, task: Task) -> tuple[Solution, Tested] | Rejected:
-    """T8: the world's own expert, who is told what an agent is told. Without one T8 does not apply, and the walk is the solution."""
+    """T8: the world's own expert, who is told what an agent is told. Without one T8 does not apply,
+    and the walk is the solution.
+    """
     known = await solution(bench, task)
     if not bench.claims("expert"):
         if known is None:
-            return Rejected("walk_does_not_pass", "the operations themselves do not pass the check, and the world has no expert")
+            return Rejected(
+                "walk_does_not_pass",
+                "the operations themselves do not pass the check, and the world has no expert",
+            )
         return known, Tested(None, {"why": "the world has no expert"})
     if known is None:
         env = bench.open()
@@ -41,12 +48,19 @@ async def solved(bench: Bench, task: Task) -> tuple[Solution, Tested] | Rejected
 def failure(transcript: Transcript) -> str:
     """The parts of a verdict that failed, with their evidence."""
     failed = (part for part in transcript.verdict.parts if not part.passed)
-    return "; ".join(f"{part.name}: {', '.join(part.evidence)}" for part in failed)[:300] or f"after {len(transcript.actions)} turns"
+    return (
+        "; ".join(f"{part.name}: {', '.join(part.evidence)}" for part in failed)[:300]
+        or f"after {len(transcript.actions)} turns"
+    )
 
 
 async def bots_fail(bench: Bench, task: Task) -> Tested | Rejected:
     """T6: no bot that understands nothing passes, nor any that the world names."""
-    who = {name: bot for name, bot in {**BOTS, **bench.world.bots}.items() if name != "random_affordance" or bench.claims("affordances")}
+    who = {
+        name: bot
+        for name, bot in {**BOTS, **bench.world.bots}.items()
+        if name != "random_affordance" or bench.claims("affordances")
+    }
     for name, bot in who.items():
         env = bench.open()
         passed = (await play(env, task, bot, seed=bench.seed, max_turns=BOT_TURNS)).verdict.passed
@@ -56,10 +70,14 @@ async def bots_fail(bench: Bench, task: Task) -> Tested | Rejected:
     return Tested(True, {"bots": sorted(who)})
 
 
-async def others_pass(bench: Bench, env: Env, task: Task, segment: Segment, known: Solution) -> Tested | Rejected:
-    """T4: the expert's other strategies, the world's other right solutions, the solution's calls and the operations in another order.
+async def others_pass(
+    bench: Bench, env: Env, task: Task, segment: Segment, known: Solution
+) -> Tested | Rejected:
+    """T4: the expert's other strategies, the world's other right solutions, the solution's calls
+    and the operations in another order.
 
-    Orders with other answers or another end are no alternatives, nor are those that a rule about order alone forbids.
+    Orders with other answers or another end are no alternatives, nor are those that a rule about
+    order alone forbids.
     """
     ways = {tuple(action.tool_calls or (action.content,) for action in known.transcript.actions)}
     strategies = STRATEGIES if bench.claims("expert") else 0
@@ -70,7 +88,11 @@ async def others_pass(bench: Bench, env: Env, task: Task, segment: Segment, know
         ways.add(tuple(action.tool_calls or (action.content,) for action in found.actions))
         if not found.verdict.passed:
             return Rejected("T4_strategy_rejected", failure(found))
-    rewritten = list(bench.world.alternatives(task, known.transcript))[:MOST_ALTERNATIVES] if bench.world.alternatives else []
+    rewritten = (
+        list(bench.world.alternatives(task, known.transcript))[:MOST_ALTERNATIVES]
+        if bench.world.alternatives
+        else []
+    )
     for name, actions in rewritten:
         transcript, _ = await variant(bench, task, actions)
         if not transcript.verdict.passed:
@@ -78,7 +100,9 @@ async def others_pass(bench: Bench, env: Env, task: Task, segment: Segment, know
     reordered = 0
     for other in list(reorderings(known))[:MOST_ALTERNATIVES]:
         transcript, end = await variant(bench, task, other.actions)
-        alike = answers_alike(known.transcript, transcript, other.order) and not differences(bench, task, known.end, end)
+        alike = answers_alike(known.transcript, transcript, other.order) and not differences(
+            bench, task, known.end, end
+        )
         if not alike or (not transcript.verdict.passed and _by_order_alone(transcript)):
             continue
         reordered += 1
@@ -87,7 +111,13 @@ async def others_pass(bench: Bench, env: Env, task: Task, segment: Segment, know
     commuting = await _commuting(bench, env, task, segment)
     if isinstance(commuting, Rejected):
         return commuting
-    counts = {"strategies": strategies, "ways": len(ways), "rewritten": len(rewritten), "reordered": reordered, "commuting": commuting}
+    counts = {
+        "strategies": strategies,
+        "ways": len(ways),
+        "rewritten": len(rewritten),
+        "reordered": reordered,
+        "commuting": commuting,
+    }
     return Tested(True, counts)
 
 
@@ -96,7 +126,9 @@ def _by_order_alone(transcript: Transcript) -> bool:
 
 
 async def _commuting(bench: Bench, env: Env, task: Task, segment: Segment) -> int | Rejected:
-    """How many neighbouring operations commute: in the other order they change the same, and the state passes."""
+    """How many neighbouring operations commute: in the other order they change the same, and the
+    state passes.
+    """
     count = 0
     for number in range(len(segment.operations) - 1):
         done = await played(env, segment.swapped(number), task)

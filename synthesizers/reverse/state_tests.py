@@ -1,4 +1,6 @@
-"""T1 to T3, on facts alone: false at the start, true after the operations, false without any one of them."""
+"""T1 to T3, on facts alone: false at the start, true after the operations, false without any one of
+them.
+"""
 
 from dataclasses import dataclass
 
@@ -12,14 +14,18 @@ from synth.synthesizers.reverse.replaying import Segment, played
 
 @dataclass(frozen=True)
 class StateTests:
-    """The verdicts by name; `incidental` are operations without which the state is right all the same."""
+    """The verdicts by name; `incidental` are operations without which the state is right all the
+    same.
+    """
 
     tests: dict[str, Tested]
     incidental: tuple[int, ...]
 
 
 async def state_tests(env: Env, task: Task, segment: Segment) -> StateTests | Rejected:
-    """Plays the segment's turns in the task's own world, whole and with each operation left out in turn."""
+    """Plays the segment's turns in the task's own world, whole and with each operation left out in
+    turn.
+    """
     if task.check is None:
         raise ValueError(f"task {task.task_id} has no check")
     await env.reset(task)
@@ -31,7 +37,9 @@ async def state_tests(env: Env, task: Task, segment: Segment) -> StateTests | Re
     if not holds(task.check, done.start, done.end):
         return Rejected("T2_false_after_the_walk", _broken(task.check, done.start, done.end))
     incidental = []
-    ablated = [number for number, operation in enumerate(segment.operations) if operation.denied is None]
+    ablated = [
+        number for number, operation in enumerate(segment.operations) if operation.denied is None
+    ]
     for number in ablated:
         without = await played(env, segment.without(number), task)
         if holds(task.check, without.start, without.end):
@@ -50,4 +58,8 @@ def holds(check: Check, start: Facts, end: Facts) -> bool:
 
 
 def _broken(check: Check, start: Facts, end: Facts) -> str:
-    return "; ".join(f"{part.name}: {', '.join(part.evidence)}" for part in state_verdicts(check, start, end) if not part.passed)[:300]
+    return "; ".join(
+        f"{part.name}: {', '.join(part.evidence)}"
+        for part in state_verdicts(check, start, end)
+        if not part.passed
+    )[:300]

@@ -1,4 +1,6 @@
-"""T1 to T3 of a task that asks for an answer: not told at the start, told after the look-ups, not told without any one of them."""
+"""T1 to T3 of a task that asks for an answer: not told at the start, told after the look-ups, not
+told without any one of them.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,13 +17,17 @@ TOLD = "told"
 
 
 async def told_tests(env: Env, task: Task, segment: Segment, answer: str) -> StateTests | Rejected:
-    """Plays the segment's turns in the task's own world and says the answer, with each look-up left out in turn.
+    """Plays the segment's turns in the task's own world and says the answer, with each look-up left
+    out in turn.
 
-    The answer must not stand in the goal. A look-up without which the answer counts all the same is not left out of the window: a
+    The answer must not stand in the goal. A look-up without which the answer counts all the same is
+    not left out of the window: a
     question has one part per look-up, so that nothing would be left to be asked.
     """
     told = task.check.told if task.check is not None else ()
-    stated = next((form for fact in told for form in _forms(fact) if form in task.goal.lower()), None)
+    stated = next(
+        (form for fact in told for form in _forms(fact) if form in task.goal.lower()), None
+    )
     if stated is not None:
         return Rejected("answer_in_the_goal", f"{stated}: {task.goal}")
     said = AgentTurn(answer)
@@ -33,7 +39,14 @@ async def told_tests(env: Env, task: Task, segment: Segment, answer: str) -> Sta
     for number in range(len(segment.operations)):
         if await _is_told(env, task, (*segment.without(number), said)):
             return Rejected("T3_known_without_the_look_up", task.goal)
-    return StateTests({"T1": Tested(True, {}), "T2": Tested(True, {}), "T3": Tested(True, {"ablated": len(segment.operations)})}, ())
+    return StateTests(
+        {
+            "T1": Tested(True, {}),
+            "T2": Tested(True, {}),
+            "T3": Tested(True, {"ablated": len(segment.operations)}),
+        },
+        (),
+    )
 
 
 async def _is_told(env: Env, task: Task, turns: Sequence[AgentTurn]) -> bool:

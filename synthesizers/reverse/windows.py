@@ -1,4 +1,6 @@
-"""Windows of a walk: operations that belong together because they are about one customer or one object."""
+"""Windows of a walk: operations that belong together because they are about one customer or one
+object.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -19,13 +21,24 @@ class Entities:
             self._rows.setdefault(path.split("/", 2)[1], []).append(value)
 
     def of(self, operation: Operation) -> frozenset[str]:
-        """The rows that it changed, the entities that its arguments name, and those that both refer to; numbered rows name nothing."""
+        """The rows that it changed, the entities that its arguments name, and those that both refer
+        to; numbered rows name nothing.
+        """
         named = {path.split("/", 2)[1] for path in operation.changed}
-        named |= {str(change.after) for change in operation.changed.values() if isinstance(change.after, str)}
+        named |= {
+            str(change.after)
+            for change in operation.changed.values()
+            if isinstance(change.after, str)
+        }
         for call in operation.turn.tool_calls:
             named |= set(_texts(call))
         known = {name for name in named if name in self._rows and not name.isdigit()}
-        referred = {str(value) for name in known for value in self._rows[name] if isinstance(value, str) and value in self._rows}
+        referred = {
+            str(value)
+            for name in known
+            for value in self._rows[name]
+            if isinstance(value, str) and value in self._rows
+        }
         changed = {path.split("/", 2)[1] for path in operation.changed}
         return frozenset(name for name in known | referred | changed if not name.isdigit())
 
@@ -43,10 +56,14 @@ def _texts(call: ToolCall) -> Iterator[str]:
                     waiting += values
 
 
-def windows(operations: Sequence[Operation], start: Facts, most: int, draw: Random) -> list[tuple[int, ...]]:
-    """Numbers of the operations of each window, 1 to `most` of them, every two neighbours about a common entity; in a drawn order.
+def windows(
+    operations: Sequence[Operation], start: Facts, most: int, draw: Random
+) -> list[tuple[int, ...]]:
+    """Numbers of the operations of each window, 1 to `most` of them, every two neighbours about a
+    common entity; in a drawn order.
 
-    A window ends at each operation in turn and reaches back over those that share an entity with it so far; repeated deeds count once.
+    A window ends at each operation in turn and reaches back over those that share an entity with it
+    so far; repeated deeds count once.
     One that ends where it began, and in which nothing was refused or shown, is none.
     """
     entities = Entities(start)
@@ -74,7 +91,9 @@ def _undone(operations: Sequence[Operation]) -> bool:
     for operation in operations:
         first = {path: change.before for path, change in operation.changed.items()} | first
         last |= {path: change.after for path, change in operation.changed.items()}
-    return first == last and all(operation.denied is None and operation.shown is None for operation in operations)
+    return first == last and all(
+        operation.denied is None and operation.shown is None for operation in operations
+    )
 
 
 def _alike(operations: Sequence[Operation], number: int, window: Sequence[int]) -> bool:
@@ -87,10 +106,12 @@ def _calls(operation: Operation) -> list[tuple[str, str]]:
 
 
 def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
-    """The operations with their entities masked: tools, the columns that they change, the rules by which they were refused; what was
+    """The operations with their entities masked: tools, the columns that they change, the rules by
+    which they were refused; what was
     only looked up ends in a question mark.
 
-    In a fixed order where the operations themselves may stand in any: two windows that do the same are one.
+    In a fixed order where the operations themselves may stand in any: two windows that do the same
+    are one.
     """
     return " + ".join(sorted(_shape(operation, start) for operation in operations))
 
@@ -112,4 +133,6 @@ def _column(path: str, existed: bool) -> str:
 
 def tools_of(operations: Sequence[Operation]) -> list[str]:
     """The tools that were called, once each."""
-    return list(dict.fromkeys(call.name for operation in operations for call in operation.turn.tool_calls))
+    return list(
+        dict.fromkeys(call.name for operation in operations for call in operation.turn.tool_calls)
+    )

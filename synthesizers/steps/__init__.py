@@ -1,1 +1,3 @@
-"""Critical steps, part by part: which steps and acts are proposed, how a state is tested, what the rows say."""
+"""Critical steps, part by part: which steps and acts are proposed, how a state is tested, what the
+rows say.
+"""

@@ -48,7 +48,9 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Sampled(msgspec.Struct, frozen=True):
-    """What came of asking for alternatives. `lost` names a fault that took some; `open`: a ceiling did, or a fault that may pass."""
+    """What came of asking for alternatives. `lost` names a fault that took some; `open`: a ceiling
+    did, or a fault that may pass.
+    """
 
     alternatives: tuple[Alternative, ...]
     replies: tuple[RoleReply, ...] = ()
@@ -57,7 +59,9 @@ class Sampled(msgspec.Struct, frozen=True):
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """The acts among `asked` replies of a chat model that say or do something; `lost` and `open` as of `Sampled`."""
+    """The acts among `asked` replies of a chat model that say or do something; `lost` and `open` as
+    of `Sampled`.
+    """
 
     acts: tuple[AgentTurn, ...]
     asked: int
@@ -66,8 +70,12 @@ class Drawn(msgspec.Struct, frozen=True):
     open: bool = False
 
 
-def merged(own: AgentTurn, sources: Sequence[Iterable[Alternative]], most: int) -> tuple[Alternative, ...]:
-    """At most `most` acts that differ from the own one and from each other: one of each source in turn."""
+def merged(
+    own: AgentTurn, sources: Sequence[Iterable[Alternative]], most: int
+) -> tuple[Alternative, ...]:
+    """At most `most` acts that differ from the own one and from each other: one of each source in
+    turn.
+    """
     queues = [list(source) for source in sources]
     seen, found = {act_digest(own)}, list[Alternative]()
     while any(queues) and len(found) < most:
@@ -82,9 +90,19 @@ def merged(own: AgentTurn, sources: Sequence[Iterable[Alternative]], most: int) 
 
 
 async def asked_for(
-    asking: Asking, name: str, role: Role, state: State, seed: int, most: int, samples: int, *, temperature: float | None = None
+    asking: Asking,
+    name: str,
+    role: Role,
+    state: State,
+    seed: int,
+    most: int,
+    samples: int,
+    *,
+    temperature: float | None = None,
 ) -> Sampled:
-    """Acts of a chat model at the state: until `most` differ from the own act, at most `samples` times."""
+    """Acts of a chat model at the state: until `most` differ from the own act, at most `samples`
+    times.
+    """
     own = act_digest(state.own)
 
     found: dict[str, Alternative] = {}
@@ -111,9 +129,11 @@ async def drawn_acts(
     messages: Sequence[Message] | None = None,
     purpose: str = PURPOSE,
 ) -> Drawn:
-    """Samples a chat model at the state, without guidance, until there are `enough`, at most `samples` times.
+    """Samples a chat model at the state, without guidance, until there are `enough`, at most
+    `samples` times.
 
-    Under the role's own sampling, at another `temperature` where one is given. `messages`: what it is shown in place of the recorded chat.
+    Under the role's own sampling, at another `temperature` where one is given. `messages`: what it
+    is shown in place of the recorded chat.
     """
     parent = state.parent
     shown = messages if messages is not None else shown_at(role, state)
@@ -126,13 +146,22 @@ async def drawn_acts(
             task_id=state.task.task_id,
             messages=shown,
             tools=parent.tools,
-            sampling={**_own_seed(role, state, seed, draw), **({} if temperature is None else {"temperature": temperature})},
+            sampling={
+                **_own_seed(role, state, seed, draw),
+                **({} if temperature is None else {"temperature": temperature}),
+            },
             draw=draw,
         )
         answer = await asking.ask(question, _as_turn)
         replies += answer.replies
         if answer.value is None and answer.unreadable is None:
-            return Drawn(tuple(acts), draw - 1, tuple(replies), "not_started" if answer.fault is None else "faults", open=True)
+            return Drawn(
+                tuple(acts),
+                draw - 1,
+                tuple(replies),
+                "not_started" if answer.fault is None else "faults",
+                open=True,
+            )
         if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
             acts.append(answer.value)
         if enough(acts):
@@ -144,7 +173,11 @@ def shown_at(role: Role, state: State) -> list[Message]:
     """The chat that a role's model is shown at the state."""
     parent = state.parent
     opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
-    return view_messages(opening, parent.turns[: state.turn], thoughts=bool(role.policy.identity.get("send_thoughts")))
+    return view_messages(
+        opening,
+        parent.turns[: state.turn],
+        thoughts=bool(role.policy.identity.get("send_thoughts")),
+    )
 
 
 def _own_seed(role: Role, state: State, seed: int, draw: int) -> Mapping[str, float]:
@@ -152,7 +185,15 @@ def _own_seed(role: Role, state: State, seed: int, draw: int) -> Mapping[str, fl
     drawn = role.policy.sampling.get("seed")
     if drawn is None:
         return {}
-    return {"seed": int(content_hash([PURPOSE, drawn, seed, state.parent.trajectory_id, state.turn, draw], size=4), 16) & 0x7FFFFFFF}
+    return {
+        "seed": int(
+            content_hash(
+                [PURPOSE, drawn, seed, state.parent.trajectory_id, state.turn, draw], size=4
+            ),
+            16,
+        )
+        & 0x7FFFFFFF
+    }
 
 
 def _as_turn(completion: Completion) -> AgentTurn:
@@ -166,9 +207,20 @@ def _acts(turn: AgentTurn) -> bool:
 
 
 async def played_there(
-    shared: Continuations, name: str, role: Role, state: State, *, seed: int, samples: int, limits: Limits, places: Admission, version: str
+    shared: Continuations,
+    name: str,
+    role: Role,
+    state: State,
+    *,
+    seed: int,
+    samples: int,
+    limits: Limits,
+    places: Admission,
+    version: str,
 ) -> Sampled:
-    """What a policy without a model does at the state, in a world put into it: once if it is deterministic, else `samples` times."""
+    """What a policy without a model does at the state, in a world put into it: once if it is
+    deterministic, else `samples` times.
+    """
     parent = state.parent
     one_turn = limits.model_copy(update={"max_turns": state.turn + 1})
     works = []
@@ -185,10 +237,20 @@ async def played_there(
             pivot_turn=state.turn,
             settings={"limits": one_turn.model_dump(), "world": version, "draw": draw},
         )
-        works.append(Work(
-            slot_id=slot, task=state.task, trial=parent.trial, seed=seed, synthesizer=PURPOSE, policy=role.policy, limits=one_turn,
-            role=name, start=Start(parent, state.turn), draw=draw,
-        ))  # fmt: skip
+        works.append(
+            Work(
+                slot_id=slot,
+                task=state.task,
+                trial=parent.trial,
+                seed=seed,
+                synthesizer=PURPOSE,
+                policy=role.policy,
+                limits=one_turn,
+                role=name,
+                start=Start(parent, state.turn),
+                draw=draw,
+            )
+        )
     attempts = {attempt.slot_id: attempt for attempt in await shared.played(works, None, places)}
     if len(attempts) < len(works):
         return Sampled((), lost="not_started", open=True)

@@ -1,4 +1,6 @@
-"""What a stage of step tests writes: a row per test, Monte-Carlo values of acts, labels once the A/A control is counted, a report."""
+"""What a stage of step tests writes: a row per test, Monte-Carlo values of acts, labels once the
+A/A control is counted, a report.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +23,9 @@ TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
 
 
 class StepTest(msgspec.Struct, frozen=True):
-    """One test at a state: an alternative against the own act, or, as a control, the own act against itself."""
+    """One test at a state: an alternative against the own act, or, as a control, the own act
+    against itself.
+    """
 
     alternative: Alternative | None
     effect: Effect
@@ -45,14 +49,30 @@ def on_policy_for(policy: PolicySpec) -> str:
     return policy.model or canonical_json(policy.identity).decode()
 
 
-def rows_of(state: State, rule: str, tests: Sequence[StepTest], untested: str | None, policy: PolicySpec) -> list[Score]:
+def rows_of(
+    state: State, rule: str, tests: Sequence[StepTest], untested: str | None, policy: PolicySpec
+) -> list[Score]:
     """The rows of one state; `untested` says why nothing was tested there."""
-    about = {"proposed_by": rule, "own": act_digest(state.own), "on_policy_for": on_policy_for(policy)}
+    about = {
+        "proposed_by": rule,
+        "own": act_digest(state.own),
+        "on_policy_for": on_policy_for(policy),
+    }
     subject = state.parent.trajectory_id
-    rows = [Score(subject, TEST, test.effect.difference, state.turn, {**about, **_detail(test)}) for test in tests]
+    rows = [
+        Score(subject, TEST, test.effect.difference, state.turn, {**about, **_detail(test)})
+        for test in tests
+    ]
     if untested is not None:
-        rows.append(Score(subject, TEST, None, state.turn, {**about, "control": False, "untested": untested}))
-    return rows + [Score(subject, VALUE, value, state.turn, {**about, **detail}) for value, detail in _values(state, tests)]
+        rows.append(
+            Score(
+                subject, TEST, None, state.turn, {**about, "control": False, "untested": untested}
+            )
+        )
+    return rows + [
+        Score(subject, VALUE, value, state.turn, {**about, **detail})
+        for value, detail in _values(state, tests)
+    ]
 
 
 def untestable(trajectory_id: str, reason: str) -> Score:
@@ -79,7 +99,9 @@ def _detail(test: StepTest) -> Mapping[str, Any]:
 
 
 def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[float, Mapping[str, Any]]]:
-    """Success rates of the acts that were continued, each continuation counted once, the recorded trajectory never."""
+    """Success rates of the acts that were continued, each continuation counted once, the recorded
+    trajectory never.
+    """
     counted: dict[str, dict[str, bool]] = {}
     for test in (test for test in tests if test.effect.accepted is not None):
         ours = state.own if test.alternative is None else test.alternative.turn
@@ -89,14 +111,19 @@ def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[float, Mappin
         ):
             counted.setdefault(act_digest(act), {}).update(zip(ids, solved, strict=True))
     return [
-        (sum(found.values()) / len(found), {"act": act, "successes": sum(found.values()), "n": len(found)})
+        (
+            sum(found.values()) / len(found),
+            {"act": act, "successes": sum(found.values()), "n": len(found)},
+        )
         for act, found in counted.items()
         if found
     ]
 
 
 class Findings:
-    """The test rows of a stage, counted: tests that came to a verdict, those of a control, flips, and the rest."""
+    """The test rows of a stage, counted: tests that came to a verdict, those of a control, flips,
+    and the rest.
+    """
 
     def __init__(self, recorded: Sequence[Recorded]) -> None:
         details = [row.detail for row in recorded]
@@ -105,13 +132,25 @@ class Findings:
         self.undefined = [detail for detail in tested if detail["accepted"] is None]
         decided = [detail for detail in tested if detail["accepted"] is not None]
         self.controls = [detail for detail in decided if detail["control"]]
-        self.flips = [detail for detail in decided if not detail["control"] and detail["method"] == "flip_deterministic"]
-        self.tests = [detail for detail in decided if not detail["control"] and detail["method"] == "sequential"]
+        self.flips = [
+            detail
+            for detail in decided
+            if not detail["control"] and detail["method"] == "flip_deterministic"
+        ]
+        self.tests = [
+            detail
+            for detail in decided
+            if not detail["control"] and detail["method"] == "sequential"
+        ]
 
     @property
     def false_share(self) -> float | None:
-        """The expected share of false discoveries among accepted sequential tests; None where it was not measured."""
-        return expected_false_share(_accepted(self.controls), len(self.controls), len(self.tests), _accepted(self.tests))
+        """The expected share of false discoveries among accepted sequential tests; None where it
+        was not measured.
+        """
+        return expected_false_share(
+            _accepted(self.controls), len(self.controls), len(self.tests), _accepted(self.tests)
+        )
 
     @property
     def weak(self) -> bool:
@@ -121,7 +160,13 @@ class Findings:
     def labels(self, recorded: Sequence[Recorded]) -> list[Score]:
         """The labels that stand on test rows; where nothing was tested there is none."""
         return [
-            Score(row.trajectory_id, LABEL, row.value, row.turn, {**row.detail, "status": self.status(row.detail), "fdr": self.false_share})
+            Score(
+                row.trajectory_id,
+                LABEL,
+                row.value,
+                row.turn,
+                {**row.detail, "status": self.status(row.detail), "fdr": self.false_share},
+            )
             for row in recorded
             if "untested" not in row.detail
         ]
@@ -137,8 +182,14 @@ class Findings:
         return "weak" if self.weak and test["method"] == "sequential" else "confirmed"
 
     def report(self, still_open: int) -> Mapping[str, Any]:
-        """For the funnel; what the control measured stands there in words and in numbers. `still_open` trials are left to a rerun."""
-        real = [*self.tests, *self.flips, *(detail for detail in self.undefined if not detail["control"])]
+        """For the funnel; what the control measured stands there in words and in numbers.
+        `still_open` trials are left to a rerun.
+        """
+        real = [
+            *self.tests,
+            *self.flips,
+            *(detail for detail in self.undefined if not detail["control"]),
+        ]
         statuses = Counter(self.status(detail) for detail in real)
         rejected = Counter(str(detail["untested"]) for detail in self.untested)
         rejected += Counter({"no_effect": statuses["rejected"], "weak": statuses["weak"]})
@@ -170,9 +221,15 @@ class Findings:
         if self.weak:
             yield f"that is more than {MOST_FALSE:g}: all labels are weak"
         if self.tests:
-            yield f"{_continuations(self.tests):.1f} continuations per test, shared ones counted in each"
+            yield (
+                f"{_continuations(self.tests):.1f} continuations per test, shared ones "
+                "counted in each"
+            )
         if self.flips:
-            yield f"{counted_noun(len(self.flips), 'flip')} of a deterministic policy, {_accepted(self.flips)} from failure to success"
+            yield (
+                f"{counted_noun(len(self.flips), 'flip')} of a deterministic policy, "
+                f"{_accepted(self.flips)} from failure to success"
+            )
         if still_open:
             yield f"{counted_noun(still_open, 'trial')} with steps left to a rerun"
 

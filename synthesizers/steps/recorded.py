@@ -24,7 +24,9 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def base_trials(run: Run, env: str, role_name: str, role: Role) -> list[Trial]:
-    """The valid base trials that the current flow has of a role, and those of an import, those of a task side by side."""
+    """The valid base trials that the current flow has of a role, and those of an import, those of a
+    task side by side.
+    """
     sql = """
         SELECT trajectory_id, task_id, outcome, synthesizer = ? FROM trajectories
         WHERE outcome <> 'invalid' AND (synthesizer = ? OR (
@@ -33,15 +35,22 @@ def base_trials(run: Run, env: str, role_name: str, role: Role) -> list[Trial]:
         ORDER BY task_id, trial, trajectory_id
     """
     with connect(run.ledger) as connection:
-        rows = connection.execute(sql, [IMPORT, IMPORT, BASE, env, role_name, role.policy.name, role.policy.model]).fetchall()
+        rows = connection.execute(
+            sql, [IMPORT, IMPORT, BASE, env, role_name, role.policy.name, role.policy.model]
+        ).fetchall()
     return [Trial(*row) for row in rows]
 
 
 def decisive_drops(run: Run, stage: str) -> Mapping[str, tuple[int, ...]]:
-    """Trajectory -> the turns at which a `topology` before this stage saw the success potential fall, the lowest first."""
+    """Trajectory -> the turns at which a `topology` before this stage saw the success potential
+    fall, the lowest first.
+    """
     names = list(run.ledger.state.stages)
     before = names[: names.index(stage)] if stage in names else names
-    sql = "SELECT subject_id, list(turn ORDER BY value, turn) FROM scores WHERE metric = 'decisive_drop' AND stage IN (FROM unnest(?)) "
+    sql = (
+        "SELECT subject_id, list(turn ORDER BY value, turn) FROM scores WHERE metric = "
+        "'decisive_drop' AND stage IN (FROM unnest(?)) "
+    )
     with connect(run.ledger) as connection:
         rows = connection.execute(sql + "GROUP BY 1 ORDER BY 1", [before]).fetchall()
     return {identity: tuple(turns) for identity, turns in rows}
@@ -49,10 +58,15 @@ def decisive_drops(run: Run, stage: str) -> Mapping[str, tuple[int, ...]]:
 
 def recorded_tests(run: Run, stage_key: str) -> list[Recorded]:
     """All test rows under a stage's key."""
-    sql = "SELECT subject_id, turn, value, detail FROM scores_all WHERE stage_key = ? AND metric = ? ORDER BY subject_id, turn, detail"
+    sql = (
+        "SELECT subject_id, turn, value, detail FROM scores_all WHERE stage_key = ? AND "
+        "metric = ? ORDER BY subject_id, turn, detail"
+    )
     with connect(run.ledger) as connection:
         rows = connection.execute(sql, [stage_key, TEST]).fetchall()
-    return [Recorded(identity, turn, value, _detail(detail)) for identity, turn, value, detail in rows]
+    return [
+        Recorded(identity, turn, value, _detail(detail)) for identity, turn, value, detail in rows
+    ]
 
 
 def _detail(text: str) -> Mapping[str, Any]:

@@ -8,9 +8,11 @@ from synth.rollout.limits import Limits
 
 
 class Proposals(BaseModel):
-    """At most so many steps of a trajectory, and so many alternatives of each, drawn at most `samples` times from each source.
+    """At most so many steps of a trajectory, and so many alternatives of each, drawn at most
+    `samples` times from each source.
 
-    `from`: steps of failed trials, or of successful ones too; truncated and invalid trials are never looked at.
+    `from`: steps of failed trials, or of successful ones too; truncated and invalid trials are
+    never looked at.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -24,9 +26,12 @@ class Proposals(BaseModel):
 class CriticalStepSettings(BaseModel):
     """Which steps are tested, against what, by whose continuations.
 
-    `role`: whose trials they are, and who continues them. `alternatives_from`: roles, or `expert` for the world's own planner; left out,
-    the role itself and, where the world has one, its expert. `control_share` of the tests compare the own act with itself (A/A), at least
-    one where ten are planned. `limits`: left out, those of the flow's rollout. `shard` trajectories are committed together.
+    `role`: whose trials they are, and who continues them. `alternatives_from`: roles, or `expert`
+    for the world's own planner; left out,
+    the role itself and, where the world has one, its expert. `control_share` of the tests compare
+    the own act with itself (A/A), at least
+    one where ten are planned. `limits`: left out, those of the flow's rollout. `shard` trajectories
+    are committed together.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,6 @@
-"""The tests of one state: alternatives are found, and each is compared with the own act; now and then the own act is, with itself."""
+"""The tests of one state: alternatives are found, and each is compared with the own act; now and
+then the own act is, with itself.
+"""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -15,7 +17,14 @@ from synth.schemas.policy import Act
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.continuations import Continuations
 from synth.synthesizers.step_effect import Effect, step_effect
-from synth.synthesizers.steps.alternatives import Alternative, Sampled, State, asked_for, merged, played_there
+from synth.synthesizers.steps.alternatives import (
+    Alternative,
+    Sampled,
+    State,
+    asked_for,
+    merged,
+    played_there,
+)
 from synth.synthesizers.steps.labels import StepTest
 
 TESTED_MASK = "tested_act"
@@ -27,7 +36,9 @@ EXPERT = "expert"
 
 
 class Tested(msgspec.Struct, frozen=True):
-    """What came of a state: its tests, or why there are none; `open`: a rerun may tell more, and no label is made of it until then."""
+    """What came of a state: its tests, or why there are none; `open`: a rerun may tell more, and no
+    label is made of it until then.
+    """
 
     tests: tuple[StepTest, ...] = ()
     replies: tuple[RoleReply, ...] = ()
@@ -40,9 +51,20 @@ class StateTests:
     """The tests of one shard's states, by the continuations of one role."""
 
     def __init__(
-        self, run: Run, shard: str, synthesizer: str, role_name: str, role: Role, sources: Mapping[str, Role], *, alternatives: int,
-        samples: int, limits: Limits, places: Admission, seed: int
-    ) -> None:  # fmt: skip
+        self,
+        run: Run,
+        shard: str,
+        synthesizer: str,
+        role_name: str,
+        role: Role,
+        sources: Mapping[str, Role],
+        *,
+        alternatives: int,
+        samples: int,
+        limits: Limits,
+        places: Admission,
+        seed: int,
+    ) -> None:
         self._run = run
         self._shard = shard
         self._synthesizer = synthesizer
@@ -55,16 +77,27 @@ class StateTests:
         self._places = places
         self._seed = seed
         self._shared = Continuations(run, shard)
-        self._asking = {name: Asking(run, shard, name, source) for name, source in sources.items() if source.model is not None}
+        self._asking = {
+            name: Asking(run, shard, name, source)
+            for name, source in sources.items()
+            if source.model is not None
+        }
 
     async def test(self, state: State, *, control: bool) -> Tested:
-        """All tests of a state, one after the other: they share the continuations of the own act."""
-        sampled = [await self._sample(name, source, state) for name, source in self._sources.items()]
+        """All tests of a state, one after the other: they share the continuations of the own
+        act.
+        """
+        sampled = [
+            await self._sample(name, source, state) for name, source in self._sources.items()
+        ]
         replies = tuple(chain.from_iterable(found.replies for found in sampled))
         others = merged(state.own, [found.alternatives for found in sampled], self._alternatives)
         if any(found.open for found in sampled):
             return Tested(replies=replies, open=True)
-        candidates: list[Alternative | None] = [*others, *([None] if control and not self._flips(state) else [])]
+        candidates: list[Alternative | None] = [
+            *others,
+            *([None] if control and not self._flips(state) else []),
+        ]
         tests = [StepTest(other, await self._effect(state, other)) for other in candidates]
         lost = next((found.lost for found in sampled if found.lost is not None), None)
         return Tested(
@@ -76,21 +109,40 @@ class StateTests:
         )
 
     def _flips(self, state: State) -> bool:
-        """Whether the own act is certain to come to the same again, so that comparing it with itself says nothing."""
+        """Whether the own act is certain to come to the same again, so that comparing it with
+        itself says nothing.
+        """
         spec = self._run.spec_of(state.task.env, state.task.env_config)
         return self._role.policy.deterministic and spec.deterministic and self._role.user is None
 
     async def _sample(self, name: str, source: Role, state: State) -> Sampled:
         able = self._run.spec_of(state.task.env, state.task.env_config).capabilities
-        if (source is self._role and source.policy.deterministic) or (source.policy.name == EXPERT and EXPERT not in able):
+        if (source is self._role and source.policy.deterministic) or (
+            source.policy.name == EXPERT and EXPERT not in able
+        ):
             return Sampled(())
         if source.model is not None:
-            return await asked_for(self._asking[name], name, source, state, self._seed, self._alternatives, self._samples)
+            return await asked_for(
+                self._asking[name],
+                name,
+                source,
+                state,
+                self._seed,
+                self._alternatives,
+                self._samples,
+            )
         version = self._run.spec_of(state.task.env, state.task.env_config).version
         return await played_there(
-            self._shared, name, source, state, seed=self._seed, samples=self._samples, limits=self._limits, places=self._places,
+            self._shared,
+            name,
+            source,
+            state,
+            seed=self._seed,
+            samples=self._samples,
+            limits=self._limits,
+            places=self._places,
             version=version,
-        )  # fmt: skip
+        )
 
     async def _effect(self, state: State, other: Alternative | None) -> Effect:
         own = Put(act=recorded_act(state.parent.turns[state.turn]), mask=TESTED_MASK)

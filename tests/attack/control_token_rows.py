@@ -1,4 +1,6 @@
-"""Rows of every kind from one ledger written by hand, and each text in them that a stranger could have written."""
+"""Rows of every kind from one ledger written by hand, and each text in them that a stranger could
+have written.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,27 +22,48 @@ from tests.synth.pairs.planted import accepted, act, fork, planted, run
 from tests.trajectories import TOOLS, make_trajectory
 
 TOKENS = sorted({token for tokens in families().values() for token in tokens})
-IDS: dict[str, Any] = {"prompt_token_ids": (1, 2), "completion_token_ids": (3, 4), "logprobs": (-0.5, -0.25)}
+IDS: dict[str, Any] = {
+    "prompt_token_ids": (1, 2),
+    "completion_token_ids": (3, 4),
+    "logprobs": (-0.5, -0.25),
+}
 FIXED = ("role", "type")
 """Keys of messages and schemas whose texts no stranger writes."""
-LABEL = {"status": "confirmed", "side": "agent", "description": "cancels the wrong order", "mode": "FM-1.1", "strategy": "rule"}
+LABEL = {
+    "status": "confirmed",
+    "side": "agent",
+    "description": "cancels the wrong order",
+    "mode": "FM-1.1",
+    "strategy": "rule",
+}
 
 
 def task(**fields: Any) -> Task:
     checked = Check(required=(RowPredicate("orders", {"id": "O-1"}),))
-    given = {"env": "echo", "goal": "Bring it.", "check": checked, "split": "train", "script": {"lines": ["Please."]}}
+    given = {
+        "env": "echo",
+        "goal": "Bring it.",
+        "check": checked,
+        "split": "train",
+        "script": {"lines": ["Please."]},
+    }
     return Task.identified(**{**given, **fields})
 
 
 def solved(slot: str = "solved", **fields: Any) -> Trajectory:
-    """A success with a thought, a call that is answered, and an answer that stands on what the tool gave."""
+    """A success with a thought, a call that is answered, and an answer that stands on what the tool
+    gave.
+    """
     call = ToolCall.received("c1", "look", '{"where": "shelf", "deep": {"n": 0.30}}')
     seen = Observation("order O-42460 costs 1417.5", call_id="c1", name="look")
     turns = (
         Turn(index=0, thought="look first", tool_calls=(call,), observations=(seen,), **IDS),
         Turn(index=1, content="Order O-42460 costs 1417.5.", **IDS),
     )
-    opening = (Observation("What does it cost?", Source.USER), Observation("It rains.", Source.ENVIRONMENT))
+    opening = (
+        Observation("What does it cost?", Source.USER),
+        Observation("It rains.", Source.ENVIRONMENT),
+    )
     given = {"opening": opening, "task_id": task().task_id, "model": "m", **fields}
     return msgspec.structs.replace(make_trajectory(slot, **given), turns=turns)
 
@@ -52,9 +75,17 @@ def failed(slot: str) -> Trajectory:
 
 def ledger_of(folder: Path) -> Ledger:
     """Something of every kind."""
-    told = {"tools": TOOLS, "system_prompt": "Help.", "opening": (Observation("Bring the lamp, or the chair.", Source.USER),)}
+    told = {
+        "tools": TOOLS,
+        "system_prompt": "Help.",
+        "opening": (Observation("Bring the lamp, or the chair.", Source.USER),),
+    }
     base, good = fork("a", task=task().task_id, **told)
-    passed, lost, won = run("passed", act(0), solved=True, task=task().task_id, **told), failed("lost"), solved()
+    passed, lost, won = (
+        run("passed", act(0), solved=True, task=task().task_id, **told),
+        failed("lost"),
+        solved(),
+    )
     scores = [accepted(base, 1, good), Score(lost.trajectory_id, "injection", 1.0, 1, LABEL)]
     return planted(folder, [base, good, passed, lost, won], scores, tasks=[task()])
 
@@ -78,7 +109,9 @@ def forms() -> list[tuple[str, str]]:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """(path, text) of each text in a JSON value, keys of arguments and properties among them (`("key", name)` at the path's end)."""
+    """(path, text) of each text in a JSON value, keys of arguments and properties among them
+    (`("key", name)` at the path's end).
+    """
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -101,21 +134,42 @@ def put(value: Any, path: tuple[Any, ...], change: Callable[[str], str]) -> Any:
     if isinstance(first, tuple):
         return {change(key) if key == first[1] else key: item for key, item in value.items()}
     if isinstance(value, dict):
-        return {key: put(item, tuple(rest), change) if key == first else item for key, item in value.items()}
-    return type(value)(put(item, tuple(rest), change) if at == first else item for at, item in enumerate(value))
+        return {
+            key: put(item, tuple(rest), change) if key == first else item
+            for key, item in value.items()
+        }
+    return type(value)(
+        put(item, tuple(rest), change) if at == first else item for at, item in enumerate(value)
+    )
 
 
 def laced(row: Any, token: str) -> Iterator[tuple[str, Any]]:
-    """(field and path, row) for each text of a row with the token put into it, in ways that differ by place."""
+    """(field and path, row) for each text of a row with the token put into it, in ways that differ
+    by place.
+    """
     for field in ("messages", "prompt", "chosen", "rejected", "completion", "step", "tools"):
         if hasattr(row, field):
             for path, text in leaves(getattr(row, field)):
-                yield f"{field}{path}", msgspec.structs.replace(row, **{field: put(getattr(row, field), path, _lace(token, path, text))})
+                yield (
+                    f"{field}{path}",
+                    msgspec.structs.replace(
+                        row, **{field: put(getattr(row, field), path, _lace(token, path, text))}
+                    ),
+                )
     trajectory = getattr(row, "trajectory", None)
-    if trajectory is not None and "tools" not in row.__struct_fields__ and not hasattr(row, "cause"):
+    if (
+        trajectory is not None
+        and "tools" not in row.__struct_fields__
+        and not hasattr(row, "cause")
+    ):
         for path, text in leaves(trajectory.tools):
             tools = put(trajectory.tools, path, _lace(token, path, text))
-            yield f"tools{path}", msgspec.structs.replace(row, trajectory=msgspec.structs.replace(trajectory, tools=tools))
+            yield (
+                f"tools{path}",
+                msgspec.structs.replace(
+                    row, trajectory=msgspec.structs.replace(trajectory, tools=tools)
+                ),
+            )
 
 
 def laced_trajectories(trajectory: Trajectory, token: str) -> Iterator[tuple[str, Trajectory]]:
@@ -129,7 +183,9 @@ def laced_trajectories(trajectory: Trajectory, token: str) -> Iterator[tuple[str
 
 
 def _lace(token: str, path: tuple[Any, ...], text: str) -> Callable[[str], str]:
-    """Arguments that are JSON text get it inside a string; a name is replaced; a text has it in its middle."""
+    """Arguments that are JSON text get it inside a string; a name is replaced; a text has it in its
+    middle.
+    """
     if path[-1] == "arguments":
         return lambda given: given.replace("shelf", f"a {token} b").replace("lamp", f"a {token} b")
     half = len(text) // 2
@@ -165,6 +221,17 @@ def tokens_in(record: dict[str, Any], form: Form) -> list[str]:
 
     LLaMA-Factory's rows hold some that it writes itself, around thoughts and calls.
     """
-    own = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
+    own = (
+        "<think>",
+        "</think>",
+        "<tool_call>",
+        "</tool_call>",
+        "<tool_response>",
+        "</tool_response>",
+    )
     text = "\n".join(texts_of(record))
-    return [token for token in TOKENS if token in text and not (form.name == "llamafactory" and token in own)]
+    return [
+        token
+        for token in TOKENS
+        if token in text and not (form.name == "llamafactory" and token in own)
+    ]

@@ -8,11 +8,18 @@ from collections.abc import Callable
 
 from tests.attack.hostile_server import whole
 
-CARDS = whole(json.dumps({"object": "list", "data": [{"id": "m", "object": "model", "root": "weights"}]}).encode(), Connection="close")
+CARDS = whole(
+    json.dumps(
+        {"object": "list", "data": [{"id": "m", "object": "model", "root": "weights"}]}
+    ).encode(),
+    Connection="close",
+)
 
 
 class EchoingServer:
-    """Answers with what `echo` makes of the caller's key. Of `at` alone, where one is named; else its list of models is honest."""
+    """Answers with what `echo` makes of the caller's key. Of `at` alone, where one is named; else
+    its list of models is honest.
+    """
 
     def __init__(self, echo: Callable[[bytes], bytes], at: str = "/") -> None:
         self.heard = 0
@@ -32,7 +39,9 @@ class EchoingServer:
 
     @property
     def url(self) -> str:
-        """What a client takes as its base_url: by name, since clients keep cookies of named hosts alone."""
+        """What a client takes as its base_url: by name, since clients keep cookies of named hosts
+        alone.
+        """
         return f"http://localhost:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> "EchoingServer":

@@ -1,4 +1,6 @@
-"""A small run with two datasets, a report, cost and packs of lines, and what may be done to its files."""
+"""A small run with two datasets, a report, cost and packs of lines, and what may be done to its
+files.
+"""
 
 from pathlib import Path
 from random import Random
@@ -13,7 +15,12 @@ from tests.flow_files import echo_flow, run_flow
 def whole_flow(trials: int = 2, **changes: Any) -> Flow:
     """Rollouts, filters, two datasets and a report."""
     export = {"kinds": ["sft", "rl"], "include_scripted": True} | changes.pop("export", {})
-    stages = [{"rollout": {"trials": trials}}, {"filter": ["solved"]}, {"export": export}, {"report": {}}]
+    stages = [
+        {"rollout": {"trials": trials}},
+        {"filter": ["solved"]},
+        {"export": export},
+        {"report": {}},
+    ]
     return echo_flow(stages=stages, **changes)
 
 
@@ -36,12 +43,20 @@ def told(folder: Path) -> list[str]:
 
 def watched(run: Path) -> list[Path]:
     """All files that verify speaks for: every one of them but signs of life and leases."""
-    return [path for path in sorted(run.rglob("*")) if path.is_file() and not {"heartbeats", "leases"} & set(path.relative_to(run).parts)]
+    return [
+        path
+        for path in sorted(run.rglob("*"))
+        if path.is_file() and not {"heartbeats", "leases"} & set(path.relative_to(run).parts)
+    ]
 
 
 def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Content and time of change of every file."""
-    return {str(p.relative_to(folder)): (p.read_bytes(), p.stat().st_mtime_ns) for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): (p.read_bytes(), p.stat().st_mtime_ns)
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
 
 
 def flip(path: Path, draw: Random) -> bytes:

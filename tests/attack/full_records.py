@@ -1,4 +1,6 @@
-"""A trajectory and a task with something in every field that their types have, and every place in them that holds text."""
+"""A trajectory and a task with something in every field that their types have, and every place in
+them that holds text.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +20,9 @@ Path = tuple[str | int, ...]
 
 
 def text_places(kind: type) -> list[Path]:
-    """Where a value of a struct type may hold text, as keys and indices; 0 stands for any element. Enumerations are no text."""
+    """Where a value of a struct type may hold text, as keys and indices; 0 stands for any element.
+    Enumerations are no text.
+    """
     return list(_places(inspect.type_info(kind), ()))
 
 
@@ -39,7 +43,13 @@ def _places(kind: inspect.Type, path: Path) -> Iterator[Path]:
         for field in kind.fields:
             yield from _places(field.type, (*path, field.encode_name))
     else:
-        known = (inspect.IntType, inspect.FloatType, inspect.BoolType, inspect.NoneType, inspect.EnumType)
+        known = (
+            inspect.IntType,
+            inspect.FloatType,
+            inspect.BoolType,
+            inspect.NoneType,
+            inspect.EnumType,
+        )
         assert isinstance(kind, known), f"{path}: {kind} is a type that nobody has thought of"
 
 
@@ -52,7 +62,13 @@ def planted(kind: type[msgspec.Struct], path: Path, text: str) -> Any:
 
 
 CONSISTENT: dict[type, dict[str, Any]] = {
-    Trajectory: {"outcome": "failure", "termination": "done", "fault": None, "reward": 0.0, "task_id": "a" * 24},
+    Trajectory: {
+        "outcome": "failure",
+        "termination": "done",
+        "fault": None,
+        "reward": 0.0,
+        "task_id": "a" * 24,
+    },
     Task: {"task_id": "a" * 24},
 }
 

@@ -1,4 +1,6 @@
-"""Data that would run something, if anything in it were believed: each leaves a mark where it did."""
+"""Data that would run something, if anything in it were believed: each leaves a mark where it
+did.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -13,11 +15,24 @@ from tests.trajectories import make_task
 
 SEED = 16
 MODULE = "hostile_module"
-STARTS = ("command", "unconfined", "folder", "read_only", "environment", "task_file", "limits", "start_s", "masked", "without")
+STARTS = (
+    "command",
+    "unconfined",
+    "folder",
+    "read_only",
+    "environment",
+    "task_file",
+    "limits",
+    "start_s",
+    "masked",
+    "without",
+)
 
 
 class Trap:
-    """A folder with a module that leaves a mark when it is imported, and with a command that does when it is run."""
+    """A folder with a module that leaves a mark when it is imported, and with a command that does
+    when it is run.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,7 +69,17 @@ class Trap:
             "builtins:exec",
             "synth.envs.mcp.world:WORLD",
         ]
-        paths = ["../room:WORLD", str(self.folder / "room.py"), f"file://{self.folder}/room.py", "MCP", "mcp ", "mcp\n", "", "-", "mcp=x"]
+        paths = [
+            "../room:WORLD",
+            str(self.folder / "room.py"),
+            f"file://{self.folder}/room.py",
+            "MCP",
+            "mcp ",
+            "mcp\n",
+            "",
+            "-",
+            "mcp=x",
+        ]
         return [
             *dotted,
             *paths,
@@ -68,7 +93,9 @@ class Trap:
 
 
 def configs(trap: Trap, count: int) -> Iterator[dict[str, Any]]:
-    """Settings of an MCP task that say how a server is started, in every mixture with what a task may say."""
+    """Settings of an MCP task that say how a server is started, in every mixture with what a task
+    may say.
+    """
     draw = Random(SEED)
     commands = trap.commands()
     for at in range(count):
@@ -79,23 +106,49 @@ def configs(trap: Trap, count: int) -> Iterator[dict[str, Any]]:
             "limits": {"memory_mb": 10**9, "processes": 10**9, "disk_mb": 10**12}, "start_s": 1e300, "call_s": 1e300,
             "stateless": True, "masked": ["(a+)+$"], "refused": ["(a|a)*b"], "without": ["go"],
         }  # fmt: skip
-        found |= {name: said[name] for name in draw.sample(sorted(said), draw.randint(0, len(said)))}
-        known: dict[str, Any] = {"free": ["*/*/*"], "digest": "0" * 24, "ignore": ["**"], "explored_seed": at, "system_prompt": "Hello."}
-        yield found | {name: known[name] for name in draw.sample(sorted(known), draw.randint(0, len(known)))}
+        found |= {
+            name: said[name] for name in draw.sample(sorted(said), draw.randint(0, len(said)))
+        }
+        known: dict[str, Any] = {
+            "free": ["*/*/*"],
+            "digest": "0" * 24,
+            "ignore": ["**"],
+            "explored_seed": at,
+            "system_prompt": "Hello.",
+        }
+        yield found | {
+            name: known[name] for name in draw.sample(sorted(known), draw.randint(0, len(known)))
+        }
 
 
 def tasks(trap: Trap, count: int) -> Iterator[Task]:
     """Tasks that name an environment which is started by them, or imported by its name."""
     names = trap.names()
     for at, config in enumerate(configs(trap, count)):
-        yield make_task(env="mcp" if at % 2 else names[at % len(names)], env_config=config, goal=f"Run {at}.", seed=at)
+        yield make_task(
+            env="mcp" if at % 2 else names[at % len(names)],
+            env_config=config,
+            goal=f"Run {at}.",
+            seed=at,
+        )
 
 
 def row_of(task: Task) -> dict[str, Any]:
     """A row of an `rl` export (form trl)."""
     text = msgspec.json.encode(task).decode()
-    tools = [{"type": "function", "function": {"name": "go", "parameters": {"type": "object", "properties": {}}}}]
-    return {"task_id": task.task_id, "environment": task.env, "task": text, "tool_schemas": tools, "prompt": []}
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "go", "parameters": {"type": "object", "properties": {}}},
+        }
+    ]
+    return {
+        "task_id": task.task_id,
+        "environment": task.env,
+        "task": text,
+        "tool_schemas": tools,
+        "prompt": [],
+    }
 
 
 def enormous(seed: int, count: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -103,11 +156,31 @@ def enormous(seed: int, count: int) -> Iterator[tuple[str, dict[str, Any]]]:
     draw = Random(seed)
     fields = {
         "echo": ("turns", "payload_bytes", "step_ms", "blocking_ms"),
-        "storefront": ("customers", "orders", "page_size", "rules_in_force", "world_seed", "operations", "budget_slack", "tasks_per_world"),
+        "storefront": (
+            "customers",
+            "orders",
+            "page_size",
+            "rules_in_force",
+            "world_seed",
+            "operations",
+            "budget_slack",
+            "tasks_per_world",
+        ),
         "textworld": ("rooms", "objects", "quest_length", "quests", "explored_seed"),
         "mcp": ("explored_seed", "system_prompt", "free", "ignore", "digest", "started_by"),
     }
-    values: list[Any] = [10**9, 10**18, 2**63, 10**400, -(10**30), 1e308, "x" * 3_000_000, [1] * 100_000, ["*" * 9_000] * 900, {"a": {}}]
+    values: list[Any] = [
+        10**9,
+        10**18,
+        2**63,
+        10**400,
+        -(10**30),
+        1e308,
+        "x" * 3_000_000,
+        [1] * 100_000,
+        ["*" * 9_000] * 900,
+        {"a": {}},
+    ]
     for _ in range(count):
         name = draw.choice(sorted(fields))
         yield name, {draw.choice(fields[name]): draw.choice(values)}

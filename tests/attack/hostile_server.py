@@ -1,4 +1,6 @@
-"""A chat server on bare sockets that lies now and then: in its bodies, in HTTP itself, in the connection. The same seed, the same lies."""
+"""A chat server on bare sockets that lies now and then: in its bodies, in HTTP itself, in the
+connection. The same seed, the same lies.
+"""
 
 import asyncio
 import gzip
@@ -19,7 +21,10 @@ Lie = Callable[[bytes, "Writer", Random], Awaitable[None]]
 
 def head(status: str = "200 OK", **headers: str) -> bytes:
     """The first lines of an answer."""
-    lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+    lines = [
+        f"HTTP/1.1 {status}",
+        *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
@@ -53,44 +58,90 @@ async def _says_nothing(body: bytes, writer: Writer, draw: Random) -> None:
 
 def _chunked(body: bytes, *, end: bytes) -> bytes:
     half = len(body) // 2
-    return head(Transfer_Encoding="chunked") + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:half], body[half:])) + end
+    return (
+        head(Transfer_Encoding="chunked")
+        + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:half], body[half:]))
+        + end
+    )
 
 
 RETRY_AFTER = ("31536000", "-1", "nan", "0", "1e400", "Fri, 31 Dec 9999 23:59:59 GMT", "soon", "")
 WIRE_LIES: Mapping[str, Lie] = {
-    "a length that is too long": _sends(lambda body, draw: head(Content_Length=str(len(body) + 7)) + body),
-    "a length that is too short": _sends(lambda body, draw: head(Content_Length=str(len(body) // 2)) + body),
-    "a length that is none": _sends(lambda body, draw: head(Content_Length=draw.choice(["-5", "x", "1e3", "0x10"])) + body),
-    "chunks that end too early": _sends(lambda body, draw: _chunked(body[: len(body) // 2], end=b"")),
-    "chunks of no length": _sends(lambda body, draw: head(Transfer_Encoding="chunked") + b"zz\r\n" + body),
-    "gzip that is cut off": _sends(lambda body, draw: whole(gzip.compress(body)[: len(body) // 4], Content_Encoding="gzip")),
+    "a length that is too long": _sends(
+        lambda body, draw: head(Content_Length=str(len(body) + 7)) + body
+    ),
+    "a length that is too short": _sends(
+        lambda body, draw: head(Content_Length=str(len(body) // 2)) + body
+    ),
+    "a length that is none": _sends(
+        lambda body, draw: head(Content_Length=draw.choice(["-5", "x", "1e3", "0x10"])) + body
+    ),
+    "chunks that end too early": _sends(
+        lambda body, draw: _chunked(body[: len(body) // 2], end=b"")
+    ),
+    "chunks of no length": _sends(
+        lambda body, draw: head(Transfer_Encoding="chunked") + b"zz\r\n" + body
+    ),
+    "gzip that is cut off": _sends(
+        lambda body, draw: whole(gzip.compress(body)[: len(body) // 4], Content_Encoding="gzip")
+    ),
     "gzip that is none": _sends(lambda body, draw: whole(body, Content_Encoding="gzip")),
     "no answer": _sends(lambda body, draw: b""),
-    "no HTTP": _sends(lambda body, draw: draw.choice([b"hello\r\n\r\n", b"HTTP/9.9 abc\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"])),
-    "a header without end": _sends(lambda body, draw: b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n" + body),
+    "no HTTP": _sends(
+        lambda body, draw: draw.choice(
+            [b"hello\r\n\r\n", b"HTTP/9.9 abc\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"]
+        )
+    ),
+    "a header without end": _sends(
+        lambda body, draw: b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n" + body
+    ),
     "a header that is cut off": _sends(lambda body, draw: b"HTTP/1.1 200 OK\r\nContent-Le"),
     "a reset": _reset,
     "byte by byte, too late": _dribbles,
     "silence": _says_nothing,
-    "another success": _sends(lambda body, draw: whole(body, draw.choice(["201 Created", "202 Accepted", "206 Partial Content"]))),
-    "no content": _sends(lambda body, draw: whole(b"", draw.choice(["204 No Content", "205 Reset Content"]))),
-    "a server error": _sends(lambda body, draw: whole(body, draw.choice(["500 Oh", "502 Bad", "503 Busy", "504 Late", "529 Full"]))),
-    "too many requests": _sends(lambda body, draw: whole(body, "429 Slow", Retry_After=draw.choice(RETRY_AFTER))),
+    "another success": _sends(
+        lambda body, draw: whole(
+            body, draw.choice(["201 Created", "202 Accepted", "206 Partial Content"])
+        )
+    ),
+    "no content": _sends(
+        lambda body, draw: whole(b"", draw.choice(["204 No Content", "205 Reset Content"]))
+    ),
+    "a server error": _sends(
+        lambda body, draw: whole(
+            body, draw.choice(["500 Oh", "502 Bad", "503 Busy", "504 Late", "529 Full"])
+        )
+    ),
+    "too many requests": _sends(
+        lambda body, draw: whole(body, "429 Slow", Retry_After=draw.choice(RETRY_AFTER))
+    ),
     "a refusal that passes": _sends(
-        lambda body, draw: whole(body, draw.choice(["400 Bad", "401 No", "403 No", "404 No", "418 Tea", "422 No"]))
+        lambda body, draw: whole(
+            body, draw.choice(["400 Bad", "401 No", "403 No", "404 No", "418 Tea", "422 No"])
+        )
     ),
 }
 ALL_LIES = (*LIES, *BODY_LIES, *WIRE_LIES, "sent elsewhere", "the reply of another conversation")
 
 
 class HostileServer:
-    """Answers as its brain does, with a lie in the place of a share of the answers and an oddity in that of another.
+    """Answers as its brain does, with a lie in the place of a share of the answers and an oddity in
+    that of another.
 
-    `told` counts lies by kind, `replies` holds for each request by its messages what it was told, in order. What is sent elsewhere
+    `told` counts lies by kind, `replies` holds for each request by its messages what it was told,
+    in order. What is sent elsewhere
     comes to `elsewhere`, a second port: nothing of ours may ever arrive there.
     """
 
-    def __init__(self, brain: Brain, seed: str, *, lies: float = 0.4, quirks: float = 0.3, kinds: tuple[str, ...] = ALL_LIES) -> None:
+    def __init__(
+        self,
+        brain: Brain,
+        seed: str,
+        *,
+        lies: float = 0.4,
+        quirks: float = 0.3,
+        kinds: tuple[str, ...] = ALL_LIES,
+    ) -> None:
         self._brain, self._lies, self._quirks, self._kinds = brain, lies, quirks, kinds
         self._draw = Random(seed)
         self._deck: list[str] = []
@@ -148,10 +199,16 @@ class HostileServer:
     async def _answered(self, reader: asyncio.StreamReader, writer: Writer) -> bool:
         """Whether the connection may go on."""
         lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        sizes = [int(line.partition(":")[2]) for line in lines if line.lower().startswith("content-length:")]
+        sizes = [
+            int(line.partition(":")[2])
+            for line in lines
+            if line.lower().startswith("content-length:")
+        ]
         sent = await reader.readexactly(sizes[0]) if sizes else b""
         if "/chat/completions" not in lines[0]:
-            cards = json.dumps({"object": "list", "data": [{"id": "test", "object": "model", "root": "weights"}]}).encode()
+            cards = json.dumps(
+                {"object": "list", "data": [{"id": "test", "object": "model", "root": "weights"}]}
+            ).encode()
             found = "/models" in lines[0]
             writer.write(whole(cards, "200 OK" if found else "404 Not Found"))
             return True
@@ -160,7 +217,11 @@ class HostileServer:
     async def _replied(self, body: dict[str, Any], writer: Writer) -> bool:
         asked = messages_hash(body)
         self._tries[asked] += 1
-        honest = {**response(body, self._brain(body)), "id": f"chatcmpl-{self._draw.getrandbits(64):x}", "created": 1_700_000_000}
+        honest = {
+            **response(body, self._brain(body)),
+            "id": f"chatcmpl-{self._draw.getrandbits(64):x}",
+            "created": 1_700_000_000,
+        }
         drawn = self._draw.random()
         if drawn < self._lies:
             self._deck = self._deck or self._draw.sample(self._kinds, len(self._kinds))
@@ -173,7 +234,9 @@ class HostileServer:
         self.replies.setdefault(asked, []).append("")
         payload = body_of(honest)
         self._past.append((asked, payload))
-        writer.write(whole(payload, Content_Type=self._draw.choice(["application/json", "text/html"])))
+        writer.write(
+            whole(payload, Content_Type=self._draw.choice(["application/json", "text/html"]))
+        )
         return True
 
     async def _lie(self, kind: str, asked: str, honest: dict[str, Any], writer: Writer) -> bool:
@@ -181,14 +244,19 @@ class HostileServer:
         if kind == "the reply of another conversation" and others:
             payload = self._draw.choice(others[-20:])
         elif kind == "sent elsewhere":
-            to, status = f"http://127.0.0.1:{self._other_port}/v1/chat/completions", self._draw.choice(["301", "302", "303", "307", "308"])
+            to, status = (
+                f"http://127.0.0.1:{self._other_port}/v1/chat/completions",
+                self._draw.choice(["301", "302", "303", "307", "308"]),
+            )
             writer.write(head(f"{status} Moved", Location=to, Content_Length="0"))
             return True
         elif kind in WIRE_LIES:
             await WIRE_LIES[kind](body_of(lied(honest)), writer, self._draw)
             return False
         else:
-            payload = lying_body(kind if kind in LIES or kind in BODY_LIES else "cut off", honest, self._draw)
+            payload = lying_body(
+                kind if kind in LIES or kind in BODY_LIES else "cut off", honest, self._draw
+            )
         writer.write(whole(payload, Content_Type="application/json"))
         return True
 

@@ -1,4 +1,6 @@
-"""Where a key still stands, found without the code that removes it: everything is decoded, over and over, and looked at."""
+"""Where a key still stands, found without the code that removes it: everything is decoded, over and
+over, and looked at.
+"""
 
 import base64
 import binascii
@@ -23,15 +25,26 @@ def told(text: str, key: str, depth: int = DEEPEST, share: float = 0.5) -> bool:
     wanted, lowered = pieces(key, share), text.lower()
     if any(piece in lowered for piece in wanted):
         return True
-    return depth > 0 and any(told(other, key, depth - 1, share) for other in decoded(text) if other != text)
+    return depth > 0 and any(
+        told(other, key, depth - 1, share) for other in decoded(text) if other != text
+    )
 
 
 def decoded(text: str) -> list[str]:
-    """What a text says without escapes, and what its runs of base64 and hexadecimal numbers say at every alignment."""
-    found = [unquote(text), html.unescape(text), re.sub(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))", _letter, text)]
+    """What a text says without escapes, and what its runs of base64 and hexadecimal numbers say at
+    every alignment.
+    """
+    found = [
+        unquote(text),
+        html.unescape(text),
+        re.sub(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))", _letter, text),
+    ]
     found.append(re.sub(r"\\+(.)", r"\1", text))
     whole = re.sub(r"\s|\\n", "", text)
-    for run in {*re.findall(r"[A-Za-z0-9+/_-]{12,}", text), *re.findall(r"[A-Za-z0-9+/_-]{40,}", whole)}:
+    for run in {
+        *re.findall(r"[A-Za-z0-9+/_-]{12,}", text),
+        *re.findall(r"[A-Za-z0-9+/_-]{40,}", whole),
+    }:
         plain = run.replace("-", "+").replace("_", "/")
         for at in range(4):
             part = plain[at:]
@@ -42,7 +55,10 @@ def decoded(text: str) -> list[str]:
                 continue
     for run in re.findall(r"(?:[0-9a-fA-F]{2}[\s:,-]?){6,}", text):
         digits = re.sub(r"[^0-9a-fA-F]", "", run)
-        found += [bytes.fromhex(digits[at : len(digits) - (len(digits) - at) % 2]).decode("latin-1") for at in (0, 1)]
+        found += [
+            bytes.fromhex(digits[at : len(digits) - (len(digits) - at) % 2]).decode("latin-1")
+            for at in (0, 1)
+        ]
     return found
 
 
@@ -59,6 +75,8 @@ def texts(folder: Path) -> dict[str, str]:
             found[str(path)] = blob.decode("latin-1") + "\n" + str(path)
             if path.suffix == ".parquet":
                 table = parquet.read_table(path)
-                found[str(path)] = "\n".join(str(cell) for column in table.itercolumns() for cell in column.to_pylist())
+                found[str(path)] = "\n".join(
+                    str(cell) for column in table.itercolumns() for cell in column.to_pylist()
+                )
                 found[str(path)] += str(table.schema.metadata)
     return found

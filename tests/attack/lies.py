@@ -1,6 +1,8 @@
-"""What servers say that is not so: bodies and whole answers that are no reply of the agent, and odd ones that are.
+"""What servers say that is not so: bodies and whole answers that are no reply of the agent, and odd
+ones that are.
 
-Each text of a lie holds the canary, so that every place that it comes to can be found. The test's own table: `LIES` and `WIRE_LIES` are
+Each text of a lie holds the canary, so that every place that it comes to can be found. The test's
+own table: `LIES` and `WIRE_LIES` are
 faults, `QUIRKS` are the agent's, whatever the reader under test says.
 """
 
@@ -25,7 +27,13 @@ def lied(reply: Reply) -> Reply:
     """The reply with the canary in the place of all that was written."""
     reply = deepcopy(reply)
     for choice in reply["choices"]:
-        calls = [{"id": "call_lie", "type": "function", "function": {"name": "echo", "arguments": json.dumps({"text": CANARY})}}]
+        calls = [
+            {
+                "id": "call_lie",
+                "type": "function",
+                "function": {"name": "echo", "arguments": json.dumps({"text": CANARY})},
+            }
+        ]
         choice["message"] = {"role": "assistant", "content": CANARY, "tool_calls": calls}
     return reply
 
@@ -57,8 +65,13 @@ def _with(*path: Any, value: Any) -> Callable[[Reply, Random], Reply]:
 def _empty(**message: Any) -> Callable[[Reply, Random], Reply]:
     def lie(reply: Reply, draw: Random) -> Reply:
         reply = lied(reply)
-        reply["choices"][0] |= {"message": {"role": "assistant", **message}, "finish_reason": draw.choice(["stop", "tool_calls", None])}
-        reply["usage"] = draw.choice([None, {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}])
+        reply["choices"][0] |= {
+            "message": {"role": "assistant", **message},
+            "finish_reason": draw.choice(["stop", "tool_calls", None]),
+        }
+        reply["usage"] = draw.choice(
+            [None, {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}]
+        )
         reply["choices"][0].pop("token_ids", None)
         return reply
 
@@ -78,7 +91,9 @@ def _without(*path: Any) -> Callable[[Reply, Random], Reply]:
 
 def _more(reply: Reply, draw: Random) -> Reply:
     reply = lied(reply)
-    reply["choices"] = [{**reply["choices"][0], "index": index} for index in range(draw.randint(2, 5))]
+    reply["choices"] = [
+        {**reply["choices"][0], "index": index} for index in range(draw.randint(2, 5))
+    ]
     return reply
 
 
@@ -95,7 +110,9 @@ ERRORS: tuple[Any, ...] = (
 CHOICE = ("choices", 0)
 LIES: Mapping[str, Callable[[Reply, Random], Reply]] = {
     **{f"ended by {word!r}": _ended(word) for word in NO_ENDS},
-    "ended by something else than a word": _with(*CHOICE, "finish_reason", value=(1, True, [], {}, ["stop"], 0.5)),
+    "ended by something else than a word": _with(
+        *CHOICE, "finish_reason", value=(1, True, [], {}, ["stop"], 0.5)
+    ),
     "an error in the choice": _with(*CHOICE, "error", value=ERRORS),
     "an error in the message": _with(*CHOICE, "message", "error", value=ERRORS),
     "an error beside the choices": _with("error", value=ERRORS),
@@ -104,30 +121,60 @@ LIES: Mapping[str, Callable[[Reply, Random], Reply]] = {
     "a choice that is none": _with("choices", value=([None], ["x"], [[]], [1])),
     "a null message": _with(*CHOICE, "message", value=(None, "text", [], 7)),
     "a message left out": _without(*CHOICE, "message"),
-    "the message of another": _with(*CHOICE, "message", "role", value=("user", "system", "tool", "model", 3)),
-    "content of another type": _with(*CHOICE, "message", "content", value=(1, True, {"text": CANARY}, ["x"])),
+    "the message of another": _with(
+        *CHOICE, "message", "role", value=("user", "system", "tool", "model", 3)
+    ),
+    "content of another type": _with(
+        *CHOICE, "message", "content", value=(1, True, {"text": CANARY}, ["x"])
+    ),
     "an empty reply": _empty(content=None),
     "an empty reply of no letters": _empty(content="", tool_calls=[]),
     "an empty reply of parts": _empty(content=[], refusal=None),
     "a call that is lost": _call_lost,
-    "calls that are no list": _with(*CHOICE, "message", "tool_calls", value=({}, "x", 1, {"0": {}})),
-    "a call that is none": _with(*CHOICE, "message", "tool_calls", value=([None], [1], ["x"], [[]])),
-    "a call of nothing": _with(*CHOICE, "message", "tool_calls", value=([{"id": "a"}], [{"id": "a", "function": None}])),
-    "a call without a name": _with(*CHOICE, "message", "tool_calls", 0, "function", value=({"arguments": "{}"}, {"name": None})),
-    "a call id that is no text": _with(*CHOICE, "message", "tool_calls", 0, "id", value=(7, [], {}, True)),
+    "calls that are no list": _with(
+        *CHOICE, "message", "tool_calls", value=({}, "x", 1, {"0": {}})
+    ),
+    "a call that is none": _with(
+        *CHOICE, "message", "tool_calls", value=([None], [1], ["x"], [[]])
+    ),
+    "a call of nothing": _with(
+        *CHOICE, "message", "tool_calls", value=([{"id": "a"}], [{"id": "a", "function": None}])
+    ),
+    "a call without a name": _with(
+        *CHOICE, "message", "tool_calls", 0, "function", value=({"arguments": "{}"}, {"name": None})
+    ),
+    "a call id that is no text": _with(
+        *CHOICE, "message", "tool_calls", 0, "id", value=(7, [], {}, True)
+    ),
     "more choices than asked for": _more,
     "tokens below zero": _with("usage", "completion_tokens", value=(-1, -(2**70))),
     "more tokens than there are": _with("usage", "prompt_tokens", value=(2**31, 2**63, 10**40)),
     "parts of a token": _with("usage", "completion_tokens", value=(1.5, "12", True, [1])),
     "usage that is none": _with("usage", value=("x", 1, [1], True)),
-    "more cached than there was": _with("usage", value={"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 6}}),
-    "token ids below zero": _with(*CHOICE, "token_ids", value=([1, -1], [2**31], [0.5], ["1"], "1")),
+    "more cached than there was": _with(
+        "usage", value={"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 6}}
+    ),
+    "token ids below zero": _with(
+        *CHOICE, "token_ids", value=([1, -1], [2**31], [0.5], ["1"], "1")
+    ),
     "prompt token ids that are none": _with("prompt_token_ids", value=([-1], [None], {}, "x")),
-    "log-probabilities that are none": _with(*CHOICE, "logprobs", value=("x", [1], {"content": [{"logprob": "-1"}]}, {"content": [None]})),
+    "log-probabilities that are none": _with(
+        *CHOICE, "logprobs", value=("x", [1], {"content": [{"logprob": "-1"}]}, {"content": [None]})
+    ),
     "a model that is no name": _with("model", value=(1, [], {})),
-    "a chunk of a stream": lambda reply, draw: {**reply, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": CANARY}]},
-    "a detail": lambda reply, draw: {"detail": draw.choice(["Not Found", [{"loc": ["body"], "msg": CANARY}]])},
-    "an error as the object": lambda reply, draw: {"object": "error", "message": CANARY, "code": draw.choice([400, 500, None])},
+    "a chunk of a stream": lambda reply, draw: {
+        **reply,
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": CANARY}],
+    },
+    "a detail": lambda reply, draw: {
+        "detail": draw.choice(["Not Found", [{"loc": ["body"], "msg": CANARY}]])
+    },
+    "an error as the object": lambda reply, draw: {
+        "object": "error",
+        "message": CANARY,
+        "code": draw.choice([400, 500, None]),
+    },
 }
 
 
@@ -135,7 +182,11 @@ def _twice(name: str, first: Callable[[Random], Any]) -> Callable[[bytes, Random
     """One field twice in its object, the first time with another value."""
 
     def lie(body: bytes, draw: Random) -> bytes:
-        key = json.dumps(name) if draw.random() < 0.7 else '"' + "".join(f"\\u{ord(letter):04x}" for letter in name) + '"'
+        key = (
+            json.dumps(name)
+            if draw.random() < 0.7
+            else '"' + "".join(f"\\u{ord(letter):04x}" for letter in name) + '"'
+        )
         quoted = json.dumps(name).encode()
         assert quoted in body, name
         at = body.rindex(quoted + b":")
@@ -209,7 +260,9 @@ def _field(name: str, *values: Any) -> Callable[[Reply, Random], None]:
 
 def _calls_again(reply: Reply, draw: Random) -> None:
     message = reply["choices"][0]["message"]
-    message["tool_calls"] = [call for call in message.get("tool_calls", ()) for _ in range(draw.randint(2, 4))]
+    message["tool_calls"] = [
+        call for call in message.get("tool_calls", ()) for _ in range(draw.randint(2, 4))
+    ]
 
 
 def _ids(value: Any) -> Callable[[Reply, Random], None]:
@@ -238,10 +291,14 @@ QUIRKS: Mapping[str, Callable[[Reply, Random], Reply]] = {
         "an empty call id": _ids(""),
         "a call in its old form": _old_form,
         "no usage": _field("usage", None, {}),
-        "usage of zeros": _field("usage", {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
+        "usage of zeros": _field(
+            "usage", {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        ),
         "no error": _field("error", None, "", {}, False),
         "no error in the choice": _choice("error", None, {}),
-        "fields that nobody knows": _field("extra", {"choices": [], "error": "no", "finish_reason": "error"}),
+        "fields that nobody knows": _field(
+            "extra", {"choices": [], "error": "no", "finish_reason": "error"}
+        ),
         "another name of the model": _field("model", "test-2026-01-01", "provider/test", None),
         "an id that is none": _field("id", None, 7, "", "chatcmpl-1"),
         "another number of the choice": _choice("index", None, 3),
@@ -249,6 +306,8 @@ QUIRKS: Mapping[str, Callable[[Reply, Random], Reply]] = {
         "an empty refusal": lambda reply, draw: reply["choices"][0]["message"].update(refusal=None),
         "no role": lambda reply, draw: reply["choices"][0]["message"].pop("role"),
         "token ids of nothing": _choice("token_ids", []),
-        "log-probabilities of nothing": _choice("logprobs", None, {"content": None}, {"content": []}, {"content": [{"logprob": 3.5}]}),
+        "log-probabilities of nothing": _choice(
+            "logprobs", None, {"content": None}, {"content": []}, {"content": [{"logprob": 3.5}]}
+        ),
     }.items()
 }

@@ -1,4 +1,6 @@
-"""Texts that strangers put where people look, by what they are aimed at; and more of them, drawn."""
+"""Texts that strangers put where people look, by what they are aimed at; and more of them,
+drawn.
+"""
 
 from hypothesis import strategies as some
 
@@ -31,10 +33,27 @@ YAML = [
     "{a: b}", "[a", "1:30", "0o17", "017", "1_000", "yes", "no", "on", "~", "null", "true", "1e3", ".inf", "2026-01-01", "=", "<<", "",
     " lead", "trail ", "|", ">-", "? x", "0x1F", "0b1", "-", "---", "...", "\ttab", "\u2028", "\x85", "Ünï", "日本",
 ]  # fmt: skip
-PATHS = ["../../etc/passwd", "/etc/passwd", "..", ".", "a/b", "a\\b", "con", "-rf", "~/x", "x" * 300, "a\x00b", "a\nb", "$(id)", ".hidden"]
+PATHS = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "..",
+    ".",
+    "a/b",
+    "a\\b",
+    "con",
+    "-rf",
+    "~/x",
+    "x" * 300,
+    "a\x00b",
+    "a\nb",
+    "$(id)",
+    ".hidden",
+]
 
 PAYLOADS = [*TERMINAL, *HTML, *MARKDOWN, *YAML, *PATHS]
 
-_PIECES = some.sampled_from([one for one in PAYLOADS if one and len(one) < 60]) | some.text(some.characters(), max_size=8)
+_PIECES = some.sampled_from([one for one in PAYLOADS if one and len(one) < 60]) | some.text(
+    some.characters(), max_size=8
+)
 DRAWN = some.lists(_PIECES, min_size=1, max_size=4).map("".join)
 """Payloads beside each other, and beside any text."""

@@ -1,4 +1,6 @@
-"""The proof of a dataset under real tokenizers: a row in whose texts a turn is forged fails, and one that is neutralised has none."""
+"""The proof of a dataset under real tokenizers: a row in whose texts a turn is forged fails, and
+one that is neutralised has none.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -19,8 +21,17 @@ from tests.attack.control_token_rows import TOKENS, a_row, laced, ledger_of, sol
 from tests.attack.student_templates import STUDENTS, saved, student
 from tests.synth.pairs.planted import accepted, act, fork, planted, run
 
-pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[train]' (make test-train)")
-SCHEMA = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}}
+pytest.importorskip(
+    "transformers", reason="needs the extra: pip install -e '.[train]' (make test-train)"
+)
+SCHEMA = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Looks.",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
 
 
 class Row(msgspec.Struct):
@@ -31,12 +42,26 @@ class Row(msgspec.Struct):
 
 
 def conversation() -> list[dict[str, Any]]:
-    """All roles, two answers of tools in a row, a thought in an earlier turn and one in the last."""
-    calls = [{"id": f"c{at}", "type": "function", "function": {"name": "look", "arguments": {"where": "shelf", "n": at}}} for at in (1, 2)]
+    """All roles, two answers of tools in a row, a thought in an earlier turn and one in the
+    last.
+    """
+    calls = [
+        {
+            "id": f"c{at}",
+            "type": "function",
+            "function": {"name": "look", "arguments": {"where": "shelf", "n": at}},
+        }
+        for at in (1, 2)
+    ]
     return [
         {"role": "system", "content": "Help."},
         {"role": "user", "content": "Where is the lamp?"},
-        {"role": "assistant", "content": "Let me see.", "reasoning_content": "two places", "tool_calls": calls},
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "reasoning_content": "two places",
+            "tool_calls": calls,
+        },
         {"role": "tool", "content": '{"at": "the shelf"}', "tool_call_id": "c1"},
         {"role": "tool", "content": "nothing there", "tool_call_id": "c2"},
         {"role": "user", "content": "And now?"},
@@ -59,12 +84,17 @@ def special_ids(family: str, messages: list[dict[str, Any]], tools: list[Any]) -
     from synth.exporters.proof.own_tokens import added_tokens
 
     template = template_of(family)
-    return sum(number in added_tokens(template) for number in template.ids(template.text(messages, tools)))
+    return sum(
+        number in added_tokens(template) for number in template.ids(template.text(messages, tools))
+    )
 
 
 def places(text: str) -> list[tuple[str, list[dict[str, Any]], list[Any]]]:
     """The conversation with a text put into each of its texts."""
-    return [(place, changed.messages, changed.tools) for place, changed in laced(Row(conversation(), [SCHEMA]), text)]
+    return [
+        (place, changed.messages, changed.tools)
+        for place, changed in laced(Row(conversation(), [SCHEMA]), text)
+    ]
 
 
 @pytest.mark.parametrize("family", list(STUDENTS))
@@ -101,22 +131,30 @@ def test_tokens_of_other_families_and_neutral_texts_are_words_to_it(family: str)
 @settings(max_examples=200)
 @given(
     family=some.sampled_from(sorted(STUDENTS)),
-    words=some.lists(some.sampled_from(TOKENS) | some.text("ab<>|[]/\n ", max_size=6), min_size=1, max_size=4),
+    words=some.lists(
+        some.sampled_from(TOKENS) | some.text("ab<>|[]/\n ", max_size=6), min_size=1, max_size=4
+    ),
     at=some.integers(0, 10**6),
 )
-def test_whatever_is_put_anywhere_the_proof_and_the_token_ids_agree(family: str, words: list[str], at: int) -> None:
+def test_whatever_is_put_anywhere_the_proof_and_the_token_ids_agree(
+    family: str, words: list[str], at: int
+) -> None:
     laid = places("".join(words).replace('"', ""))
     place, messages, tools = laid[at % len(laid)]
     differs = special_ids(family, messages, tools) != special_ids(family, conversation(), [SCHEMA])
     assert forged(family, messages, tools) or not differs, place
     change = neutralising(control_tokens())
     neutral = with_messages(messages, change)
-    assert special_ids(family, neutral, change(TOOLS, tools)) == special_ids(family, conversation(), [SCHEMA])
+    assert special_ids(family, neutral, change(TOOLS, tools)) == special_ids(
+        family, conversation(), [SCHEMA]
+    )
 
 
 @pytest.mark.parametrize("family", list(STUDENTS))
 @pytest.mark.parametrize("kind", ["sft", "dpo", "kto", "prm"])
-def test_the_check_of_an_export_fails_where_tokens_are_kept_and_passes_where_they_are_not(family: str, kind: str, tmp_path: Path) -> None:
+def test_the_check_of_an_export_fails_where_tokens_are_kept_and_passes_where_they_are_not(
+    family: str, kind: str, tmp_path: Path
+) -> None:
     forgery = STUDENTS[family][3]
     told = {"tools": (SCHEMA,), "system_prompt": "Help."}
     opening = (Observation(f"Bring the lamp, or the chair. {forgery}", Source.USER),)
@@ -125,7 +163,9 @@ def test_the_check_of_an_export_fails_where_tokens_are_kept_and_passes_where_the
     ledger = planted(tmp_path, [base, good, passed], [accepted(base, 1, good)])
     name = saved(family, tmp_path)
     kept = prove(kind, ledger, RowSettings(control_tokens="keep", student=name))
-    assert any("texts are read as turns, calls or thoughts" in line for line in kept.failed), kept.findings
+    assert any("texts are read as turns, calls or thoughts" in line for line in kept.failed), (
+        kept.findings
+    )
     neutral = prove(kind, ledger, RowSettings(control_tokens="neutralise", student=name))
     assert neutral.report.rows == kept.report.rows > 0
     assert not any("texts are read as turns" in line for line in neutral.failed)
@@ -134,7 +174,9 @@ def test_the_check_of_an_export_fails_where_tokens_are_kept_and_passes_where_the
     assert any(reason.startswith("control_tokens:") for reason in dropped.report.left_out)
 
 
-def test_a_token_that_only_this_student_has_is_dropped_where_the_student_is_named(tmp_path: Path) -> None:
+def test_a_token_that_only_this_student_has_is_dropped_where_the_student_is_named(
+    tmp_path: Path,
+) -> None:
     fast = template_of("chatml").tokenizer
     fast.add_special_tokens({"additional_special_tokens": ["<custom_turn>"]})
     fast.save_pretrained(tmp_path / "custom")
@@ -145,7 +187,9 @@ def test_a_token_that_only_this_student_has_is_dropped_where_the_student_is_name
 
 
 @pytest.mark.parametrize("form", ["trl", "axolotl", "verl", "openai"])
-def test_a_forged_turn_fails_in_every_form_that_the_students_template_renders_and_nothing_else_does(form: str, tmp_path: Path) -> None:
+def test_a_forged_turn_fails_in_every_form_that_the_students_template_renders_and_nothing_else_does(
+    form: str, tmp_path: Path
+) -> None:
     asked = Observation(f"What does it cost? {STUDENTS['chatml'][3]}", Source.USER)
     ledger = planted(tmp_path, [solved("clean"), solved("laced", opening=(asked,))], [])
     chosen = {"form": form, "student": saved("chatml", tmp_path)}
@@ -153,4 +197,7 @@ def test_a_forged_turn_fails_in_every_form_that_the_students_template_renders_an
     (failed,) = [line for line in kept.failed if "read as turns" in line]
     assert "(1 of 2 rows)" in failed
     assert "cannot be rendered" not in failed
-    assert not any("read as turns" in line or "cannot be" in line for line in prove("sft", ledger, RowSettings(**chosen)).failed)
+    assert not any(
+        "read as turns" in line or "cannot be" in line
+        for line in prove("sft", ledger, RowSettings(**chosen)).failed
+    )

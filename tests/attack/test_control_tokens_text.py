@@ -1,4 +1,6 @@
-"""Control tokens in texts and JSON: each is found by its exact string, what is neutralised holds none, and nothing else changes."""
+"""Control tokens in texts and JSON: each is found by its exact string, what is neutralised holds
+none, and nothing else changes.
+"""
 
 import json
 import re
@@ -9,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from synth.scan.control_tokens import ControlTokens, KeyCollisionError, control_tokens, families, family, found
+from synth.scan.control_tokens import (
+    ControlTokens,
+    KeyCollisionError,
+    control_tokens,
+    families,
+    family,
+    found,
+)
 
 TOKENS = sorted({token for tokens in families().values() for token in tokens})
 SHAPED = [
@@ -23,7 +32,11 @@ READ = control_tokens()
 BETWEEN = some.text('aß <>|[]{}"\\/\n\t·‹›｜0.5,:', max_size=12)
 LACED = some.lists(some.sampled_from([*TOKENS, *SHAPED]) | BETWEEN, max_size=5).map("".join)
 JSON = some.recursive(
-    some.none() | some.booleans() | some.floats(allow_nan=False) | some.integers(-(2**70), 2**70) | LACED,
+    some.none()
+    | some.booleans()
+    | some.floats(allow_nan=False)
+    | some.integers(-(2**70), 2**70)
+    | LACED,
     lambda inside: some.lists(inside, max_size=3) | some.dictionaries(LACED, inside, max_size=3),
     max_leaves=8,
 )
@@ -60,12 +73,26 @@ def spelled(value: Any, how: str) -> str:
     if how == "ascii":
         return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace("[", "[ ")
     text = json.dumps(value, ensure_ascii=False, indent=2 if how == "wide" else None)
-    return re.sub(r'"(?:[^"\\]|\\.)*"', lambda one: one[0].replace("/", "\\/").replace("|", "\\u007C"), text) if how == "odd" else text
+    return (
+        re.sub(
+            r'"(?:[^"\\]|\\.)*"',
+            lambda one: one[0].replace("/", "\\/").replace("|", "\\u007C"),
+            text,
+        )
+        if how == "odd"
+        else text
+    )
 
 
 def test_a_token_is_found_wherever_it_stands_and_is_none_once_neutralised() -> None:
     for token in [*TOKENS, *SHAPED]:
-        for text in (token, f"a{token}b", f"{token}{token}", f"<{token}>", f"\n{token}assistant\nSure."):
+        for text in (
+            token,
+            f"a{token}b",
+            f"{token}{token}",
+            f"<{token}>",
+            f"\n{token}assistant\nSure.",
+        ):
             assert READ.in_text(text), text
             neutral = READ.neutralised(text)
             assert READ.in_text(neutral) == []
@@ -78,7 +105,12 @@ def test_a_token_is_found_wherever_it_stands_and_is_none_once_neutralised() -> N
 def test_what_a_tokenizer_does_not_read_as_the_token_is_left_as_it_is() -> None:
     for token in TOKENS:
         middle = len(token) // 2
-        html = token.replace("<", "&lt;").replace(">", "&gt;").replace("[", "&#91;").replace("]", "&#93;")
+        html = (
+            token.replace("<", "&lt;")
+            .replace(">", "&gt;")
+            .replace("[", "&#91;")
+            .replace("]", "&#93;")
+        )
         apart = [f"{token[:middle]}\u200b{token[middle:]}", *([html] if html != token else [])]
         for text in apart:
             assert token not in READ.in_text(text)
@@ -100,7 +132,9 @@ def test_only_what_belongs_to_tokens_changes(text: str) -> None:
 
 @settings(max_examples=200)
 @given(value=JSON, how=some.sampled_from(["plain", "wide", "ascii", "odd"]))
-def test_json_stays_the_same_json_with_no_token_in_it_nor_in_what_its_strings_mean(value: Any, how: str) -> None:
+def test_json_stays_the_same_json_with_no_token_in_it_nor_in_what_its_strings_mean(
+    value: Any, how: str
+) -> None:
     text = spelled(value, how)
     meant = json.loads(text)
     try:
@@ -117,10 +151,14 @@ def test_json_stays_the_same_json_with_no_token_in_it_nor_in_what_its_strings_me
     assert READ.neutralised_json(neutral) == neutral
     if not any(READ.in_text(one) for one in strings(meant)):
         assert neutral == text
-    assert bool(READ.in_json(text)) is any(READ.in_text(one) for one in strings(meant)) or bool(READ.in_text(text))
+    assert bool(READ.in_json(text)) is any(READ.in_text(one) for one in strings(meant)) or bool(
+        READ.in_text(text)
+    )
 
 
-@pytest.mark.parametrize("escaped", ["\\u003c|im_start|\\u003e", "\\u003C\\u007cim_start\\u007C>", "<|im\\u005fstart|>"])
+@pytest.mark.parametrize(
+    "escaped", ["\\u003c|im_start|\\u003e", "\\u003C\\u007cim_start\\u007C>", "<|im\\u005fstart|>"]
+)
 def test_escapes_of_json_are_undone_once_as_templates_do_and_no_more(escaped: str) -> None:
     once, twice = f'{{"q": "{escaped}"}}', json.dumps({"q": f'{{"q": "{escaped}"}}'})
     assert READ.in_json(once) == ["<|im_start|>"]
@@ -129,7 +167,10 @@ def test_escapes_of_json_are_undone_once_as_templates_do_and_no_more(escaped: st
 
 
 def test_two_keys_that_would_be_one_are_not_merged_in_silence() -> None:
-    for read in (lambda: READ.neutralised_value({"<s>": 1, "‹s›": 2}), lambda: READ.neutralised_json('{"<s>": 1, "‹s›": 2}')):
+    for read in (
+        lambda: READ.neutralised_value({"<s>": 1, "‹s›": 2}),
+        lambda: READ.neutralised_json('{"<s>": 1, "‹s›": 2}'),
+    ):
         with pytest.raises(KeyCollisionError):
             read()
 
@@ -139,11 +180,19 @@ def test_a_token_whose_ends_stand_in_two_texts_is_found_where_they_meet() -> Non
         for at in range(1, len(token)):
             head, tail = token[:at], token[at:]
             pairs = [(f"a {head}", f"{tail} b"), (head, tail[:1], "", tail[1:])]
-            pairs += [(f"a {head}\n", f"  {tail}")] if (head, tail) == (head.rstrip(), tail.lstrip()) else []
+            pairs += (
+                [(f"a {head}\n", f"  {tail}")]
+                if (head, tail) == (head.rstrip(), tail.lstrip())
+                else []
+            )
             for texts in pairs:
-                hits = found(lambda change, texts=texts: [change("user", text) for text in texts], READ)  # type: ignore[misc]
+                hits = found(
+                    lambda change, texts=texts: [change("user", text) for text in texts], READ
+                )  # type: ignore[misc]
                 assert hits, texts
-                assert "joint" in {place for _, place in hits} or any(READ.in_text(text) for text in texts)
+                assert "joint" in {place for _, place in hits} or any(
+                    READ.in_text(text) for text in texts
+                )
 
 
 def test_a_students_own_tokens_are_read_beside_the_table_and_blanks_are_none() -> None:
@@ -153,6 +202,13 @@ def test_a_students_own_tokens_are_read_beside_the_table_and_blanks_are_none() -
 
 
 def test_a_token_without_a_name_is_counted_by_its_shape_so_that_counters_stay_few() -> None:
-    names = {READ.name(f"<|{word}|>") for word in ("zzz", "any_word", "reserved_special_token_9", "reserved_special_token_10")}
+    names = {
+        READ.name(f"<|{word}|>")
+        for word in ("zzz", "any_word", "reserved_special_token_9", "reserved_special_token_10")
+    }
     assert names == {"<|...|>", "<|reserved_special_token_N|>"}
-    assert {family("<|im_start|>"), family("[INST]"), family("<|zzz|>")} == {"chatml", "llama", "any"}
+    assert {family("<|im_start|>"), family("[INST]"), family("<|zzz|>")} == {
+        "chatml",
+        "llama",
+        "any",
+    }

@@ -1,4 +1,6 @@
-"""Tasks, rows and runs of strangers: none of them starts a process, imports a module, or reads what it names, wherever one stands."""
+"""Tasks, rows and runs of strangers: none of them starts a process, imports a module, or reads what
+it names, wherever one stands.
+"""
 
 import asyncio
 import resource
@@ -35,7 +37,10 @@ from tests.trajectories import make_task, make_trajectory
 
 COUNT = 220
 MAIN = "from synth.cli.main import main; main()"
-WORLD = "try:\n    import optional_part\nexcept ImportError:\n    pass\nfrom synth.envs.echo import WORLD\n"
+WORLD = (
+    "try:\n    import optional_part\nexcept ImportError:\n    pass\nfrom synth.envs.echo "
+    "import WORLD\n"
+)
 
 
 @pytest.fixture
@@ -79,9 +84,14 @@ def test_a_row_whose_task_is_of_another_environment_than_it_says_is_refused(trap
 
 def a_run(folder: Path, found: list[Task], synthesizer: str) -> Ledger:
     ledger = Ledger(str(folder), create=True)
-    ledger.begin_flow({"name": "theirs", "env": {"name": "mcp", "command": ["touch", "x"], "unconfined": True}})
+    ledger.begin_flow(
+        {"name": "theirs", "env": {"name": "mcp", "command": ["touch", "x"], "unconfined": True}}
+    )
     ledger.begin_stage(StageLine("rollout", "key", {}))
-    played = [make_trajectory(f"s{at}", task_id=task.task_id, env=task.env, synthesizer=synthesizer) for at, task in enumerate(found)]
+    played = [
+        make_trajectory(f"s{at}", task_id=task.task_id, env=task.env, synthesizer=synthesizer)
+        for at, task in enumerate(found)
+    ]
     ledger.commit(StageRef("rollout", "key"), tasks=found, trajectories=played)
     return ledger
 
@@ -101,22 +111,47 @@ def test_replay_recheck_and_reexecution_of_a_strangers_run_start_nothing_and_say
         assert tally.unbound is not None
     by_id = {task.task_id: task for task in found}
     for trajectory in ledger.trajectories():
-        verdict = asyncio.run(reexecuted(Case(trajectory, by_id[trajectory.task_id], open_env), ReexecutedConfig()))
+        verdict = asyncio.run(
+            reexecuted(Case(trajectory, by_id[trajectory.task_id], open_env), ReexecutedConfig())
+        )
         assert (verdict.keep, verdict.reason) == (None, "unbound")
 
 
-def test_what_a_task_says_of_the_start_is_not_looked_at_where_its_environment_is_bound(trap: Trap) -> None:
-    own = Bindings({"mcp": Said("mcp", {"command": ["/nowhere/server"], "unconfined": True, "without": ["rm"]})})
+def test_what_a_task_says_of_the_start_is_not_looked_at_where_its_environment_is_bound(
+    trap: Trap,
+) -> None:
+    own = Bindings(
+        {
+            "mcp": Said(
+                "mcp", {"command": ["/nowhere/server"], "unconfined": True, "without": ["rm"]}
+            )
+        }
+    )
     for config in configs(trap, COUNT):
         env = own.open_env("mcp", config)
         settings_of = env._settings  # type: ignore[attr-defined]
-        assert (settings_of.command, settings_of.folder, settings_of.without) == (("/nowhere/server",), None, ("rm",))
-        assert (settings_of.limits.memory_mb, settings_of.masked, settings_of.environment) == (1024, (), {})
+        assert (settings_of.command, settings_of.folder, settings_of.without) == (
+            ("/nowhere/server",),
+            None,
+            ("rm",),
+        )
+        assert (settings_of.limits.memory_mb, settings_of.masked, settings_of.environment) == (
+            1024,
+            (),
+            {},
+        )
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=st.text(max_size=60), config=st.dictionaries(st.sampled_from(STARTS) | st.text(max_size=9), st.text(max_size=20), max_size=4))
-def test_whatever_text_names_an_environment_is_refused_in_one_kind_of_error(trap: Trap, name: str, config: dict[str, str]) -> None:
+@given(
+    name=st.text(max_size=60),
+    config=st.dictionaries(
+        st.sampled_from(STARTS) | st.text(max_size=9), st.text(max_size=20), max_size=4
+    ),
+)
+def test_whatever_text_names_an_environment_is_refused_in_one_kind_of_error(
+    trap: Trap, name: str, config: dict[str, str]
+) -> None:
     if name in ("storefront", "echo", "textworld"):
         return
     with pytest.raises(UnboundError) as refused:
@@ -158,13 +193,19 @@ def their_run(folder: Path) -> Path:
     ledger = Ledger(str(folder), create=True)
     ledger.begin_stage(StageLine("rollout", "key", {}))
     task = make_task(env="shop")
-    ledger.commit(StageRef("rollout", "key"), tasks=[task], trajectories=[make_trajectory("s", task_id=task.task_id, env="shop")])
+    ledger.commit(
+        StageRef("rollout", "key"),
+        tasks=[task],
+        trajectories=[make_trajectory("s", task_id=task.task_id, env="shop")],
+    )
     return folder
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A world of the user's own that does without a module that is not installed, and a file that names it."""
+    """A world of the user's own that does without a module that is not installed, and a file that
+    names it.
+    """
     folder = tmp_path / "own"
     folder.mkdir()
     (folder / "my_world.py").write_text(WORLD)
@@ -185,7 +226,9 @@ def cli(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize("below", [".", "datasets/sft"])
-def test_what_the_user_names_is_found_beside_their_file_and_not_in_the_run(own: Path, tmp_path: Path, below: str) -> None:
+def test_what_the_user_names_is_found_beside_their_file_and_not_in_the_run(
+    own: Path, tmp_path: Path, below: str
+) -> None:
     run = their_run(tmp_path / "theirs")
     folder = run / below
     folder.mkdir(parents=True, exist_ok=True)
@@ -196,13 +239,17 @@ def test_what_the_user_names_is_found_beside_their_file_and_not_in_the_run(own: 
     assert not (folder / "mark").exists()
 
 
-def test_nor_is_a_dataset_looked_in_by_the_processes_that_a_run_starts(own: Path, tmp_path: Path) -> None:
+def test_nor_is_a_dataset_looked_in_by_the_processes_that_a_run_starts(
+    own: Path, tmp_path: Path
+) -> None:
     folder = planted(a_dataset(tmp_path / "theirs"), "uvicorn", "fractions", "flows")
     done = cli(folder, "run", str(own / "flow.yaml"), "--run-dir", str(tmp_path / "run"))
     assert (done.returncode, (folder / "mark").exists()) == (0, False), done.stderr
 
 
-def test_a_worker_that_would_import_from_there_is_refused(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_would_import_from_there_is_refused(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = their_run(tmp_path / "theirs")
     done = cli(run, "deploy", str(own / "flow.yaml"), "--dry-run")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -211,7 +258,9 @@ def test_a_worker_that_would_import_from_there_is_refused(own: Path, tmp_path: P
         ray_runner()
 
 
-def test_a_module_that_lies_there_alone_is_not_found_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_that_lies_there_alone_is_not_found_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = planted(their_run(tmp_path / "theirs"), "their_module")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr("synth.flows.parts._FOLDERS", [])

@@ -1,4 +1,6 @@
-"""Redaction of any JSON: it still parses, has the same structure, holds nothing that was planted, and is unchanged everywhere else."""
+"""Redaction of any JSON: it still parses, has the same structure, holds nothing that was planted,
+and is unchanged everywhere else.
+"""
 
 import base64
 import json
@@ -31,10 +33,18 @@ def escaped(text: str) -> str:
     return "".join(f"\\u{ord(char):04x}" for char in text)
 
 
-plain = st.text(max_size=8) | st.sampled_from(["", '"', "\\", "a\nb", "{", "[1, 2", "null", "0.5", "é\u2028", "😀", "\x7f", "// x", "%41"])
+plain = st.text(max_size=8) | st.sampled_from(
+    ["", '"', "\\", "a\nb", "{", "[1, 2", "null", "0.5", "é\u2028", "😀", "\x7f", "// x", "%41"]
+)
 secrets = st.sampled_from(SECRETS)
-with_secret = st.builds(lambda before, one, after: f"{before} {one} {after}", plain, secrets, plain) | secrets
-numbers = st.sampled_from([CARD, FLOAT, -FLOAT, 1e300, 5e-324, 10**40, -(2**63), 0, -0.0]) | st.integers() | st.floats(allow_nan=False)
+with_secret = (
+    st.builds(lambda before, one, after: f"{before} {one} {after}", plain, secrets, plain) | secrets
+)
+numbers = (
+    st.sampled_from([CARD, FLOAT, -FLOAT, 1e300, 5e-324, 10**40, -(2**63), 0, -0.0])
+    | st.integers()
+    | st.floats(allow_nan=False)
+)
 leaves = st.none() | st.booleans() | numbers | plain | with_secret
 keys = plain | with_secret
 
@@ -45,11 +55,15 @@ def within(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 documents = st.recursive(leaves, within, max_leaves=12)
-spacing = st.sampled_from([{}, {"separators": (",", ":")}, {"indent": 1}, {"separators": (" ,\t", "\r\n: ")}])
+spacing = st.sampled_from(
+    [{}, {"separators": (",", ":")}, {"indent": 1}, {"separators": (" ,\t", "\r\n: ")}]
+)
 
 
 def same_structure(given: Any, found: Any) -> None:
-    """Raises where anything differs but what was planted; a number that was a secret is a string now."""
+    """Raises where anything differs but what was planted; a number that was a secret is a string
+    now.
+    """
     if isinstance(given, dict):
         assert isinstance(found, dict)
         assert len(given) == len(found)
@@ -83,16 +97,24 @@ def inner_document(text: str) -> Any:
 
 
 def readings(text: str) -> list[str]:
-    return [reading for layer in layers(text) for reading in (layer.text, *(said for _, _, said in blobs(layer)))]
+    return [
+        reading
+        for layer in layers(text)
+        for reading in (layer.text, *(said for _, _, said in blobs(layer)))
+    ]
 
 
 @given(documents, spacing, st.booleans())
 @settings(max_examples=250)
-def test_any_json_keeps_its_structure_and_loses_what_was_planted(document: Any, written: dict[str, Any], ascii_only: bool) -> None:
+def test_any_json_keeps_its_structure_and_loses_what_was_planted(
+    document: Any, written: dict[str, Any], ascii_only: bool
+) -> None:
     text = json.dumps(document, ensure_ascii=ascii_only, **written)
     found = clean(text)
     same_structure(document, json.loads(found))
-    assert [secret for secret in SECRETS if any(secret in reading for reading in readings(found))] == []
+    assert [
+        secret for secret in SECRETS if any(secret in reading for reading in readings(found))
+    ] == []
     assert clean(found) == found
 
 
@@ -105,17 +127,26 @@ def test_any_json_keeps_its_structure_and_loses_what_was_planted(document: Any, 
 def test_json_amid_other_words_is_left_parseable(document: Any, before: str, after: str) -> None:
     """Logs and tool outputs: a line of words, then an object."""
     inner = json.dumps({"value": document, "card": CARD, "score": FLOAT})
-    found = clean(f"{before.replace('{', '').replace('[', '')}result: {inner} done {after.replace('{', '')}")
+    found = clean(
+        f"{before.replace('{', '').replace('[', '')}result: {inner} done {after.replace('{', '')}"
+    )
     begin, end = found.index("result: ") + 8, found.rindex(" done ")
     assert json.loads(found[begin:end])["card"] == "[REDACTED:x:1]"
     assert json.loads(found[begin:end])["score"] == FLOAT
 
 
-@given(st.lists(st.sampled_from(['"a"', f'"{MAIL}"', f'"{MAIL.upper()}"', f'"x {KEY}"']), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.sampled_from(['"a"', f'"{MAIL}"', f'"{MAIL.upper()}"', f'"x {KEY}"']),
+        min_size=1,
+        max_size=6,
+    )
+)
 @settings(max_examples=80)
 def test_duplicate_keys_stay_duplicates_and_others_stay_apart(names: list[str]) -> None:
     pairs: list[tuple[str, Any]] = json.loads(
-        clean("{" + ",".join(f"{name}: {at}" for at, name in enumerate(names)) + "}"), object_pairs_hook=list
+        clean("{" + ",".join(f"{name}: {at}" for at, name in enumerate(names)) + "}"),
+        object_pairs_hook=list,
     )
     assert [value for _, value in pairs] == list(range(len(names)))
     said = [key for key, _ in pairs]
@@ -130,9 +161,13 @@ def test_text_without_findings_is_the_same(text: str) -> None:
     assert without(text, []) == text
 
 
-@given(st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=5))
+@given(
+    st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=5)
+)
 @settings(max_examples=150)
-def test_marks_anywhere_in_any_text_raise_nothing_and_keep_json_json(text: str, places: list[tuple[int, int]]) -> None:
+def test_marks_anywhere_in_any_text_raise_nothing_and_keep_json_json(
+    text: str, places: list[tuple[int, int]]
+) -> None:
     inside = [Mark(at, min(len(text), at + size), "[X]") for at, size in places if at < len(text)]
     for given_text in (text, json.dumps(text), json.dumps({"a": [text, 1.5, {text: text}]})):
         found = without(given_text, inside)
@@ -141,11 +176,20 @@ def test_marks_anywhere_in_any_text_raise_nothing_and_keep_json_json(text: str, 
 
 @given(documents, st.lists(st.tuples(st.integers(0, 200), st.integers(1, 60)), max_size=5))
 @settings(max_examples=150)
-def test_marks_anywhere_in_any_json_keep_it_json(document: Any, places: list[tuple[int, int]]) -> None:
+def test_marks_anywhere_in_any_json_keep_it_json(
+    document: Any, places: list[tuple[int, int]]
+) -> None:
     """Also those that begin in a number, in an escape or between two values."""
     text = json.dumps(document)
-    found = json.loads(without(text, [Mark(at, min(len(text), at + size), "[X]") for at, size in places if at < len(text)]))
-    assert type(found) is type(document) or (isinstance(found, str) and isinstance(document, int | float))
+    found = json.loads(
+        without(
+            text,
+            [Mark(at, min(len(text), at + size), "[X]") for at, size in places if at < len(text)],
+        )
+    )
+    assert type(found) is type(document) or (
+        isinstance(found, str) and isinstance(document, int | float)
+    )
     if isinstance(document, dict | list):
         assert len(found) == len(document)
 
@@ -154,7 +198,10 @@ def test_marks_anywhere_in_any_json_keep_it_json(document: Any, places: list[tup
 @pytest.mark.parametrize("depth", range(5))
 def test_every_encoding_is_undone_at_every_depth(secret: str, depth: int) -> None:
     blob = base64.b64encode(f"take {secret} now".encode()).decode()
-    told = f'{{"a": "{escaped(secret)}", "b": "x {quote(secret, safe="")} y", "c": "{blob}", "d": 0.25}}'
+    told = (
+        f'{{"a": "{escaped(secret)}", "b": "x {quote(secret, safe="")} y", "c": "{blob}", '
+        '"d": 0.25}'
+    )
     assert clean(told) != told
     for _ in range(depth):
         told = json.dumps({"deeper": told, "score": FLOAT})
@@ -169,15 +216,30 @@ def test_every_encoding_is_undone_at_every_depth(secret: str, depth: int) -> Non
     ("text", "expected"),
     [
         (f"{CARD}", '"[REDACTED:x:1]"'),
-        (f'{{"n": {CARD}.0, "m": -{CARD}, "s": "{CARD}"}}', '{"n": "[REDACTED:x:1]", "m": "[REDACTED:x:1]", "s": "[REDACTED:x:1]"}'),
+        (
+            f'{{"n": {CARD}.0, "m": -{CARD}, "s": "{CARD}"}}',
+            '{"n": "[REDACTED:x:1]", "m": "[REDACTED:x:1]", "s": "[REDACTED:x:1]"}',
+        ),
         (f'{{"n": {CARD}.25}}', f'{{"n": {CARD}.25}}'),
-        (f"pay {CARD}.00, or {CARD}. Or {CARD}", "pay [REDACTED:x:1].00, or [REDACTED:x:1]. Or [REDACTED:x:1]"),
-        (f"x = {FLOAT}; y = -{FLOAT}e-3; z = .5454545454545454", f"x = {FLOAT}; y = -{FLOAT}e-3; z = .5454545454545454"),
+        (
+            f"pay {CARD}.00, or {CARD}. Or {CARD}",
+            "pay [REDACTED:x:1].00, or [REDACTED:x:1]. Or [REDACTED:x:1]",
+        ),
+        (
+            f"x = {FLOAT}; y = -{FLOAT}e-3; z = .5454545454545454",
+            f"x = {FLOAT}; y = -{FLOAT}e-3; z = .5454545454545454",
+        ),
         (f"{{'card': {CARD}}}", "{'card': [REDACTED:x:1]}"),
         (f'{{"a": {CARD}, "broken', '{"a": [REDACTED:x:1], "broken'),
         (f'{{"a": 1}}\n{{"a": {CARD}}}\n', '{"a": 1}\n{"a": "[REDACTED:x:1]"}\n'),
-        (f"mine is at 212.867.5309, {MAIL}:{FLOAT}", f"mine is at [REDACTED:x:1], [REDACTED:x:1]:{FLOAT}"),
-        ('{"note": "to\\nann.lee@mailhost.com", "t": "\\tbob@mailhost.com"}', '{"note": "to\\n[REDACTED:x:1]", "t": "\\t[REDACTED:x:1]"}'),
+        (
+            f"mine is at 212.867.5309, {MAIL}:{FLOAT}",
+            f"mine is at [REDACTED:x:1], [REDACTED:x:1]:{FLOAT}",
+        ),
+        (
+            '{"note": "to\\nann.lee@mailhost.com", "t": "\\tbob@mailhost.com"}',
+            '{"note": "to\\n[REDACTED:x:1]", "t": "\\t[REDACTED:x:1]"}',
+        ),
     ],
 )
 def test_numbers_and_escapes_one_by_one(text: str, expected: str) -> None:
@@ -190,7 +252,9 @@ def test_what_is_deep_or_long_or_full_of_beginnings_takes_no_time() -> None:
     open_ended = "{[" * 50_000 + f" {CARD} " + '{"a":' * 20_000
     assert str(CARD) not in clean(open_ended)
     lines = "".join(f'{{"n": {at}, "card": {CARD}, "score": {FLOAT}}}\n' for at in range(3_000))
-    assert [json.loads(line)["card"] for line in clean(lines).splitlines()] == ["[REDACTED:x:1]"] * 3_000
+    assert [json.loads(line)["card"] for line in clean(lines).splitlines()] == [
+        "[REDACTED:x:1]"
+    ] * 3_000
 
 
 def test_of_each_place_it_is_said_whether_it_stands() -> None:

@@ -1,4 +1,6 @@
-"""A flow.yaml below a run folder is data: whatever it names to be run, started or asked, nothing is, unless the run was made here so."""
+"""A flow.yaml below a run folder is data: whatever it names to be run, started or asked, nothing
+is, unless the run was made here so.
+"""
 
 import asyncio
 import subprocess
@@ -30,10 +32,16 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Pa
     """A stranger's run with modules in it, as it comes out of an archive."""
     run = tmp_path / "theirs"
     ledger = Ledger(str(run), create=True)
-    ledger.begin_flow({"name": "theirs", "env": {"name": DOTTED}, "stages": [{"name": DOTTED, "settings": {}}]})
+    ledger.begin_flow(
+        {"name": "theirs", "env": {"name": DOTTED}, "stages": [{"name": DOTTED, "settings": {}}]}
+    )
     ledger.begin_stage(StageLine("rollout", "key", {}))
     task = make_task(env=DOTTED)
-    ledger.commit(StageRef("rollout", "key"), tasks=[task], trajectories=[make_trajectory("s", task_id=task.task_id, env=DOTTED)])
+    ledger.commit(
+        StageRef("rollout", "key"),
+        tasks=[task],
+        trajectories=[make_trajectory("s", task_id=task.task_id, env=DOTTED)],
+    )
     trap = Trap(run)
     monkeypatch.chdir(run)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -52,21 +60,41 @@ def flows(trap: Trap, count: int) -> Iterator[dict[str, Any]]:
             {"env": {"name": "mcp", "tasks": 1, **starts[at]}},
             {"env": {"name": DOTTED, "tasks": 1}},
             {"models": {"explorer": {"policy": DOTTED}}},
-            {"models": {"explorer": {"policy": "mixture", "of": [{"policy": "expert"}, {"policy": DOTTED}]}}},
-            {"models": {"explorer": draw.choice([server, local, {"model": "m", "engine": DOTTED}])}},
+            {
+                "models": {
+                    "explorer": {
+                        "policy": "mixture",
+                        "of": [{"policy": "expert"}, {"policy": DOTTED}],
+                    }
+                }
+            },
+            {
+                "models": {
+                    "explorer": draw.choice([server, local, {"model": "m", "engine": DOTTED}])
+                }
+            },
             {"stages": [{DOTTED: {}}]},
             {"stages": [DOTTED, {"rollout": {"trials": 1}}]},
             {"stages": [{"filter": [DOTTED]}]},
             {"stages": [{"filter": [{DOTTED: {"a": 1}}]}]},
             {"stages": [{"name": "filter", "settings": ["solved", {DOTTED: None}]}]},
         ]
-        yield {"name": f"flow{at}", "env": {"name": "echo", "tasks": 1}, "stages": [], **changes[at % len(changes)]}
+        yield {
+            "name": f"flow{at}",
+            "env": {"name": "echo", "tasks": 1},
+            "stages": [],
+            **changes[at % len(changes)],
+        }
 
 
 def test_no_flow_file_below_a_strangers_run_says_what_runs(theirs: tuple[Path, Trap]) -> None:
     run, trap = theirs
     (run / "datasets" / "sft").mkdir(parents=True)
-    places = [run / "flow.yaml", run / "datasets" / "sft" / "flow.yaml", run / "manifest" / "flow.yaml"]
+    places = [
+        run / "flow.yaml",
+        run / "datasets" / "sft" / "flow.yaml",
+        run / "manifest" / "flow.yaml",
+    ]
     for at, content in enumerate(flows(trap, 220)):
         path = places[at % len(places)]
         path.write_text(yaml.safe_dump(content))
@@ -76,15 +104,27 @@ def test_no_flow_file_below_a_strangers_run_says_what_runs(theirs: tuple[Path, T
     assert str(run) not in folders(), "nor is a module looked for there"
 
 
-def test_a_flow_of_built_in_parts_below_a_run_says_nothing_of_what_runs(theirs: tuple[Path, Trap]) -> None:
+def test_a_flow_of_built_in_parts_below_a_run_says_nothing_of_what_runs(
+    theirs: tuple[Path, Trap],
+) -> None:
     run, _ = theirs
     path = run / "flow.yaml"
-    path.write_text(yaml.safe_dump({"name": "plain", "env": {"name": "echo", "tasks": 1}, "models": {"explorer": {"policy": "expert"}}}))
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "name": "plain",
+                "env": {"name": "echo", "tasks": 1},
+                "models": {"explorer": {"policy": "expert"}},
+            }
+        )
+    )
     assert own_flow(path).name == "plain"
     assert str(run) not in folders()
 
 
-def test_the_same_words_in_a_file_of_the_users_own_are_theirs(theirs: tuple[Path, Trap], tmp_path: Path) -> None:
+def test_the_same_words_in_a_file_of_the_users_own_are_theirs(
+    theirs: tuple[Path, Trap], tmp_path: Path
+) -> None:
     _, trap = theirs
     path = tmp_path / "mine.yaml"
     for content in flows(trap, 20):
@@ -93,9 +133,14 @@ def test_the_same_words_in_a_file_of_the_users_own_are_theirs(theirs: tuple[Path
         refuse_what_a_run_says(path)
 
 
-def test_the_flow_of_a_run_that_was_made_here_may_be_run_again_until_somebody_writes_into_it(tmp_path: Path) -> None:
+def test_the_flow_of_a_run_that_was_made_here_may_be_run_again_until_somebody_writes_into_it(
+    tmp_path: Path,
+) -> None:
     model = {"model": "m", "base_url": "http://127.0.0.1:1/v1"}
-    flow = echo_flow(models={"explorer": {"policy": "expert"}, "judge": model}, stages=[{"rollout": {"trials": 1}}])
+    flow = echo_flow(
+        models={"explorer": {"policy": "expert"}, "judge": model},
+        stages=[{"rollout": {"trials": 1}}],
+    )
     run_flow(flow, str(tmp_path / "run"))
     path = tmp_path / "run" / "flow.yaml"
     assert own_flow(path) == Flow.model_validate(flow.model_dump(mode="json"))
@@ -111,9 +156,15 @@ def test_the_flow_of_a_run_that_was_made_here_may_be_run_again_until_somebody_wr
         ["replay", ".", "--env", f"{DOTTED}=flow.yaml"],
     ],
 )  # fmt: skip
-def test_commands_in_a_strangers_run_execute_nothing_of_it(theirs: tuple[Path, Trap], words: list[str]) -> None:
+def test_commands_in_a_strangers_run_execute_nothing_of_it(
+    theirs: tuple[Path, Trap], words: list[str]
+) -> None:
     run, trap = theirs
-    (run / "flow.yaml").write_text(yaml.safe_dump({"name": "x", "env": {"name": DOTTED}, "stages": [{"filter": [DOTTED, "solved"]}]}))
+    (run / "flow.yaml").write_text(
+        yaml.safe_dump(
+            {"name": "x", "env": {"name": DOTTED}, "stages": [{"filter": [DOTTED, "solved"]}]}
+        )
+    )
     found = subprocess.run([*SYNTH, *words], cwd=run, capture_output=True, text=True, check=False)
     assert (found.returncode, trap.sprung()) == (2, False), found.stderr
     assert "Traceback" not in found.stderr
@@ -124,12 +175,16 @@ def test_a_page_of_a_strangers_run_imports_nothing(theirs: tuple[Path, Trap]) ->
     assert list(pieces(Ledger(str(run)), "synth report", lambda name: None))
 
 
-def test_the_flow_that_a_ledger_names_is_never_bound(theirs: tuple[Path, Trap], tmp_path: Path) -> None:
+def test_the_flow_that_a_ledger_names_is_never_bound(
+    theirs: tuple[Path, Trap], tmp_path: Path
+) -> None:
     from synth.engine.progress import progress_for
     from synth.flows.curate import curate
 
     run, _ = theirs
-    mine = Flow.model_validate({"name": "mine", "stages": [{"filter": ["solved", "reexecuted"]}, {"topology": {}}]})
+    mine = Flow.model_validate(
+        {"name": "mine", "stages": [{"filter": ["solved", "reexecuted"]}, {"topology": {}}]}
+    )
     (run / "flow.yaml").unlink(missing_ok=True)
     _, reports = asyncio.run(curate(mine, str(run), progress_for(quiet=True)))
     assert "unbound" in str(reports["filter"])

@@ -1,4 +1,6 @@
-"""Heartbeats in a stranger's run: they close no flow run of the user's, make nobody wait, and cost only their own folder."""
+"""Heartbeats in a stranger's run: they close no flow run of the user's, make nobody wait, and cost
+only their own folder.
+"""
 
 import asyncio
 import json
@@ -18,13 +20,34 @@ from synth.ledger.storage import Storage
 from tests.flows.prefect_processes import PrefectSite
 
 PLAIN: dict[str, Any] = {
-    "id": "aaaa", "flow": "f", "url": "/x", "host": "h", "machine": None, "pid": 1, "born": None, "began": 0, "beat": 0, "moved": 0,
+    "id": "aaaa",
+    "flow": "f",
+    "url": "/x",
+    "host": "h",
+    "machine": None,
+    "pid": 1,
+    "born": None,
+    "began": 0,
+    "beat": 0,
+    "moved": 0,
     "every_s": 5,
-}  # fmt: skip
+}
 UNREADABLE = [
-    *({"every_s": every_s, "beat": beat} for every_s in (-1, 0, 61, 1e9, 1e300) for beat in (0, -1e12, -1.7e308, 1.7e308)),
-    *({name: number} for name in ("beat", "began", "moved", "every_s") for number in (-1, 1e12, 10**400, "5", None, [])),
-    *({name: number} for name in ("pid", "done", "total", "faults", "stages_done") for number in (-1, 2**63, 10**400, 0.5)),
+    *(
+        {"every_s": every_s, "beat": beat}
+        for every_s in (-1, 0, 61, 1e9, 1e300)
+        for beat in (0, -1e12, -1.7e308, 1.7e308)
+    ),
+    *(
+        {name: number}
+        for name in ("beat", "began", "moved", "every_s")
+        for number in (-1, 1e12, 10**400, "5", None, [])
+    ),
+    *(
+        {name: number}
+        for name in ("pid", "done", "total", "faults", "stages_done")
+        for number in (-1, 2**63, 10**400, 0.5)
+    ),
     {"id": "another"},
     {"state": "won"},
 ]
@@ -51,7 +74,9 @@ def reaped(*options: str) -> Result:
 
 
 @pytest.mark.parametrize("changes", UNREADABLE, ids=lambda changes: str(changes)[:40])
-def test_a_record_that_no_clock_writes_is_told_in_one_line_and_the_others_are_closed(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_a_record_that_no_clock_writes_is_told_in_one_line_and_the_others_are_closed(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
     theirs = heartbeat_in(tmp_path / "a", changes)
     waits: list[float] = []
     dead = heartbeat_in(tmp_path / "b", {"beat": time.time() - 3600, "every_s": 0.01})
@@ -74,7 +99,9 @@ def test_what_is_no_file_or_nests_without_end_is_no_heartbeat(tmp_path: Path) ->
     assert [beat.id for beat in heartbeats(Storage(str(theirs)))] == ["plain"]
 
 
-def test_nobody_is_watched_for_longer_than_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_watched_for_longer_than_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heartbeat_in(tmp_path / "a", {"every_s": 60})
     waits: list[float] = []
     monkeypatch.setattr("synth.flows.heartbeat.time.sleep", waits.append)
@@ -101,37 +128,68 @@ def site(tmp_path: Path) -> Iterator[PrefectSite]:
 def at_work(site: PrefectSite, **parameters: Any) -> str:
     """A flow run that the server has as RUNNING."""
     flow = site.ask("flows/", name="synth")["id"]
-    made = site.ask("flow_runs/", flow_id=flow, parameters=parameters, state={"type": "RUNNING", "name": "Running"})
+    made = site.ask(
+        "flow_runs/",
+        flow_id=flow,
+        parameters=parameters,
+        state={"type": "RUNNING", "name": "Running"},
+    )
     return str(made["id"])
 
 
-def test_only_the_flow_run_that_writes_there_by_the_servers_record_is_told(site: PrefectSite, tmp_path: Path) -> None:
+def test_only_the_flow_run_that_writes_there_by_the_servers_record_is_told(
+    site: PrefectSite, tmp_path: Path
+) -> None:
     own, named = tmp_path / "mine", {"flow": {"name": "f"}}
     working = at_work(site, **named, run_dir=str(own))
     ended = at_work(site, **named, run_dir=str(own))
-    others = [at_work(site), at_work(site, run_dir=5, flow=[], overrides=7), at_work(site, **named, run_dir="theirs", overrides=[1])]
+    others = [
+        at_work(site),
+        at_work(site, run_dir=5, flow=[], overrides=7),
+        at_work(site, **named, run_dir="theirs", overrides=[1]),
+    ]
     far = {"beat": time.time() + 1e6, "api": "http://somewhere.else/api"}
     theirs = tmp_path / "theirs"
     for flow_run in (working, ended, *others):
-        heartbeat_in(theirs, {**far, "state": "failed", "flow_run": flow_run, "url": str(own)}, flow_run)
-    for name, word in {"b": "not-a-uuid", "c": "", "d": working.upper(), "e": "{" + working + "}"}.items():
+        heartbeat_in(
+            theirs, {**far, "state": "failed", "flow_run": flow_run, "url": str(own)}, flow_run
+        )
+    for name, word in {
+        "b": "not-a-uuid",
+        "c": "",
+        "d": working.upper(),
+        "e": "{" + working + "}",
+    }.items():
         heartbeat_in(theirs, {**far, "state": "completed", "flow_run": word}, name)
-    heartbeat_in(own, {**far, "state": "completed", "flow_run": ended, "machine": "another boot"}, ended)
+    heartbeat_in(
+        own, {**far, "state": "completed", "flow_run": ended, "machine": "another boot"}, ended
+    )
 
     done = site.synth("status", "--reap")
     assert done.returncode == 0, done.stderr
-    assert [site.state(flow_run) for flow_run in (working, ended, *others)] == ["RUNNING", "COMPLETED", *["RUNNING"] * 3]
+    assert [site.state(flow_run) for flow_run in (working, ended, *others)] == [
+        "RUNNING",
+        "COMPLETED",
+        *["RUNNING"] * 3,
+    ]
     assert f"{theirs} names it, but it is of another run" in done.stderr
 
 
-def test_a_part_is_waited_for_only_where_its_flow_run_is_of_this_run(site: PrefectSite, tmp_path: Path) -> None:
+def test_a_part_is_waited_for_only_where_its_flow_run_is_of_this_run(
+    site: PrefectSite, tmp_path: Path
+) -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     theirs, own = heartbeat_in(tmp_path / "theirs", {}), heartbeat_in(tmp_path / "mine", {})
     working = at_work(site, flow={"name": "f"}, run_dir=str(own))
 
     async def found() -> list[bool]:
-        pairs = [(working, own), (working, theirs), ("not-a-uuid", own), ("0" * 8 + working[8:], own)]
+        pairs = [
+            (working, own),
+            (working, theirs),
+            ("not-a-uuid", own),
+            ("0" * 8 + working[8:], own),
+        ]
         return [await _writes_there(flow_run, Storage(str(url))) for flow_run, url in pairs]
 
     with temporary_settings({PREFECT_API_URL: site.url}):

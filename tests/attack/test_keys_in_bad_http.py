@@ -1,4 +1,6 @@
-"""A server sends the model's key back in HTTP that is none: what the client says of it holds no key."""
+"""A server sends the model's key back in HTTP that is none: what the client says of it holds no
+key.
+"""
 
 import asyncio
 import base64
@@ -24,7 +26,9 @@ from tests.attack.key_echoes import texts, told
 KEY = "zq8Wm3Kx7R/t2Lp9VbN4"
 OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
 ECHOES: dict[str, Callable[[bytes], bytes]] = {
-    "a space after a header's name": lambda key: b"HTTP/1.1 200 OK\r\nAuthorization : Bearer " + key + b"\r\nContent-Length: 2\r\n\r\n{}",
+    "a space after a header's name": lambda key: (
+        b"HTTP/1.1 200 OK\r\nAuthorization : Bearer " + key + b"\r\nContent-Length: 2\r\n\r\n{}"
+    ),
     "no status line": lambda key: b"HTP " + key + b"\r\n\r\n",
     "a status that is no number": lambda key: b"HTTP/1.1 " + key + b" OK\r\n\r\n",
     "a header with a null": lambda key: b"HTTP/1.1 200 OK\r\nX-Echo: " + key + b"\x00\r\n\r\n",
@@ -44,7 +48,9 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def failure(engine: str, url: str) -> ModelError:
-    settings = ModelSettings(engine=engine, base_url=url, model="m", api_key_env="MY_KEY", max_retries=0, timeout_s=5)
+    settings = ModelSettings(
+        engine=engine, base_url=url, model="m", api_key_env="MY_KEY", max_retries=0, timeout_s=5
+    )
     model = OPENERS[engine](settings)
     with pytest.raises(ModelError) as caught:
         await model.complete([{"role": "user", "content": "hello"}], (), Sampling())
@@ -53,7 +59,9 @@ async def failure(engine: str, url: str) -> ModelError:
 
 
 @pytest.mark.usefixtures("_key")
-@pytest.mark.parametrize(("engine", "at"), [("openai", "/chat"), ("vllm", "/chat"), ("vllm", "/models")])
+@pytest.mark.parametrize(
+    ("engine", "at"), [("openai", "/chat"), ("vllm", "/chat"), ("vllm", "/models")]
+)
 @pytest.mark.parametrize("echo", ECHOES)
 def test_no_error_holds_the_key_that_a_server_sent_back_in_bad_http(
     echo: str, engine: str, at: str, caplog: pytest.LogCaptureFixture
@@ -68,18 +76,47 @@ def test_no_error_holds_the_key_that_a_server_sent_back_in_bad_http(
 
 def synth(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "synth.cli.main", *words]
-    environment = {**os.environ, "SYNTH_STATE_DIR": str(place / "state"), "PYTHONPATH": os.pathsep.join(sys.path), "MY_KEY": KEY}
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    environment = {
+        **os.environ,
+        "SYNTH_STATE_DIR": str(place / "state"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "MY_KEY": KEY,
+    }
+    return subprocess.run(
+        command,
+        cwd=place,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("engine", OPENERS)
-def test_a_run_and_the_doctor_hold_no_key_that_a_server_sent_back_in_bad_http(engine: str, tmp_path: Path) -> None:
+def test_a_run_and_the_doctor_hold_no_key_that_a_server_sent_back_in_bad_http(
+    engine: str, tmp_path: Path
+) -> None:
     with EchoingServer(ECHOES["a space after a header's name"]) as server:
-        model = {"engine": engine, "model": "m", "base_url": server.url, "api_key_env": "MY_KEY", "max_retries": 0}
-        flow = {"name": "m", "env": {"name": "echo", "tasks": 1}, "models": {"explorer": model}, "stages": [{"rollout": {"trials": 1}}]}
+        model = {
+            "engine": engine,
+            "model": "m",
+            "base_url": server.url,
+            "api_key_env": "MY_KEY",
+            "max_retries": 0,
+        }
+        flow = {
+            "name": "m",
+            "env": {"name": "echo", "tasks": 1},
+            "models": {"explorer": model},
+            "stages": [{"rollout": {"trials": 1}}],
+        }
         (tmp_path / "m.yaml").write_text(yaml.safe_dump(flow))
         ran = synth(tmp_path, "run", "m.yaml", "--run-dir", "r")
         examined = synth(tmp_path, "doctor", "--endpoint", server.url, "--api-key-env", "MY_KEY")
-    left = texts(tmp_path) | {"run": ran.stdout + ran.stderr, "doctor": examined.stdout + examined.stderr}
+    left = texts(tmp_path) | {
+        "run": ran.stdout + ran.stderr,
+        "doctor": examined.stdout + examined.stderr,
+    }
     assert all("[key]" in left[name] for name in ("run", "doctor")), left["run"] + left["doctor"]
     assert {name for name, text in left.items() if told(text, KEY, 1)} == set()

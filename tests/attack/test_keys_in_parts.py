@@ -1,4 +1,6 @@
-"""A server sends the model's key in parts, each of which holds too little of it: what synth puts together from them holds no key."""
+"""A server sends the model's key in parts, each of which holds too little of it: what synth puts
+together from them holds no key.
+"""
 
 import asyncio
 import json
@@ -23,10 +25,18 @@ FIRST, LAST = KEY[:HALF], KEY[HALF:]
 CALL = '<tool_call>{"name": "put", "arguments": {"a": 1}}</tool_call>'
 TOOLS = [{"type": "function", "function": {"name": "put", "parameters": {"type": "object"}}}]
 MESSAGES: dict[str, dict[str, Any]] = {
-    "content in two parts": {"content": [{"type": "text", "text": f"my key is {FIRST}"}, {"type": "text", "text": f"{LAST} ok"}]},
+    "content in two parts": {
+        "content": [
+            {"type": "text", "text": f"my key is {FIRST}"},
+            {"type": "text", "text": f"{LAST} ok"},
+        ]
+    },
     "content letter by letter": {"content": [{"type": "text", "text": letter} for letter in KEY]},
     "content around a call": {"content": f"my key is {FIRST}{CALL}{LAST} ok"},
-    "thought around a call": {"content": None, "reasoning_content": f"my key is {FIRST}{CALL}{LAST} ok"},
+    "thought around a call": {
+        "content": None,
+        "reasoning_content": f"my key is {FIRST}{CALL}{LAST} ok",
+    },
     "a call in two parts": {
         "content": [
             {"type": "text", "text": f'<tool_call>{{"name": "put", "arguments": {{"a": "{FIRST}'},
@@ -42,8 +52,18 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reply(message: dict[str, Any]) -> bytes:
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}, "token_ids": [5, 6]}
-    return whole(json.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]}).encode(), Connection="close")
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", **message},
+        "token_ids": [5, 6],
+    }
+    return whole(
+        json.dumps(
+            {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]}
+        ).encode(),
+        Connection="close",
+    )
 
 
 async def completed(settings: ModelSettings) -> Completion:
@@ -56,9 +76,15 @@ async def completed(settings: ModelSettings) -> Completion:
 @pytest.mark.usefixtures("_key")
 @pytest.mark.parametrize("engine", OPENERS)
 @pytest.mark.parametrize("kind", MESSAGES)
-def test_a_key_that_is_put_together_from_parts_of_a_reply_is_removed(kind: str, engine: str) -> None:
+def test_a_key_that_is_put_together_from_parts_of_a_reply_is_removed(
+    kind: str, engine: str
+) -> None:
     with EchoingServer(lambda key: reply(MESSAGES[kind]), "/chat") as server:
-        found = asyncio.run(completed(ModelSettings(engine=engine, base_url=server.url, model="m", api_key_env="MY_KEY")))
+        found = asyncio.run(
+            completed(
+                ModelSettings(engine=engine, base_url=server.url, model="m", api_key_env="MY_KEY")
+            )
+        )
     said = msgspec.json.encode(found).decode()
     assert "[key]" in said
     assert "api_key_removed" in found.repairs
@@ -71,11 +97,19 @@ def test_a_key_that_is_put_together_from_parts_of_a_reply_is_removed(kind: str, 
 def test_a_run_and_the_doctor_hold_no_key_that_came_in_parts(engine: str, tmp_path: Path) -> None:
     with EchoingServer(lambda key: reply(MESSAGES["content in two parts"]), "/chat") as server:
         model = {"engine": engine, "model": "m", "base_url": server.url, "api_key_env": "MY_KEY"}
-        flow = {"name": "m", "env": {"name": "echo", "tasks": 1}, "models": {"explorer": model}, "stages": [{"rollout": {"trials": 1}}]}
+        flow = {
+            "name": "m",
+            "env": {"name": "echo", "tasks": 1},
+            "models": {"explorer": model},
+            "stages": [{"rollout": {"trials": 1}}],
+        }
         (tmp_path / "m.yaml").write_text(yaml.safe_dump(flow))
         ran = synth(tmp_path, "run", "m.yaml", "--run-dir", "r")
         examined = synth(tmp_path, "doctor", "--endpoint", server.url, "--api-key-env", "MY_KEY")
-    left = texts(tmp_path) | {"run": ran.stdout + ran.stderr, "doctor": examined.stdout + examined.stderr}
+    left = texts(tmp_path) | {
+        "run": ran.stdout + ran.stderr,
+        "doctor": examined.stdout + examined.stderr,
+    }
     assert "my key is [key] ok" in left["doctor"], left["doctor"]
     assert "api_key_removed" in left["run"], left["run"]
     assert {name for name, text in left.items() if told(text, KEY, 1)} == set()
@@ -84,10 +118,16 @@ def test_a_run_and_the_doctor_hold_no_key_that_came_in_parts(engine: str, tmp_pa
 @pytest.mark.usefixtures("_key")
 def test_an_answer_that_is_no_reply_is_read_without_the_key() -> None:
     async def read(url: str) -> bytes:
-        model = vllm_chat.open_model(ModelSettings(engine="vllm", base_url=url, model="m", api_key_env="MY_KEY"))
-        found = await model.request("/completions", b"{}", [], lambda received, latency_ms: received.body)
+        model = vllm_chat.open_model(
+            ModelSettings(engine="vllm", base_url=url, model="m", api_key_env="MY_KEY")
+        )
+        found = await model.request(
+            "/completions", b"{}", [], lambda received, latency_ms: received.body
+        )
         await model.close()
         return found
 
-    with EchoingServer(lambda key: whole(b'{"error": "no ' + key + b'"}'), "/completions") as server:
+    with EchoingServer(
+        lambda key: whole(b'{"error": "no ' + key + b'"}'), "/completions"
+    ) as server:
         assert asyncio.run(read(server.url)) == b'{"error": "no [key]"}'

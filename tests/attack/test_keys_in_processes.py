@@ -1,4 +1,6 @@
-"""The key of a world's process stands in no command line, and in nothing that the world's server says: real servers, confined and not."""
+"""The key of a world's process stands in no command line, and in nothing that the world's server
+says: real servers, confined and not.
+"""
 
 import asyncio
 import os
@@ -31,7 +33,9 @@ pytestmark = [
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where worlds can read the server: they run as another user, whom pytest's own folders are closed to."""
+    """Where worlds can read the server: they run as another user, whom pytest's own folders are
+    closed to.
+    """
     monkeypatch.setenv("MY_SHOP_TOKEN", KEY)
     with tempfile.TemporaryDirectory(prefix="synth-attack-") as name:
         Path(name).chmod(0o755)
@@ -40,8 +44,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def settings(server: Path, *arguments: str, **changes: Any) -> McpSettings:
-    raw = {"command": [PYTHON, str(server), *arguments], "read_only": [str(server.parent)], "start_s": 20}
-    return McpSettings.model_validate({**raw, "environment": {"SHOP_TOKEN": {"from_env": "MY_SHOP_TOKEN"}}, **changes})
+    raw = {
+        "command": [PYTHON, str(server), *arguments],
+        "read_only": [str(server.parent)],
+        "start_s": 20,
+    }
+    return McpSettings.model_validate(
+        {**raw, "environment": {"SHOP_TOKEN": {"from_env": "MY_SHOP_TOKEN"}}, **changes}
+    )
 
 
 def call(name: str) -> AgentTurn:
@@ -57,16 +67,31 @@ def holds_it(process: int) -> bool:
 def command_lines() -> dict[str, str]:
     """What another user of this machine can read of every process."""
     script = (
-        'for p in /proc/[0-9]*; do printf "%s " "$p"; tr "\\0" " " < "$p/cmdline"; echo; cat "$p/environ" 2> /dev/null; done; ps axewww'
+        'for p in /proc/[0-9]*; do printf "%s " "$p"; tr "\\0" " " < "$p/cmdline"; echo; cat '
+        '"$p/environ" 2> /dev/null; done; ps axewww'
     )
-    stranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    ours = subprocess.run(["/bin/sh", "-c", script.split("; cat")[0] + "; done"], capture_output=True, check=False).stdout
-    theirs = subprocess.run([*stranger, "/bin/sh", "-c", script], capture_output=True, check=False, env={"PATH": os.environ["PATH"]}).stdout
-    return {"ours": ours.decode("latin-1"), "theirs": theirs.decode("latin-1") if stranger else ours.decode("latin-1")}
+    stranger = (
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    )
+    ours = subprocess.run(
+        ["/bin/sh", "-c", script.split("; cat")[0] + "; done"], capture_output=True, check=False
+    ).stdout
+    theirs = subprocess.run(
+        [*stranger, "/bin/sh", "-c", script],
+        capture_output=True,
+        check=False,
+        env={"PATH": os.environ["PATH"]},
+    ).stdout
+    return {
+        "ours": ours.decode("latin-1"),
+        "theirs": theirs.decode("latin-1") if stranger else ours.decode("latin-1"),
+    }
 
 
 @pytest.mark.parametrize("unconfined", [False, True])
-def test_no_command_line_shows_the_key_while_the_server_starts_and_lives(server: Path, unconfined: bool) -> None:
+def test_no_command_line_shows_the_key_while_the_server_starts_and_lives(
+    server: Path, unconfined: bool
+) -> None:
     world = server.parent / "world"
     world.mkdir()
     world.chmod(0o755)
@@ -97,14 +122,20 @@ def test_no_command_line_shows_the_key_while_the_server_starts_and_lives(server:
 
 @pytest.mark.parametrize("unconfined", [False, True])
 def test_nothing_that_a_server_says_holds_the_key(server: Path, unconfined: bool) -> None:
-    """Tools, answers, refusals, files that it writes, the facts made of them, the calls drawn from them, its end."""
+    """Tools, answers, refusals, files that it writes, the facts made of them, the calls drawn from
+    them, its end.
+    """
     given = settings(server, unconfined=unconfined)
 
     async def heard() -> list[str]:
         env = McpEnv(given)
         said = [repr(await env.reset(None)), repr(await env.affordances())]
         for name in ("put", "fail", "cut"):
-            said += [repr(await env.step(call(name))), repr(await env.facts()), repr(await env.affordances())]
+            said += [
+                repr(await env.step(call(name))),
+                repr(await env.facts()),
+                repr(await env.affordances()),
+            ]
         with pytest.raises(FaultError) as died:
             await env.step(call("break"))
         assert "no connection with <MY_SHOP_TOKEN>" in died.value.detail
@@ -118,7 +149,10 @@ def test_nothing_that_a_server_says_holds_the_key(server: Path, unconfined: bool
         assert not told(one, KEY)
 
 
-@pytest.mark.parametrize(("kind", "words"), [("does not start", "bad token <MY_SHOP_TOKEN>"), ("garbage", "my token is <MY_SHOP_TOKEN>")])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("does not start", "bad token <MY_SHOP_TOKEN>"), ("garbage", "my token is <MY_SHOP_TOKEN>")],
+)
 def test_a_server_that_fails_tells_no_key(server: Path, kind: str, words: str) -> None:
     async def opened() -> None:
         env = McpEnv(settings(server, kind, start_s=2))
@@ -133,9 +167,15 @@ def test_a_server_that_fails_tells_no_key(server: Path, kind: str, words: str) -
     assert not told(f"{found.value.detail}{found.value.__cause__!r}", KEY)
 
 
-def test_a_variable_that_is_not_set_is_told_in_one_line(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_set_is_told_in_one_line(
+    server: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("MY_SHOP_TOKEN")
-    with pytest.raises(ConfigError, match=r"^env\.environment\.SHOP_TOKEN: the environment variable MY_SHOP_TOKEN is not set; export it"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^env\.environment\.SHOP_TOKEN: the environment variable MY_SHOP_TOKEN is not set; "
+        r"export it",
+    ):
         asyncio.run(McpEnv(settings(server)).reset(None))
 
 

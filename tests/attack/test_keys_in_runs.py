@@ -1,4 +1,6 @@
-"""A run with a server that tells its key wherever it can: no byte that the run leaves behind holds it, and a new key redoes nothing."""
+"""A run with a server that tells its key wherever it can: no byte that the run leaves behind holds
+it, and a new key redoes nothing.
+"""
 
 import json
 import os
@@ -58,7 +60,9 @@ def flow(code: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder with a flow, whose server worlds may read: they run as another user, whom pytest's own folders are closed to."""
+    """A folder with a flow, whose server worlds may read: they run as another user, whom pytest's
+    own folders are closed to.
+    """
     with tempfile.TemporaryDirectory(prefix="synth-attack-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -70,27 +74,61 @@ def place() -> Iterator[Path]:
 
 def synth(place: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "synth.cli.main", *words]
-    environment = {**os.environ, "SYNTH_STATE_DIR": str(place / "state"), "PYTHONPATH": os.pathsep.join(sys.path), **variables}
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    environment = {
+        **os.environ,
+        "SYNTH_STATE_DIR": str(place / "state"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        **variables,
+    }
+    return subprocess.run(
+        command,
+        cwd=place,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_a_run_holds_no_key_anywhere_and_a_new_key_redoes_nothing(place: Path) -> None:
     first = synth(place, "run", "shop.yaml", MY_SHOP_TOKEN=KEY)
     assert first.returncode == 0, first.stderr
-    left = texts(place / "runs") | texts(place / "state") | {"stdout": first.stdout, "stderr": first.stderr}
-    assert sum("<MY_SHOP_TOKEN>" in text for text in left.values()) >= 4, "the server has told it, and a mark stands there"
+    left = (
+        texts(place / "runs")
+        | texts(place / "state")
+        | {"stdout": first.stdout, "stderr": first.stderr}
+    )
+    assert sum("<MY_SHOP_TOKEN>" in text for text in left.values()) >= 4, (
+        "the server has told it, and a mark stands there"
+    )
     assert any("datasets" in name for name in left)
     assert {name for name, text in left.items() if told(text, KEY, 1)} == set()
     again = synth(place, "run", "shop.yaml", MY_SHOP_TOKEN=NEXT)
     assert again.returncode == 0, again.stderr
-    asked = ("sql", "runs/shop", "SELECT trajectory_id, slot_id, stage_key FROM trajectories ORDER BY 1", "--json")
+    asked = (
+        "sql",
+        "runs/shop",
+        "SELECT trajectory_id, slot_id, stage_key FROM trajectories ORDER BY 1",
+        "--json",
+    )
     rows = synth(place, *asked)
     assert rows.returncode == 0
     assert "redone" not in again.stderr
-    manifests = {name: text for name, text in texts(place / "runs" / "shop").items() if "/manifest/" in name}
-    assert {name: text for name, text in left.items() if "/manifest/" in name and "/runs/" in name} == manifests
+    manifests = {
+        name: text for name, text in texts(place / "runs" / "shop").items() if "/manifest/" in name
+    }
+    assert {
+        name: text for name, text in left.items() if "/manifest/" in name and "/runs/" in name
+    } == manifests
     assert json.loads(rows.stdout)
-    shown = synth(place, "replay", "runs/shop", json.loads(rows.stdout)[0]["trajectory_id"], MY_SHOP_TOKEN=NEXT)
+    shown = synth(
+        place,
+        "replay",
+        "runs/shop",
+        json.loads(rows.stdout)[0]["trajectory_id"],
+        MY_SHOP_TOKEN=NEXT,
+    )
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert not told(shown.stdout + shown.stderr, NEXT, 1)
 
@@ -109,7 +147,9 @@ def test_a_deployment_carries_the_name_alone(place: Path, monkeypatch: pytest.Mo
     order = Deployment(name="d", content=content, run_dir="runs/d", cwd="/tmp")
     assert "MY_SHOP_TOKEN" in json.dumps(order.parameters())
     assert not told(json.dumps(order.parameters()) + repr(order), KEY)
-    assert not told(Flow.model_validate(flow_of(content, (), "x").model_dump()).model_dump_json(), KEY)
+    assert not told(
+        Flow.model_validate(flow_of(content, (), "x").model_dump()).model_dump_json(), KEY
+    )
 
 
 LITERAL = "sk-live-0123456789abcdefABCDEF"
@@ -133,14 +173,22 @@ def test_a_literal_key_in_an_override_is_refused(place: Path, override: str) -> 
 
 
 @pytest.mark.parametrize("override", [OVERRIDES[3], OVERRIDES[6]])
-def test_the_command_line_ends_in_one_line_that_does_not_repeat_it(place: Path, override: str) -> None:
-    ended = synth(place, "run", "shop.yaml", "--set", override.format(key=LITERAL), MY_SHOP_TOKEN=KEY)
+def test_the_command_line_ends_in_one_line_that_does_not_repeat_it(
+    place: Path, override: str
+) -> None:
+    ended = synth(
+        place, "run", "shop.yaml", "--set", override.format(key=LITERAL), MY_SHOP_TOKEN=KEY
+    )
     assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
     assert not told(ended.stdout + ended.stderr, LITERAL)
     assert not (place / "runs").exists()
 
 
-URLS = ("s3://AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMIK7MDENG@bucket/run", "gs://someone@bucket/run", "https://u:pw12345678@h/run")
+URLS = (
+    "s3://AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMIK7MDENG@bucket/run",
+    "gs://someone@bucket/run",
+    "https://u:pw12345678@h/run",
+)
 
 
 @pytest.mark.parametrize("url", URLS)

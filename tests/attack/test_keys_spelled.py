@@ -50,7 +50,11 @@ SPELLINGS = {
 
 
 @settings(max_examples=10)
-@given(key=KEYS, before=st.text(st.characters(codec="utf-8"), max_size=9), after=st.text(st.characters(codec="utf-8"), max_size=9))
+@given(
+    key=KEYS,
+    before=st.text(st.characters(codec="utf-8"), max_size=9),
+    after=st.text(st.characters(codec="utf-8"), max_size=9),
+)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_key_is_found_in_every_spelling(spelling: str, key: str, before: str, after: str) -> None:
     text = f"{before} |{SPELLINGS[spelling](key)}| {after}"
@@ -69,7 +73,9 @@ def test_a_key_is_found_in_every_spelling(spelling: str, key: str, before: str, 
     share=st.floats(0.55, 1),
     front=st.booleans(),
 )
-def test_an_echo_that_was_cut_leaves_less_than_half(key: str, spelling: str, share: float, front: bool) -> None:
+def test_an_echo_that_was_cut_leaves_less_than_half(
+    key: str, spelling: str, share: float, front: bool
+) -> None:
     written = SPELLINGS[spelling](key)
     size = max(int(len(written) * share), 1)
     text = f"x {written[:size]}" if front else f"{written[-size:]} x"
@@ -77,18 +83,33 @@ def test_an_echo_that_was_cut_leaves_less_than_half(key: str, spelling: str, sha
 
 
 @settings(max_examples=40)
-@given(key=KEYS, text=st.text(st.characters(codec="utf-8"), max_size=300), blob=st.binary(max_size=200))
+@given(
+    key=KEYS, text=st.text(st.characters(codec="utf-8"), max_size=300), blob=st.binary(max_size=200)
+)
 def test_what_holds_no_key_stays_as_it_is(key: str, text: str, blob: bytes) -> None:
     keys = KeyRemover({MARK: key})
-    for one in (text, base64.b64encode(blob).decode(), blob.hex(), quote(text, safe=""), json.dumps(text)):
+    for one in (
+        text,
+        base64.b64encode(blob).decode(),
+        blob.hex(),
+        quote(text, safe=""),
+        json.dumps(text),
+    ):
         if not told(one, key, share=0.3):
             assert keys.clean_text(one) == one
     assert keys.clean(blob) is blob or told(blob.decode("latin-1"), key, share=0.3)
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8"), max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec="utf-8"), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -107,7 +128,9 @@ def test_values_of_json_stay_values_of_json(key: str, value: object, nested: str
 
 
 def test_a_number_that_is_the_key_becomes_its_mark() -> None:
-    assert KeyRemover({MARK: "4711081519471108"}).cleaned({"a": [4711081519471108, 12]}) == {"a": [MARK, 12]}
+    assert KeyRemover({MARK: "4711081519471108"}).cleaned({"a": [4711081519471108, 12]}) == {
+        "a": [MARK, 12]
+    }
 
 
 def test_the_longer_of_two_keys_of_which_one_holds_the_other_goes_as_a_whole() -> None:
@@ -117,7 +140,9 @@ def test_the_longer_of_two_keys_of_which_one_holds_the_other_goes_as_a_whole() -
 
 
 def test_a_private_key_of_many_lines_is_found_whole_and_escaped() -> None:
-    lines = "\n".join(base64.b64encode(bytes(range(at, at + 48))).decode() for at in range(0, 200, 10))
+    lines = "\n".join(
+        base64.b64encode(bytes(range(at, at + 48))).decode() for at in range(0, 200, 10)
+    )
     pem = f"-----BEGIN PRIVATE KEY-----\n{lines}\n-----END PRIVATE KEY-----\n"
     keys = KeyRemover({MARK: pem})
     for text in (pem, json.dumps(pem), base64.b64encode(pem.encode()).decode(), quote(pem)):

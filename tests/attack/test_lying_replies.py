@@ -1,4 +1,6 @@
-"""Replies that lie about their health, one by one: each is a fault or the agent's by the test's own table, and never both."""
+"""Replies that lie about their health, one by one: each is a fault or the agent's by the test's own
+table, and never both.
+"""
 
 import asyncio
 import json
@@ -25,7 +27,12 @@ from tests.attack.test_hostile_server import brain
 from tests.synth.models.chat_brains import called, response
 
 ASKED: list[Message] = [{"role": "user", "content": "say: a b c"}]
-TOOLS: tuple[ToolSchema, ...] = ({"type": "function", "function": {"name": "echo", "parameters": {"type": "object", "properties": {}}}},)
+TOOLS: tuple[ToolSchema, ...] = (
+    {
+        "type": "function",
+        "function": {"name": "echo", "parameters": {"type": "object", "properties": {}}},
+    },
+)
 HONEST = response({"messages": ASKED, "model": "m"}, called("echo", {"text": "a"}, "call_0"))
 OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
 
@@ -53,10 +60,14 @@ async def _at_once(seconds: float) -> None:
 def chat(wire: Wire) -> ServerChat:
     """A client over the wire whose waits take no time."""
     pacing = Pacing(lambda: 0.0, _at_once, iter(range(10**6)).__next__, lambda: 0.0)
-    return ServerChat(wire, ModelSettings(model="m", base_url="http://127.0.0.1:9/v1", max_retries=2), "", pacing)
+    return ServerChat(
+        wire, ModelSettings(model="m", base_url="http://127.0.0.1:9/v1", max_retries=2), "", pacing
+    )
 
 
-def complete(model: ServerChat, messages: Sequence[Message] = ASKED, tools: Sequence[ToolSchema] = TOOLS) -> Completion:
+def complete(
+    model: ServerChat, messages: Sequence[Message] = ASKED, tools: Sequence[ToolSchema] = TOOLS
+) -> Completion:
     return asyncio.run(model.complete(messages, tools, Sampling()))
 
 
@@ -75,7 +86,9 @@ def test_a_lie_is_asked_for_again_and_then_a_fault(kind: str, seed: int) -> None
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", QUIRKS)
-def test_an_odd_reply_is_the_agents_and_says_what_an_ordinary_one_says(kind: str, seed: int) -> None:
+def test_an_odd_reply_is_the_agents_and_says_what_an_ordinary_one_says(
+    kind: str, seed: int
+) -> None:
     reply = complete(chat(Wire(body_of(QUIRKS[kind](HONEST, Random(f"{kind} {seed}"))))))
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [("echo", '{"text": "a"}')]
     assert (reply.content, all(call.call_id for call in reply.tool_calls)) == (None, True)
@@ -96,7 +109,15 @@ def test_a_body_that_is_cut_anywhere_is_no_reply(at: int) -> None:
 def test_only_the_words_of_the_table_end_a_reply(word: str | None) -> None:
     reply = msgspec.convert(HONEST, dict[str, Any])
     reply["choices"] = [{**reply["choices"][0], "finish_reason": word}]
-    agents = word in ("stop", "tool_calls", "function_call", "length", "repetition", "content_filter", None)
+    agents = word in (
+        "stop",
+        "tool_calls",
+        "function_call",
+        "length",
+        "repetition",
+        "content_filter",
+        None,
+    )
     try:
         (completion,) = read_replies(body_of(reply), ASKED)
     except ServerError:
@@ -108,7 +129,10 @@ def test_only_the_words_of_the_table_end_a_reply(word: str | None) -> None:
 
 def numbered(*indices: Any) -> bytes:
     """A response with choices of these indices, whose contents are their places."""
-    choices = [{"index": at, "message": {"content": str(i)}, "finish_reason": "stop"} for i, at in enumerate(indices)]
+    choices = [
+        {"index": at, "message": {"content": str(i)}, "finish_reason": "stop"}
+        for i, at in enumerate(indices)
+    ]
     return json.dumps({"choices": choices}).encode()
 
 
@@ -121,21 +145,39 @@ def test_several_choices_come_in_the_order_of_their_index_or_not_at_all() -> Non
 
 
 def sent(*calls: tuple[Any, str, str]) -> bytes:
-    listed = [{"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}} for call_id, name, arguments in calls]
-    return json.dumps({"choices": [{"message": {"tool_calls": listed}, "finish_reason": "tool_calls"}]}).encode()
+    listed = [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for call_id, name, arguments in calls
+    ]
+    return json.dumps(
+        {"choices": [{"message": {"tool_calls": listed}, "finish_reason": "tool_calls"}]}
+    ).encode()
 
 
-def test_one_call_twice_under_one_id_is_one_call_and_counted_and_another_under_it_gets_its_own() -> None:
-    body = sent(("a", "f", '{"x": 1}'), ("a", "f", '{ "x":1 }'), ("a", "f", '{"x": true}'), ("a", "g", '{"x": 1}'), ("b", "f", '{"x": 1}'))
+def test_one_call_twice_under_one_id_is_one_call_and_counted_and_another_under_it_gets_its_own() -> (
+    None
+):
+    body = sent(
+        ("a", "f", '{"x": 1}'),
+        ("a", "f", '{ "x":1 }'),
+        ("a", "f", '{"x": true}'),
+        ("a", "g", '{"x": 1}'),
+        ("b", "f", '{"x": 1}'),
+    )
     (reply,) = read_replies(body, ASKED)
     assert [(call.call_id, call.name, call.arguments) for call in reply.tool_calls] == [
-        ("a", "f", '{"x": 1}'), ("call_0_2", "f", '{"x": true}'), ("call_0_3", "g", '{"x": 1}'), ("b", "f", '{"x": 1}'),
-    ]  # fmt: skip
+        ("a", "f", '{"x": 1}'),
+        ("call_0_2", "f", '{"x": true}'),
+        ("call_0_3", "g", '{"x": 1}'),
+        ("b", "f", '{"x": 1}'),
+    ]
     assert reply.repairs == ("call_sent_twice", "call_id_duplicate")
 
 
 def test_thousands_of_calls_and_arguments_of_megabytes_are_the_agents() -> None:
-    (many,) = read_replies(sent(*((f"c{i % 3000}", "f", f'{{"x": {i}}}') for i in range(6000))), ASKED)
+    (many,) = read_replies(
+        sent(*((f"c{i % 3000}", "f", f'{{"x": {i}}}') for i in range(6000))), ASKED
+    )
     assert len({call.call_id for call in many.tool_calls}) == 6000
     (same,) = read_replies(sent(*(("a", "f", "{}") for _ in range(5000))), ASKED)
     assert (len(same.tool_calls), same.repairs) == (1, ("call_sent_twice",))
@@ -143,7 +185,9 @@ def test_thousands_of_calls_and_arguments_of_megabytes_are_the_agents() -> None:
     assert large.tool_calls[0].parse_error is None
 
 
-def test_the_reply_of_another_conversation_is_a_fault_and_the_same_reply_to_the_same_one_is_not() -> None:
+def test_the_reply_of_another_conversation_is_a_fault_and_the_same_reply_to_the_same_one_is_not() -> (
+    None
+):
     other: list[Message] = [{"role": "user", "content": "another"}]
     model = chat(Wire(body_of({**HONEST, "id": "chatcmpl-0"}), body_of(HONEST)))
     complete(model, other)
@@ -159,11 +203,24 @@ def test_the_reply_of_another_conversation_is_a_fault_and_the_same_reply_to_the_
     complete(void, [*ASKED, *other])  # one id over different replies is none
 
 
-@pytest.mark.parametrize("kind", ["sent elsewhere", "another success", "gzip that is cut off", "chunks that end too early", "no HTTP"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "sent elsewhere",
+        "another success",
+        "gzip that is cut off",
+        "chunks that end too early",
+        "no HTTP",
+    ],
+)
 @pytest.mark.parametrize("engine", OPENERS)
-def test_both_engines_take_nothing_from_a_broken_answer_and_follow_no_redirection(engine: str, kind: str) -> None:
+def test_both_engines_take_nothing_from_a_broken_answer_and_follow_no_redirection(
+    engine: str, kind: str
+) -> None:
     async def scene(url: str) -> list[str]:
-        own = ModelSettings(engine=engine, base_url=url, model="test", timeout_s=1, max_retries=0, total_timeout_s=2)
+        own = ModelSettings(
+            engine=engine, base_url=url, model="test", timeout_s=1, max_retries=0, total_timeout_s=2
+        )
         model, told = OPENERS[engine](own), []
         for _ in range(4):
             try:

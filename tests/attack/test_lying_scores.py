@@ -23,8 +23,12 @@ PROBABILITIES = {
     "too few": lambda found: found["choices"][0]["prompt_logprobs"].pop(),
     "two texts": lambda found: found["choices"].append(found["choices"][0]),
     "no text": lambda found: found["choices"].clear(),
-    "more than certain": lambda found: found["choices"][0]["prompt_logprobs"][1].update({"1": {"logprob": 2.0, "rank": 1}}),
-    "rank nought": lambda found: found["choices"][0]["prompt_logprobs"][1].update({"1": {"logprob": -1.0, "rank": 0}}),
+    "more than certain": lambda found: found["choices"][0]["prompt_logprobs"][1].update(
+        {"1": {"logprob": 2.0, "rank": 1}}
+    ),
+    "rank nought": lambda found: found["choices"][0]["prompt_logprobs"][1].update(
+        {"1": {"logprob": -1.0, "rank": 0}}
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""A run is bound by how it was made on this machine, at its place: nothing that lies in a run folder can take that over."""
+"""A run is bound by how it was made on this machine, at its place: nothing that lies in a run
+folder can take that over.
+"""
 
 import asyncio
 import os
@@ -40,7 +42,13 @@ def own_env(folder: Path) -> dict[str, Any]:
     (folder / "start").mkdir(exist_ok=True)
     starter = f'echo started >> {folder}/started; exec "$0" "$@"'
     command = ["/bin/sh", "-c", starter, sys.executable, str(SERVER)]
-    return {"name": "mcp", "command": command, "unconfined": True, "folder": str(folder / "start"), "task_file": str(folder / "tasks.yaml")}
+    return {
+        "name": "mcp",
+        "command": command,
+        "unconfined": True,
+        "folder": str(folder / "start"),
+        "task_file": str(folder / "tasks.yaml"),
+    }
 
 
 def starts(folder: Path) -> int:
@@ -52,7 +60,12 @@ def starts(folder: Path) -> int:
 def made(tmp_path: Path) -> Path:
     """A folder with a flow of the user's own, and the run that was made with it."""
     stages = [{"rollout": {"trials": 1, "limits": {"max_turns": 2}}}]
-    content = {"name": "own", "env": {**own_env(tmp_path), "tasks": 1}, "models": {"explorer": {"policy": "random"}}, "stages": stages}
+    content = {
+        "name": "own",
+        "env": {**own_env(tmp_path), "tasks": 1},
+        "models": {"explorer": {"policy": "random"}},
+        "stages": stages,
+    }
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(content))
     run_flow(Flow.model_validate(content), str(tmp_path / "run"))
     assert starts(tmp_path) == 1
@@ -61,10 +74,16 @@ def made(tmp_path: Path) -> Path:
 
 def replayed(url: Path, *environments: str) -> ReplayTally:
     ledger = Ledger(str(url))
-    return asyncio.run(replay_all(ledger, bindings_for(ledger, environments).open_env, [], progress_for(quiet=True)))
+    return asyncio.run(
+        replay_all(
+            ledger, bindings_for(ledger, environments).open_env, [], progress_for(quiet=True)
+        )
+    )
 
 
-def test_a_run_that_was_made_here_is_executed_again_and_its_tasks_say_nothing_of_the_start(made: Path) -> None:
+def test_a_run_that_was_made_here_is_executed_again_and_its_tasks_say_nothing_of_the_start(
+    made: Path,
+) -> None:
     tally = replayed(made / "run")
     assert (tally.same, tally.left_out, starts(made)) == (1, {}, 2)
     (task,) = (ledger := Ledger(str(made / "run"))).tasks(ledger.task_ids()).values()
@@ -80,12 +99,18 @@ def test_a_copy_at_another_place_and_another_run_at_this_place_are_not_bound(mad
     assert replayed(made / "moved").unbound is not None
     run_id = Ledger(str(made / "moved")).state.run_id
     theirs = Storage(str(made / "run"))
-    theirs.create(manifest.name_of(0), manifest.stored(RunLine(run_id)))  # the id is no secret: it stands in the run
+    theirs.create(
+        manifest.name_of(0), manifest.stored(RunLine(run_id))
+    )  # the id is no secret: it stands in the run
     ledger = Ledger(str(made / "run"))
     ledger.begin_flow({"name": "theirs"})
     ledger.begin_stage(StageLine("rollout", "key", {}))
     task = make_task(env="mcp")
-    ledger.commit(StageRef("rollout", "key"), tasks=[task], trajectories=[make_trajectory("s", task_id=task.task_id, env="mcp")])
+    ledger.commit(
+        StageRef("rollout", "key"),
+        tasks=[task],
+        trajectories=[make_trajectory("s", task_id=task.task_id, env="mcp")],
+    )
     assert replayed(made / "run").unbound is not None
     assert starts(made) == 1
 
@@ -107,7 +132,9 @@ def test_a_manifest_that_was_rewritten_from_a_line_on_unbinds_the_run(made: Path
     assert starts(made) == 1
 
 
-def test_an_import_of_that_run_is_bound_by_the_users_word_alone(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_of_that_run_is_bound_by_the_users_word_alone(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(made)
     import_into(str(made / "ours"), [made / "run"], "auto", progress_for(quiet=True))
     assert replayed(made / "ours").unbound is not None
@@ -136,7 +163,14 @@ def test_a_configuration_file_that_others_may_write_to_binds_nothing(tmp_path: P
 def test_a_file_below_a_strangers_run_binds_nothing(made: Path) -> None:
     shutil.copytree(made / "run", made / "theirs")
     nameless = {"command": ["touch", "x"]}
-    for at, content in enumerate(({"name": "x", "stages": [], "env": own_env(made)}, own_env(made), {"env": own_env(made)}, nameless)):
+    for at, content in enumerate(
+        (
+            {"name": "x", "stages": [], "env": own_env(made)},
+            own_env(made),
+            {"env": own_env(made)},
+            nameless,
+        )
+    ):
         (made / "theirs" / f"{at}.yaml").write_text(yaml.safe_dump(content))
         (made / f"link{at}.yaml").symlink_to(made / "theirs" / f"{at}.yaml")
         for path in (made / "theirs" / f"{at}.yaml", made / f"link{at}.yaml"):
@@ -157,10 +191,21 @@ def test_settings_of_older_tasks_that_said_how_to_start_are_not_looked_at(made: 
     ledger.begin_flow({"name": "old"})
     ledger.begin_stage(StageLine("rollout", "key", {}))
     (task,) = (own := Ledger(str(made / "run"))).tasks(own.task_ids()).values()
-    old = {"command": ["touch", str(made / "canary")], "unconfined": True, "masked": ["(a+)+$"], "digest": task.env_config["digest"]}
-    former = type(task).identified(env="mcp", goal=task.goal, env_config=old, seed=task.seed, check=task.check)
+    old = {
+        "command": ["touch", str(made / "canary")],
+        "unconfined": True,
+        "masked": ["(a+)+$"],
+        "digest": task.env_config["digest"],
+    }
+    former = type(task).identified(
+        env="mcp", goal=task.goal, env_config=old, seed=task.seed, check=task.check
+    )
     (played,) = own.trajectories()
-    ledger.commit(StageRef("rollout", "key"), tasks=[former], trajectories=[replace(played, task_id=former.task_id)])
+    ledger.commit(
+        StageRef("rollout", "key"),
+        tasks=[former],
+        trajectories=[replace(played, task_id=former.task_id)],
+    )
     assert replayed(made / "old").unbound is not None
     tally = replayed(made / "old", f"mcp={made / 'own.yaml'}")
     assert (tally.same, tally.left_out, (made / "canary").exists()) == (1, {}, False)
@@ -169,25 +214,39 @@ def test_settings_of_older_tasks_that_said_how_to_start_are_not_looked_at(made: 
 def test_commands_refuse_in_one_line_that_says_how_to_bind(made: Path) -> None:
     shutil.copytree(made / "run", made / "theirs")
     for words in (["replay", "theirs", "-q"], ["audit", "mcp", "--from", "theirs", "-q"]):
-        found = subprocess.run([*SYNTH, *words], cwd=made, capture_output=True, text=True, check=False)
-        assert (found.returncode, found.stderr.count("\n"), found.stderr.count("--env mcp=FILE")) == (2, 1, 1), found.stderr
-    tally = asyncio.run(recheck_all(Ledger(str(made / "theirs")), Bindings().open_env, progress_for(quiet=True)))
+        found = subprocess.run(
+            [*SYNTH, *words], cwd=made, capture_output=True, text=True, check=False
+        )
+        assert (
+            found.returncode,
+            found.stderr.count("\n"),
+            found.stderr.count("--env mcp=FILE"),
+        ) == (2, 1, 1), found.stderr
+    tally = asyncio.run(
+        recheck_all(Ledger(str(made / "theirs")), Bindings().open_env, progress_for(quiet=True))
+    )
     assert (tally.unbound is not None, starts(made)) == (True, 1)
 
 
-def test_a_strangers_run_is_curated_without_what_is_not_bound_and_with_it_where_it_is(made: Path) -> None:
+def test_a_strangers_run_is_curated_without_what_is_not_bound_and_with_it_where_it_is(
+    made: Path,
+) -> None:
     shutil.copytree(made / "run", made / "theirs")
     judging = Flow.model_validate({"name": "judged", "stages": [{"filter": ["reexecuted"]}]})
     run, _, said = run_flow(judging, str(made / "theirs"), curate)
     assert said.count("--env mcp=FILE") == 1
     with connect(run.ledger) as connection:
-        assert connection.execute("SELECT keep, reason FROM decisions").fetchall() == [(None, "unbound")]
+        assert connection.execute("SELECT keep, reason FROM decisions").fetchall() == [
+            (None, "unbound")
+        ]
     assert starts(made) == 1
     bound = partial(curate, said=said_by_options([f"mcp={made / 'own.yaml'}"]))
     run, _, said = run_flow(judging, str(made / "theirs"), bound)
     assert "not bound" not in said
     with connect(run.ledger) as connection:
-        assert connection.execute("SELECT keep, reason FROM decisions").fetchall() == [(True, "same")]
+        assert connection.execute("SELECT keep, reason FROM decisions").fetchall() == [
+            (True, "same")
+        ]
 
 
 def test_what_is_said_of_one_environment_opens_no_other(made: Path) -> None:

@@ -1,4 +1,6 @@
-"""Secrets of every family in every context are found whole; what only looks like one is left; no text takes long."""
+"""Secrets of every family in every context are found whole; what only looks like one is left; no
+text takes long.
+"""
 
 import json
 import string
@@ -10,7 +12,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks import planted_by_others
-from benchmarks.planted_contexts import LABEL_CONTEXTS, STATEMENT_CONTEXTS, drawn, families, planted_in_context
+from benchmarks.planted_contexts import (
+    LABEL_CONTEXTS,
+    STATEMENT_CONTEXTS,
+    drawn,
+    families,
+    planted_in_context,
+)
 from benchmarks.planted_forms import LABELLED, STATEMENTS
 from benchmarks.planted_secrets import harmless, left_of
 from synth.scan.finder import Finder
@@ -22,7 +30,11 @@ PLANTED = list(planted_in_context(seed=11))
 
 @pytest.mark.parametrize("family", families())
 def test_at_least_nine_of_ten_of_a_family_are_found_whole(family: str) -> None:
-    missed = [text for name, _, secret, text in PLANTED if name == family and left_of(FINDER, text, secret)]
+    missed = [
+        text
+        for name, _, secret, text in PLANTED
+        if name == family and left_of(FINDER, text, secret)
+    ]
     assert len(missed) <= 1, missed
 
 
@@ -47,7 +59,11 @@ def test_in_nearly_all_families_in_every_context_nothing_is_left() -> None:
 PASSWORD_SIGNS = string.ascii_letters + string.digits + "!#%*+-_?@^~"
 
 
-@given(st.integers(0, 10**6), st.integers(0, 3), st.sampled_from(["db_password", "API_TOKEN", "clientSecret"]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 3),
+    st.sampled_from(["db_password", "API_TOKEN", "clientSecret"]),
+)
 @settings(max_examples=60)
 def test_json_in_json_hides_nothing_however_deep(seed: int, depth: int, label: str) -> None:
     secret = "".join(Random(seed).choices(string.ascii_letters + string.digits, k=20))
@@ -61,11 +77,17 @@ def test_json_in_json_hides_nothing_however_deep(seed: int, depth: int, label: s
 @pytest.mark.parametrize("length", [16, 20, 32, 40])
 def test_what_is_drawn_is_seldom_taken_for_words(length: int) -> None:
     """At most one in a thousand of what is drawn from letters and digits reads like words."""
-    drawn_ones = ["".join(Random(seed).choices(string.ascii_letters + string.digits, k=length)) for seed in range(20_000)]
+    drawn_ones = [
+        "".join(Random(seed).choices(string.ascii_letters + string.digits, k=length))
+        for seed in range(20_000)
+    ]
     assert sum(not is_random(one) for one in drawn_ones) <= 0.001 * len(drawn_ones)
 
 
-@given(st.text(PASSWORD_SIGNS, min_size=9, max_size=30), st.sampled_from(['{{"password": {}}}', "password = {}", "DB_PASSWD={}"]))
+@given(
+    st.text(PASSWORD_SIGNS, min_size=9, max_size=30),
+    st.sampled_from(['{{"password": {}}}', "password = {}", "DB_PASSWD={}"]),
+)
 @settings(max_examples=80)
 def test_a_quoted_password_of_any_characters_is_found_whole(secret: str, form: str) -> None:
     from synth.scan.credentials import is_password
@@ -116,10 +138,12 @@ def test_what_only_looks_like_a_secret_is_left(source: str) -> None:
         "Basic authentication, bearer tokens and session cookies are supported.",
         "kubectl get secret my-app -o yaml",
         "password=[REDACTED:credential:1]",
-        "see https://github.com/acme/login/blob/8da0b9b215ebfad5756051c891def88e426787e7/auth/reset.py",
+        "see "
+        "https://github.com/acme/login/blob/8da0b9b215ebfad5756051c891def88e426787e7/auth/reset.py",
         "https://shop.example.org/account/orders/invite?page=2&sort=price_descending_then_name",
         "openai_messages:1138500f25c04decda80b90deebfa97f:line1:chats.jsonl",
-        'NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")',
+        'NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", '
+        '"nine", "ten", "eleven")',
         "2 tests pass: test_that_it_works, 3 fail; the code: 404, error code 500123 in line 941103",
         "The answer to the ultimate question: is the login page / form_with_two_fields done?",
         "Recovery codes let you in when you lost your phone: print them out.",

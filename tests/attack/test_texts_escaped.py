@@ -1,4 +1,6 @@
-"""One module makes foreign text fit to be shown: each function against real readers of what it writes for."""
+"""One module makes foreign text fit to be shown: each function against real readers of what it
+writes for.
+"""
 
 import json
 import re
@@ -12,13 +14,39 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from synth.schemas.canonical import valid_text
-from synth.schemas.printable import SPACING, ascii_json, front_matter, in_cell, in_code, in_file_name, in_html, in_markdown, printable
+from synth.schemas.printable import (
+    SPACING,
+    ascii_json,
+    front_matter,
+    in_cell,
+    in_code,
+    in_file_name,
+    in_html,
+    in_markdown,
+    printable,
+)
 from synth.schemas.yaml_text import read_yaml
 from tests.attack.payloads import DRAWN, PAYLOADS
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-LIVE = {"link_open", "image", "html_inline", "html_block", "em_open", "strong_open", "s_open", "heading_open", "hr", "fence", "code_block",
-        "bullet_list_open", "ordered_list_open", "blockquote_open", "softbreak", "hardbreak"}  # fmt: skip
+LIVE = {
+    "link_open",
+    "image",
+    "html_inline",
+    "html_block",
+    "em_open",
+    "strong_open",
+    "s_open",
+    "heading_open",
+    "hr",
+    "fence",
+    "code_block",
+    "bullet_list_open",
+    "ordered_list_open",
+    "blockquote_open",
+    "softbreak",
+    "hardbreak",
+}
 UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"}
 
 
@@ -76,7 +104,9 @@ def check_html(text: str) -> None:
     assert [tag for tag, _ in seen.tags] == ["p", "i"]
     assert seen.tags[0][1] == {"title": printable(text, "\n"), "lang": printable(text, "\n")}
     assert seen.said == printable(text, "\n")
-    assert ElementTree.fromstring(f"<svg><title>{in_html(text)}</title></svg>")[0].text == (printable(text, "\n") or None)
+    assert ElementTree.fromstring(f"<svg><title>{in_html(text)}</title></svg>")[0].text == (
+        printable(text, "\n") or None
+    )
 
 
 def read(markdown: str) -> tuple[set[str], str, int]:
@@ -92,11 +122,17 @@ def read(markdown: str) -> tuple[set[str], str, int]:
 
 
 def check_markdown(text: str) -> None:
-    for line, keep in ((in_markdown(text), SPACING), (in_code(text), SPACING), (in_cell(f"a {text} b"), SPACING)):
+    for line, keep in (
+        (in_markdown(text), SPACING),
+        (in_code(text), SPACING),
+        (in_cell(f"a {text} b"), SPACING),
+    ):
         kinds, said, _ = read(f"Before.\n\n{line}\n\nAfter.\n")
         assert not kinds & LIVE
         assert shown(text, keep) in squeezed(said)
-    kinds, said, cells = read(f"| a | b |\n|---|---|\n| {in_cell(text)} | {in_code(text)} |\n\nAfter.\n")
+    kinds, said, cells = read(
+        f"| a | b |\n|---|---|\n| {in_cell(text)} | {in_code(text)} |\n\nAfter.\n"
+    )
     assert not kinds & LIVE
     assert cells == 2
     assert squeezed(said).count(shown(text)) >= 2 or not shown(text)
@@ -126,7 +162,14 @@ def check_file_name(text: str) -> None:
     assert name == text or name != in_file_name(name + "x")
 
 
-CHECKS = [check_terminal, check_json, check_html, check_markdown, check_front_matter, check_file_name]
+CHECKS = [
+    check_terminal,
+    check_json,
+    check_html,
+    check_markdown,
+    check_front_matter,
+    check_file_name,
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -155,5 +198,13 @@ def test_names_that_only_look_alike_get_paths_of_their_own() -> None:
 
 
 def test_what_scripts_of_people_need_stays() -> None:
-    for text in ("Zoë", "日本語", "می\u200cخواهم", "👨\u200d👩\u200d👧", "❤\ufe0f", "e\u0301", "नमस्ते"):
+    for text in (
+        "Zoë",
+        "日本語",
+        "می\u200cخواهم",
+        "👨\u200d👩\u200d👧",
+        "❤\ufe0f",
+        "e\u0301",
+        "नमस्ते",
+    ):
         assert printable(text) == text

@@ -1,4 +1,6 @@
-"""A run of strangers' names and texts, shown in every place where a person reads it: page, cards, graphs, terminal, JSON."""
+"""A run of strangers' names and texts, shown in every place where a person reads it: page, cards,
+graphs, terminal, JSON.
+"""
 
 import json
 import re
@@ -49,23 +51,53 @@ def made(at: int, text: str) -> Trajectory:
     calls = (ToolCall.received(f"c{text}", text, json.dumps({text: text})),)
     seen = (Observation(text, Source.TOOL, f"c{text}", text), Observation(text, Source.USER))
     turns = [Turn(0, text, calls, seen, text, text), Turn(1, text)]
-    tool = {"type": "function", "function": {"name": text, "description": text, "parameters": {"type": "object", "properties": {}}}}
+    tool = {
+        "type": "function",
+        "function": {
+            "name": text,
+            "description": text,
+            "parameters": {"type": "object", "properties": {}},
+        },
+    }
     check = CheckResult(True, (SubVerdict(text, True, (text,)),), {}, text)
-    named = {"env": text, "policy": text, "model": text, "role": text, "weights_id": text, "synthesizer": text, "system_prompt": text}
+    named = {
+        "env": text,
+        "policy": text,
+        "model": text,
+        "role": text,
+        "weights_id": text,
+        "synthesizer": text,
+        "system_prompt": text,
+    }
     return episode(
-        f"{at:024x}", turns, **named, tools=(tool,), check_result=check, task_id=f"task {text}", opening=(Observation(text, Source.USER),)
+        f"{at:024x}",
+        turns,
+        **named,
+        tools=(tool,),
+        check_result=check,
+        task_id=f"task {text}",
+        opening=(Observation(text, Source.USER),),
     )
 
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
-    return ledger_of(str(tmp_path_factory.mktemp("strange") / "run"), [made(at, text) for at, text in enumerate(TEXTS)], goal=TEXTS[0])
+    return ledger_of(
+        str(tmp_path_factory.mktemp("strange") / "run"),
+        [made(at, text) for at, text in enumerate(TEXTS)],
+        goal=TEXTS[0],
+    )
 
 
 def assert_is_text(said: str, *, styled: bool = False) -> None:
     """Nothing in it that a terminal acts on, but for styles of our own."""
     said = re.sub(r"\x1b\[[0-9;]*m", "", said) if styled else said
-    assert Counter(sign for sign in said if unicodedata.category(sign) in UNSEEN and sign not in "\n\t") == {}
+    assert (
+        Counter(
+            sign for sign in said if unicodedata.category(sign) in UNSEEN and sign not in "\n\t"
+        )
+        == {}
+    )
 
 
 def live(markdown: str, ours: set[str]) -> set[str]:
@@ -81,11 +113,18 @@ def test_the_page_holds_no_element_of_theirs(ledger: Ledger) -> None:
     seen = Seen()
     seen.feed(page)
     assert {tag for tag, _ in seen.tags} <= {tag for tag, _ in own.tags}
-    assert Counter(tag for tag, _ in seen.tags)["script"] == Counter(tag for tag, _ in own.tags)["script"]
+    assert (
+        Counter(tag for tag, _ in seen.tags)["script"]
+        == Counter(tag for tag, _ in own.tags)["script"]
+    )
     attributes = [(name, value or "") for _, given in seen.tags for name, value in given.items()]
     assert [name for name, _ in attributes if name.startswith("on")] == []
     assert {name for name, _ in attributes} <= {name for _, given in own.tags for name in given}
-    assert all(value.startswith(("#", "data:,")) for name, value in attributes if name in ("href", "src", "action"))
+    assert all(
+        value.startswith(("#", "data:,"))
+        for name, value in attributes
+        if name in ("href", "src", "action")
+    )
     assert_is_text(page)
 
 
@@ -93,15 +132,34 @@ def test_the_card_of_a_folder_holds_no_markup_of_theirs(tmp_path: Path) -> None:
     given = [(made(at, text), {}) for at, text in enumerate(TEXTS)]
     export_sft(given, DatasetFolder(str(tmp_path / "out")), RowSettings(form="openai"))
     written = (tmp_path / "out" / "README.md").read_text()
-    written = re.sub(r"\n<!-- written by synth [0-9a-f]+; an edited card is not replaced unasked -->\n", "", written)
-    assert live(written, {"heading_open", "strong_open", "fence", "softbreak", "bullet_list_open"}) == set()
+    written = re.sub(
+        r"\n<!-- written by synth [0-9a-f]+; an edited card is not replaced unasked -->\n",
+        "",
+        written,
+    )
+    assert (
+        live(written, {"heading_open", "strong_open", "fence", "softbreak", "bullet_list_open"})
+        == set()
+    )
     assert_is_text(written)
 
 
 def _reports(text: str) -> dict[str, dict[str, Any]]:
     return {
-        text: {"kind": "method", "unit": text, "attempted": 2, "verified": 1, "rejected": {text: 1}, "also": [text]},
-        "filter": {"kind": "filter", "filters": [{"name": text, "kept": {text: 1}, "dropped": {text: 1}, "undefined": {text: 1}}]},
+        text: {
+            "kind": "method",
+            "unit": text,
+            "attempted": 2,
+            "verified": 1,
+            "rejected": {text: 1},
+            "also": [text],
+        },
+        "filter": {
+            "kind": "filter",
+            "filters": [
+                {"name": text, "kept": {text: 1}, "dropped": {text: 1}, "undefined": {text: 1}}
+            ],
+        },
     }
 
 
@@ -118,20 +176,46 @@ def test_the_funnel_is_a_table_and_a_list_and_nothing_else() -> None:
 def test_the_card_on_the_hub_holds_no_markup_of_theirs(ledger: Ledger) -> None:
     text = "\n".join(TEXTS)
     counted = {text: 1, **dict.fromkeys(TEXTS, 1)}
-    told = {"rows": 1, "trained_turns": 1, "loss": 0, "loss_unit": "characters", "notes": TEXTS, "left_out": counted, "filtered": counted}
+    told = {
+        "rows": 1,
+        "trained_turns": 1,
+        "loss": 0,
+        "loss_unit": "characters",
+        "notes": TEXTS,
+        "left_out": counted,
+        "filtered": counted,
+    }
     facts = RowFacts()
     facts.take(pa.RecordBatch.from_pydict({"text": ["x"]}))
     config = Config(text, "sft", "trl", {}, told, {"honour": TEXTS})
     licence = {"license": "other", "license_name": text, "license_link": text}
     searched = Searched(0, 0, 0, None)
-    one = Described(ledger, text, licence, [config], {text: facts}, {text: TEXTS}, searched, 0, "1", {text: (text, 1)})
+    one = Described(
+        ledger,
+        text,
+        licence,
+        [config],
+        {text: facts},
+        {text: TEXTS},
+        searched,
+        0,
+        "1",
+        {text: (text, 1)},
+    )
     written = card(one)
-    assert live(written, {"heading_open", "strong_open", "fence", "softbreak", "bullet_list_open"}) == set()
+    assert (
+        live(written, {"heading_open", "strong_open", "fence", "softbreak", "bullet_list_open"})
+        == set()
+    )
     assert_is_text(written)
     parsed = yaml.safe_load(written.split("---\n")[1])
     assert parsed["license_name"] == text
     assert parsed["configs"][0]["data_files"][0]["path"] == TEXTS
-    fences = [token.content for token in MARKDOWN.parse(written.split("---\n", 2)[2]) if token.type == "fence"]
+    fences = [
+        token.content
+        for token in MARKDOWN.parse(written.split("---\n", 2)[2])
+        if token.type == "fence"
+    ]
     compile(next(fence for fence in fences if "load_dataset" in fence), "card", "exec")
 
 
@@ -159,7 +243,9 @@ def test_no_command_sends_to_a_terminal_what_it_would_act_on(ledger: Ledger) -> 
 
 def test_json_says_every_text_as_it_was(ledger: Ledger) -> None:
     for at, text in enumerate(TEXTS):
-        told = json.loads(CliRunner().invoke(show, [ledger.storage.url, f"{at:024x}", "--json"]).stdout)
+        told = json.loads(
+            CliRunner().invoke(show, [ledger.storage.url, f"{at:024x}", "--json"]).stdout
+        )
         assert told["turns"][0]["content"] == told["env"] == text
 
 
@@ -175,8 +261,18 @@ def test_errors_quote_names_and_files_without_what_a_terminal_acts_on(tmp_path: 
         ["import", evil, "--into", "x"],
         [evil],
     ):
-        done = subprocess.run([sys.executable, "-m", "synth.cli.main", *words], capture_output=True, text=True, check=False, cwd=tmp_path,
-                              env={"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin", "HOME": str(tmp_path)})  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "synth.cli.main", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "PATH": "/usr/bin",
+                "HOME": str(tmp_path),
+            },
+        )
         assert done.returncode in (1, 2)
         assert_is_text(done.stdout + done.stderr)
         assert len(done.stderr.splitlines()) == 1
@@ -185,7 +281,13 @@ def test_errors_quote_names_and_files_without_what_a_terminal_acts_on(tmp_path: 
 def test_the_last_net_catches_what_a_line_of_ours_forgot() -> None:
     code = "import sys; from synth.cli import streams; streams.mend(); "
     code += "print('a\\x9b2J\\u202eb\\x1b[31m\\rc'); print('d\\x1b]0;x\\x07', file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
     assert_is_text(done.stdout + done.stderr)
     assert done.stdout.strip() == printable("a\x9b2J\u202eb\x1b[31m\rc")
 

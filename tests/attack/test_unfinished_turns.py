@@ -1,4 +1,6 @@
-"""Turns that were not written to their end: a fault for any engine, masked where the table says so, and never in a journal."""
+"""Turns that were not written to their end: a fault for any engine, masked where the table says so,
+and never in a journal.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -31,7 +33,9 @@ class Told:
     def __init__(self, *replies: Completion) -> None:
         self.replies = list(replies)
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling) -> Completion:
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+    ) -> Completion:
         return self.replies.pop(0)
 
     async def close(self) -> None:
@@ -43,7 +47,12 @@ class Quiet:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._env = ECHO.open(settings)
-        self.spec, self.reset, self.check, self.close = self._env.spec, self._env.reset, self._env.check, self._env.close
+        self.spec, self.reset, self.check, self.close = (
+            self._env.spec,
+            self._env.reset,
+            self._env.check,
+            self._env.close,
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         return await self._env.step(turn) if turn.tool_calls else Response(())
@@ -53,18 +62,41 @@ def played(tmp_path: Any, *replies: Completion) -> Any:
     """One attempt at a task of the echo world, by a model that says this."""
     (task,) = make_tasks("echo", {"turns": 1}, 5, 1)
     policy = chat_policy({}, model_name="told", sampling={})
-    work = Work(slot_id="s", task=task, trial=0, seed=0, synthesizer="rollout", policy=policy, limits=Limits())
+    work = Work(
+        slot_id="s",
+        task=task,
+        trial=0,
+        seed=0,
+        synthesizer="rollout",
+        policy=policy,
+        limits=Limits(),
+    )
     journal = Journal(tmp_path / "journal.jsonl")
     try:
-        return asyncio.run(run_attempt(work, 0, lambda: Quiet(task.env_config), Told(*replies), Resumption("s", 0, (), journal)))
+        return asyncio.run(
+            run_attempt(
+                work,
+                0,
+                lambda: Quiet(task.env_config),
+                Told(*replies),
+                Resumption("s", 0, (), journal),
+            )
+        )
     finally:
         journal.close()
 
 
 @pytest.mark.parametrize("word", ["error", "abort", "", "cancelled"])
-def test_an_engine_of_ones_own_is_held_to_the_table_and_its_bad_reply_is_never_journaled(word: str, tmp_path: Any) -> None:
+def test_an_engine_of_ones_own_is_held_to_the_table_and_its_bad_reply_is_never_journaled(
+    word: str, tmp_path: Any
+) -> None:
     found = played(tmp_path, Completion(content="half a wo", finish_reason=word))
-    assert (found.outcome, found.fault, found.reward, found.turns) == (Outcome.INVALID, Fault.MODEL, None, ())
+    assert (found.outcome, found.fault, found.reward, found.turns) == (
+        Outcome.INVALID,
+        Fault.MODEL,
+        None,
+        (),
+    )
     assert b"half a wo" not in (tmp_path / "journal.jsonl").read_bytes()
 
 
@@ -82,7 +114,10 @@ def test_what_was_cut_off_or_filtered_carries_no_loss_and_a_cut_is_no_stop(
 ) -> None:
     found = played(tmp_path, Completion(content="half a wo", finish_reason=word))
     assert found.fault is None, found.fault_detail
-    assert (found.termination, found.outcome is Outcome.TRUNCATED) == (termination, mask == "cut_off")
+    assert (found.termination, found.outcome is Outcome.TRUNCATED) == (
+        termination,
+        mask == "cut_off",
+    )
     assert [turn.mask for turn in found.turns] == [mask]
     assert mask_of(word) == mask
 
@@ -95,7 +130,9 @@ def test_a_bad_reply_that_an_earlier_version_journaled_is_asked_for_again(tmp_pa
     asyncio.run(first.complete(ASKED, (), Sampling()))
     (line,) = (tmp_path / "journal.jsonl").read_bytes().splitlines()
     request = msgspec.json.decode(line[9:])["request"]
-    bad = Reply("s", 0, 0, request, Completion(content="half", tool_calls=(call,), finish_reason="abort"))
+    bad = Reply(
+        "s", 0, 0, request, Completion(content="half", tool_calls=(call,), finish_reason="abort")
+    )
     again = JournaledModel(Told(good), Resumption("s", 0, (bad,), journal))
     assert asyncio.run(again.complete(ASKED, (), Sampling())) == good
     journal.close()

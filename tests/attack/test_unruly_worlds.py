@@ -1,4 +1,6 @@
-"""A world that breaks the protocol is a fault of the world: no label, no row, and the audit names what it broke."""
+"""A world that breaks the protocol is a fault of the world: no label, no row, and the audit names
+what it broke.
+"""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +27,15 @@ from synth.rollout.slots import fill_slots
 from synth.schemas.environment import AgentTurn, Response
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
-from synth.schemas.trajectory import Authorship, Observation, Planted, Source, ToolCall, Trajectory, Wording
+from synth.schemas.trajectory import (
+    Authorship,
+    Observation,
+    Planted,
+    Source,
+    ToolCall,
+    Trajectory,
+    Wording,
+)
 from tests.attack.unruly_worlds import EVERY, NAMES, CheckEndsTheEpisode, world
 from tests.flow_files import echo_flow, run_flow
 
@@ -53,12 +63,27 @@ TALKING = PolicySpec(name="talks", authorship=Authorship.MODEL, identity={"talks
 
 def attempt(folder: Path, env: Any, policy: PolicySpec) -> Trajectory:
     work = Work(
-        slot_id="s", task=TASKS[0], trial=0, seed=1, synthesizer="rollout", policy=policy, limits=Limits(max_turns=8), first_attempt=9
+        slot_id="s",
+        task=TASKS[0],
+        trial=0,
+        seed=1,
+        synthesizer="rollout",
+        policy=policy,
+        limits=Limits(max_turns=8),
+        first_attempt=9,
     )
     journal = Journal(folder / "journal.jsonl")
     try:
-        made = fill_slots([work], lambda work: env(EchoConfig(turns=3)), None, journal, {}, live_episodes=1,
-                          may_start=lambda: True, finished=lambda attempts: None)  # fmt: skip
+        made = fill_slots(
+            [work],
+            lambda work: env(EchoConfig(turns=3)),
+            None,
+            journal,
+            {},
+            live_episodes=1,
+            may_start=lambda: True,
+            finished=lambda attempts: None,
+        )
         return asyncio.run(made)[-1]
     finally:
         journal.close()
@@ -66,15 +91,28 @@ def attempt(folder: Path, env: Any, policy: PolicySpec) -> Trajectory:
 
 def test_echo_itself_is_a_success_by_the_same_way(tmp_path: Path) -> None:
     expert = expert_policy({}, model_name=None, sampling={})
-    assert attempt(tmp_path, lambda config: ECHO.open({"turns": 3}), expert).outcome is Outcome.SUCCESS
+    assert (
+        attempt(tmp_path, lambda config: ECHO.open({"turns": 3}), expert).outcome is Outcome.SUCCESS
+    )
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_each_way_of_breaking_it_is_a_fault_that_names_it_and_no_label(tmp_path: Path, name: str) -> None:
+def test_each_way_of_breaking_it_is_a_fault_that_names_it_and_no_label(
+    tmp_path: Path, name: str
+) -> None:
     named, env = EVERY[name]
-    policy = TALKING if name == "answers words with a tool" else expert_policy({}, model_name=None, sampling={})
+    policy = (
+        TALKING
+        if name == "answers words with a tool"
+        else expert_policy({}, model_name=None, sampling={})
+    )
     found = attempt(tmp_path, env, policy)
-    assert (found.outcome, found.fault, found.reward, found.check_result) == (Outcome.INVALID, Fault.ENVIRONMENT, None, None)
+    assert (found.outcome, found.fault, found.reward, found.check_result) == (
+        Outcome.INVALID,
+        Fault.ENVIRONMENT,
+        None,
+        None,
+    )
     assert named in str(found.fault_detail)
     assert "\n" not in str(found.fault_detail)
 
@@ -88,20 +126,35 @@ def test_the_audit_finds_and_names_each(name: str) -> None:
 
 def test_the_audit_finds_a_check_that_changes_the_world() -> None:
     asked = [question for question in QUESTIONS if question.name == "flakiness"]
-    spec = World(ECHO.spec, lambda config: CheckEndsTheEpisode(EchoConfig(**config)), ECHO.make_tasks, EchoConfig)
+    spec = World(
+        ECHO.spec,
+        lambda config: CheckEndsTheEpisode(EchoConfig(**config)),
+        ECHO.make_tasks,
+        EchoConfig,
+    )
     report = asyncio.run(audit(spec, {"turns": 3}, seed=7, tasks=1, questions=asked))
     assert report.failed == ("flakiness",)
     assert "check_has_no_side_effects" in report.answers[0].result
 
 
-@pytest.mark.parametrize("name", ["forgets_the_call_id", "changes_its_task", "ends_without_answering"])
-def test_forty_eight_attempts_in_such_a_world_give_no_label_and_no_row(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["forgets_the_call_id", "changes_its_task", "ends_without_answering"]
+)
+def test_forty_eight_attempts_in_such_a_world_give_no_label_and_no_row(
+    tmp_path: Path, name: str
+) -> None:
     flow = echo_flow(
         env={"name": f"tests.attack.unruly_worlds:{name}", "tasks": 8, "turns": 3},
-        stages=[{"rollout": {"trials": 6}}, {"filter": ["solved"]}, {"export": {"kinds": ["sft", "rl"], "include_scripted": True}}],
+        stages=[
+            {"rollout": {"trials": 6}},
+            {"filter": ["solved"]},
+            {"export": {"kinds": ["sft", "rl"], "include_scripted": True}},
+        ],
     )
     run, reports, _ = run_flow(flow, str(tmp_path / "run"))
-    assert reports["rollout"]["outcomes"] == {"invalid": 48 * 2}  # a fault of a world is tried once more
+    assert reports["rollout"]["outcomes"] == {
+        "invalid": 48 * 2
+    }  # a fault of a world is tried once more
     sql = "SELECT count(*) FROM trajectories WHERE reward IS NOT NULL OR check_result IS NOT NULL"
     assert query(run.ledger, sql).fetchone() == (0,)
     assert reports["export"]["datasets"]["sft"]["rows"] == 0
@@ -131,7 +184,9 @@ def test_what_a_world_does_to_its_task_reaches_no_other_episode(tmp_path: Path) 
 
 IDS = some.sampled_from(["a", "b", "c", "é\ud800", ""])
 NAMED = some.sampled_from(["echo", "pay", "é\ud800"])
-CALLS = some.lists(some.builds(ToolCall.received, IDS, NAMED, some.sampled_from(["{}", "{"])), max_size=4)
+CALLS = some.lists(
+    some.builds(ToolCall.received, IDS, NAMED, some.sampled_from(["{}", "{"])), max_size=4
+)
 OBSERVATIONS = some.builds(
     Observation,
     some.just("x"),
@@ -148,8 +203,13 @@ OBSERVATIONS = some.builds(
 def turns(draw: some.DrawFn) -> tuple[list[ToolCall], tuple[Observation, ...]]:
     """Calls, and answers to them that are sometimes right and mostly nearly so."""
     calls = draw(CALLS)
-    right = [Observation("ok", Source.TOOL, call.call_id, draw(some.sampled_from([None, call.name]))) for call in calls]
-    right = list(draw(some.permutations(right))) + [Observation("Hm.", Source.USER)] * draw(some.integers(0, 1))
+    right = [
+        Observation("ok", Source.TOOL, call.call_id, draw(some.sampled_from([None, call.name])))
+        for call in calls
+    ]
+    right = list(draw(some.permutations(right))) + [Observation("Hm.", Source.USER)] * draw(
+        some.integers(0, 1)
+    )
     for _ in range(draw(some.integers(0, 2))):
         at = draw(some.integers(0, len(right)))
         match draw(some.sampled_from(["add", "drop", "change", "swap"])):
@@ -173,7 +233,9 @@ def keeps_to_the_table(calls: list[ToolCall], observations: tuple[Observation, .
         same = [call for call in left if call.call_id == one.call_id]
         if not same:
             return False
-        if one.name is not None and one.name not in {call.name for call in calls if call.call_id == one.call_id}:
+        if one.name is not None and one.name not in {
+            call.name for call in calls if call.call_id == one.call_id
+        }:
             return False
         left.remove(same[0])
     silent = all(one.call_id is None for one in by_others)
@@ -194,7 +256,9 @@ async def _fault_of(response: Response, calls: list[ToolCall]) -> Fault | None:
 
 @settings(max_examples=400)
 @given(turns())
-def test_any_answer_is_taken_or_a_fault_by_the_table(made: tuple[list[ToolCall], tuple[Observation, ...]]) -> None:
+def test_any_answer_is_taken_or_a_fault_by_the_table(
+    made: tuple[list[ToolCall], tuple[Observation, ...]],
+) -> None:
     calls, observations = made
     found = asyncio.run(_fault_of(Response(observations), calls))
     assert found is (None if keeps_to_the_table(calls, observations) else Fault.ENVIRONMENT)

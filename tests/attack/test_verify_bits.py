@@ -1,4 +1,6 @@
-"""A bit, a byte, a file: whatever is changed in a finished run is named by verify, and an untouched one is left in peace."""
+"""A bit, a byte, a file: whatever is changed in a finished run is named by verify, and an untouched
+one is left in peace.
+"""
 
 from pathlib import Path
 from random import Random
@@ -32,9 +34,23 @@ def is_pack(path: Path) -> bool:
 
 def test_all_kinds_of_files_are_there_to_be_attacked(run: Path) -> None:
     kinds = {str(path.relative_to(run)).partition("/")[0] for path in watched(run)}
-    assert {"manifest", "datasets", "trajectories", "turns", "tasks", "decisions", "flow.yaml", "cost.json", "report.html"} <= kinds
+    assert {
+        "manifest",
+        "datasets",
+        "trajectories",
+        "turns",
+        "tasks",
+        "decisions",
+        "flow.yaml",
+        "cost.json",
+        "report.html",
+    } <= kinds
     assert any(is_pack(path) for path in watched(run))
-    assert {path.name for path in (run / "datasets/sft").iterdir()} >= {"README.md", "manifest.json", "SHA256SUMS"}
+    assert {path.name for path in (run / "datasets/sft").iterdir()} >= {
+        "README.md",
+        "manifest.json",
+        "SHA256SUMS",
+    }
 
 
 def test_a_flipped_bit_anywhere_is_named_and_nothing_else_is(run: Path) -> None:
@@ -65,7 +81,12 @@ def test_cut_appended_emptied_doubled(run: Path, seed: int) -> None:
     draw = Random(seed)
     for path in watched(run):
         before = path.read_bytes()
-        for changed in (before[: draw.randrange(len(before))], before + draw.choice([b"\n", b"\0", b" ", b"x" * 9]), b"", before * 2):
+        for changed in (
+            before[: draw.randrange(len(before))],
+            before + draw.choice([b"\n", b"\0", b" ", b"x" * 9]),
+            b"",
+            before * 2,
+        ):
             path.write_bytes(changed)
             assert any(names(said, path) for said in found(run)), path
         path.write_bytes(before)
@@ -93,7 +114,9 @@ def test_every_file_deleted_or_renamed_but_packs_which_may_be(run: Path) -> None
 def test_files_that_change_places_are_both_named_with_what_they_hold(run: Path) -> None:
     draw, datasets = Random(7), [path for path in watched(run) if "datasets" in path.parts]
     lines = [path for path in watched(run) if path.parent.name == "manifest"]
-    shards = [path for path in watched(run) if path.suffix == ".parquet" and "datasets" not in path.parts]
+    shards = [
+        path for path in watched(run) if path.suffix == ".parquet" and "datasets" not in path.parts
+    ]
     for files in (datasets, lines, shards, watched(run)):
         for _ in range(10):
             one, other = draw.sample(files, 2)
@@ -104,14 +127,19 @@ def test_files_that_change_places_are_both_named_with_what_they_hold(run: Path) 
             other.write_bytes(held[0])
             said = told(run)
             for path in (one, other):
-                assert any(f"{path}: " in problem for problem in said) or is_pack(path), (one, other, said)
+                assert any(f"{path}: " in problem for problem in said) or is_pack(path), (
+                    one,
+                    other,
+                    said,
+                )
             one.write_bytes(held[0])
             other.write_bytes(held[1])
     card, other = run / "datasets/sft/README.md", run / "datasets/rl/README.md"
     held = card.read_bytes()
     card.write_bytes(other.read_bytes())
     assert found(run) == [
-        f"{card}: holds what belongs at datasets/rl/README.md; run the flow 'echo' again, which writes it anew",
+        f"{card}: holds what belongs at datasets/rl/README.md; run the flow 'echo' again, which "
+        "writes it anew",
     ]
     card.write_bytes(held)
 
@@ -142,7 +170,9 @@ def test_the_command_fails_in_one_line_and_writes_nothing(run: Path) -> None:
     shard.write_bytes(held)
 
 
-def test_lines_cut_off_the_end_and_all_that_they_named_are_told_by_the_head_alone(run: Path) -> None:
+def test_lines_cut_off_the_end_and_all_that_they_named_are_told_by_the_head_alone(
+    run: Path,
+) -> None:
     def verified(*options: str) -> str:
         done = CliRunner().invoke(verify, [str(run), *options])
         return done.stdout if done.exit_code == 0 else str(done.exception)
@@ -152,9 +182,13 @@ def test_lines_cut_off_the_end_and_all_that_they_named_are_told_by_the_head_alon
     kept = {path: path.read_bytes() for path in (last_line(run), run / "cost.json")}
     for path in kept:
         path.unlink()
-    assert "all as they were committed" in verified(), "an earlier state of a run is whole in itself"
+    assert "all as they were committed" in verified(), (
+        "an earlier state of a run is whole in itself"
+    )
     assert "no line of its manifest has this head" in verified("--expect", head)
     earlier = verified().splitlines()[-1].split()[1].rstrip(":")
     for path, held in kept.items():
         path.write_bytes(held)
-    assert "expected     the run that was noted, gone on by 1 lines" in verified("--expect", earlier)
+    assert "expected     the run that was noted, gone on by 1 lines" in verified(
+        "--expect", earlier
+    )

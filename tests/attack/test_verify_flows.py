@@ -1,4 +1,6 @@
-"""Another flow in the folder of a run: it does no work and replaces nothing unless it is told to."""
+"""Another flow in the folder of a run: it does no work and replaces nothing unless it is told
+to.
+"""
 
 import shutil
 from pathlib import Path
@@ -26,18 +28,33 @@ def run(first: Path, tmp_path: Path) -> Path:
 
 
 def standing(run: Path) -> dict[str, tuple[bytes, int]]:
-    return {name: held for name, held in tree(run).items() if not name.startswith(("heartbeats", "leases"))}
+    return {
+        name: held
+        for name, held in tree(run).items()
+        if not name.startswith(("heartbeats", "leases"))
+    }
 
 
-REFUSED = r"datasets/(sft|rl): holds the dataset of the flow 'echo', and the flow 'other' would replace it; give its export a `name`"
+REFUSED = (
+    r"datasets/(sft|rl): holds the dataset of the flow 'echo', and the flow 'other' would "
+    r"replace it; give its export a `name`"
+)
 
 
 @pytest.mark.parametrize("recipe", ["run", "curate"])
-@pytest.mark.parametrize("changes", [{}, {"trials": 3, "seed": 4}, {"export": {"as": "verl", "kinds": ["rl"]}}])
-def test_another_flow_is_refused_before_it_does_any_work(run: Path, recipe: str, changes: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{}, {"trials": 3, "seed": 4}, {"export": {"as": "verl", "kinds": ["rl"]}}]
+)
+def test_another_flow_is_refused_before_it_does_any_work(
+    run: Path, recipe: str, changes: dict[str, object]
+) -> None:
     before = standing(run)
     with pytest.raises(ConfigError, match=REFUSED) as refused:
-        run_flow(whole_flow(name="other", **changes), str(run), *((curate,) if recipe == "curate" else ()))  # type: ignore[arg-type]
+        run_flow(
+            whole_flow(name="other", **changes),
+            str(run),
+            *((curate,) if recipe == "curate" else ()),
+        )  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
     assert str(refused.value).endswith("or have it replaced: --set stages.export.overwrite=true")
     assert standing(run) == before
@@ -59,7 +76,10 @@ def test_told_to_it_replaces_them_and_then_the_first_flow_is_the_other_one(run: 
     run_flow(whole_flow(name="other", seed=5, export={"overwrite": True}), str(run))
     assert Ledger(str(run)).state.written["datasets/sft"].flow == "other"
     assert found(run) == []
-    with pytest.raises(ConfigError, match="holds the dataset of the flow 'other', and the flow 'echo' would replace it"):
+    with pytest.raises(
+        ConfigError,
+        match="holds the dataset of the flow 'other', and the flow 'echo' would replace it",
+    ):
         run_flow(whole_flow(), str(run))
     run_flow(whole_flow(export={"overwrite": True}), str(run))
     assert found(run) == []
@@ -75,11 +95,18 @@ def test_another_datasets_place_is_never_taken_by_an_export(run: Path) -> None:
     before = tree(run / "datasets")
     for kind, folder in (("rl", "sft"), ("sft", "rl")):
         with pytest.raises(ConfigError, match="holds a dataset that a flow wrote"):
-            export(kind, Ledger(str(run)), DatasetFolder(run / "datasets" / folder), RowSettings(include_scripted=True))
+            export(
+                kind,
+                Ledger(str(run)),
+                DatasetFolder(run / "datasets" / folder),
+                RowSettings(include_scripted=True),
+            )
     assert tree(run / "datasets") == before
 
 
-def test_a_dataset_of_a_run_of_an_earlier_version_is_known_by_the_stage_that_its_manifest_names(run: Path) -> None:
+def test_a_dataset_of_a_run_of_an_earlier_version_is_known_by_the_stage_that_its_manifest_names(
+    run: Path,
+) -> None:
     """No line names its files, so the key in its manifest.json tells whose it is."""
     ledger = Ledger(str(run))
     del ledger.state.written["datasets/sft"]

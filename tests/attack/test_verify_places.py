@@ -1,4 +1,6 @@
-"""What appears beside the files of a run, what is put back from before, what a writer that was killed has left."""
+"""What appears beside the files of a run, what is put back from before, what a writer that was
+killed has left.
+"""
 
 import os
 import shutil
@@ -28,14 +30,24 @@ def run(first: Path, tmp_path: Path, _state_folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     "name",
-    ["sft/train-0123456789abcdef-00001.parquet", "sft/.hidden", "sft/deep/er/x.json", "extra/README.md", "top.jsonl", "sft/ü\u202e"],
+    [
+        "sft/train-0123456789abcdef-00001.parquet",
+        "sft/.hidden",
+        "sft/deep/er/x.json",
+        "extra/README.md",
+        "top.jsonl",
+        "sft/ü\u202e",
+    ],
 )
 def test_a_file_that_nobody_wrote_among_the_datasets(run: Path, name: str) -> None:
     path = run / "datasets" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x")
     (said,) = found(run)
-    assert said == f"{path}: no manifest line names it: synth did not write it there; move it away before anybody reads the folder"
+    assert (
+        said == f"{path}: no manifest line names it: synth did not write it there; move it away "
+        "before anybody reads the folder"
+    )
 
 
 def test_a_second_copy_of_rows_under_another_name_tells_whose_copy_it_is(run: Path) -> None:
@@ -43,15 +55,24 @@ def test_a_second_copy_of_rows_under_another_name_tells_whose_copy_it_is(run: Pa
     more = shard.with_name(shard.name.replace("00000", "00001"))
     shutil.copy(shard, more)
     (said,) = found(run)
-    assert said.startswith(f"{more}: no manifest line names it: a copy of datasets/sft/{shard.name} under another name")
+    assert said.startswith(
+        f"{more}: no manifest line names it: a copy of datasets/sft/{shard.name} under another name"
+    )
 
 
-@pytest.mark.parametrize("name", ["datasets/sft/README.md", "flow.yaml", "cost.json", "report.html", "datasets/sft/SHA256SUMS"])
-def test_a_link_or_a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for(run: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["datasets/sft/README.md", "flow.yaml", "cost.json", "report.html", "datasets/sft/SHA256SUMS"],
+)
+def test_a_link_or_a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for(
+    run: Path, tmp_path: Path, name: str
+) -> None:
     path, elsewhere = run / name, tmp_path / "elsewhere"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
-    assert [one.partition(";")[0] for one in found(run)] == [f"{path}: no file of its own but a link, a folder or a device"]
+    assert [one.partition(";")[0] for one in found(run)] == [
+        f"{path}: no file of its own but a link, a folder or a device"
+    ]
     path.unlink()
     path.symlink_to(tmp_path / "nowhere")
     assert [one.partition(": ")[0] for one in found(run)] == [str(path)]
@@ -63,7 +84,9 @@ def test_a_link_or_a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for(run
     assert [one.partition(": ")[0] for one in found(run)] == [str(path)]
 
 
-def test_a_linked_folder_among_the_datasets_is_named_and_not_followed(run: Path, tmp_path: Path) -> None:
+def test_a_linked_folder_among_the_datasets_is_named_and_not_followed(
+    run: Path, tmp_path: Path
+) -> None:
     (run / "datasets/more").symlink_to("/proc")
     assert [one.partition(": ")[0] for one in found(run)] == [str(run / "datasets/more")]
 
@@ -72,21 +95,43 @@ def test_files_of_an_earlier_state_that_are_put_back_are_named_as_such(run: Path
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     run_flow(whole_flow(trials=3), str(run))
     assert found(run) == []
-    changed = [path for path, held in before.items() if "heartbeats" not in path.parts and (not path.exists() or path.read_bytes() != held)]
-    assert {"flow.yaml", "cost.json", "report.html", "README.md", "manifest.json", "SHA256SUMS"} <= {path.name for path in changed}
+    changed = [
+        path
+        for path, held in before.items()
+        if "heartbeats" not in path.parts and (not path.exists() or path.read_bytes() != held)
+    ]
+    assert {
+        "flow.yaml",
+        "cost.json",
+        "report.html",
+        "README.md",
+        "manifest.json",
+        "SHA256SUMS",
+    } <= {path.name for path in changed}
     for path in changed:
         now = path.read_bytes() if path.exists() else None
         path.write_bytes(before[path])
         (said,) = found(run)
-        assert said.startswith(f"{path}: holds an earlier version" if now is not None else f"{path}: no manifest line names it any more")
+        assert said.startswith(
+            f"{path}: holds an earlier version"
+            if now is not None
+            else f"{path}: no manifest line names it any more"
+        )
         path.unlink() if now is None else path.write_bytes(now)
 
 
 def test_what_is_damaged_is_whole_again_after_the_same_command(run: Path) -> None:
     draw = Random(3)
-    files = [p for p in run.rglob("*") if p.is_file() and ("datasets" in p.parts or p.parent == run) and p.name != "README.md"]
+    files = [
+        p
+        for p in run.rglob("*")
+        if p.is_file() and ("datasets" in p.parts or p.parent == run) and p.name != "README.md"
+    ]
     for some in (files,):
-        for harm in (lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes()[: draw.randrange(20)])):
+        for harm in (
+            lambda p: p.unlink(),
+            lambda p: p.write_bytes(p.read_bytes()[: draw.randrange(20)]),
+        ):
             for path in some:
                 harm(path)
             assert {one.partition(": ")[0] for one in found(run)} == {str(path) for path in some}
@@ -105,16 +150,26 @@ def test_a_card_that_was_changed_is_named_until_it_may_be_written_anew(run: Path
     assert found(run) == []
 
 
-def test_a_writer_that_dies_after_any_of_its_steps_leaves_what_is_unfinished_and_not_damaged(run: Path) -> None:
-    """The state after each step of the next export, built from the states before and after it: some files are put, some are not."""
+def test_a_writer_that_dies_after_any_of_its_steps_leaves_what_is_unfinished_and_not_damaged(
+    run: Path,
+) -> None:
+    """The state after each step of the next export, built from the states before and after it: some
+    files are put, some are not.
+    """
     before = {path: path.read_bytes() for path in (run / "datasets").rglob("*") if path.is_file()}
     lines = {path.name for path in (run / "manifest").iterdir()}
     run_flow(whole_flow(trials=3), str(run))
     after = {path: path.read_bytes() for path in (run / "datasets").rglob("*") if path.is_file()}
-    new = sorted(path for path in (run / "manifest").iterdir() if path.name.isdecimal() and path.name not in lines)
+    new = sorted(
+        path
+        for path in (run / "manifest").iterdir()
+        if path.name.isdecimal() and path.name not in lines
+    )
     storage = Storage(str(run))
     named = {int(path.name): manifest.read(storage, int(path.name)) for path in new}
-    sft = max(number for number, line in named.items() if getattr(line, "folder", "") == "datasets/sft")
+    sft = max(
+        number for number, line in named.items() if getattr(line, "folder", "") == "datasets/sft"
+    )
     shutil.rmtree(run / "manifest/packs")
     for path in new:
         if int(path.name) > sft:
@@ -135,8 +190,13 @@ def test_a_writer_that_dies_after_any_of_its_steps_leaves_what_is_unfinished_and
                 path.write_bytes(held)
         said = [one for one in found(run) if "datasets/sft" in one.partition(": ")[0]]
         assert all(": unfinished: " in one for one in said), said
-        assert bool(said) == ((put < len(mine) and any(before.get(p) != after.get(p) for p in mine if p not in chosen)) or any(
-            p in chosen and p not in after and p.exists() for p in mine))  # fmt: skip
+        assert bool(said) == (
+            (
+                put < len(mine)
+                and any(before.get(p) != after.get(p) for p in mine if p not in chosen)
+            )
+            or any(p in chosen and p not in after and p.exists() for p in mine)
+        )
     run_flow(whole_flow(trials=3), str(run))
     assert found(run) == []
     assert {p: p.read_bytes() for p in after} == after
@@ -164,7 +224,9 @@ def test_several_processes_that_write_one_file_at_once_leave_one_that_is_named(r
     assert found(run) == []
 
 
-def test_a_run_of_an_earlier_version_is_read_and_what_could_not_be_compared_is_said(tmp_path: Path, first: Path) -> None:
+def test_a_run_of_an_earlier_version_is_read_and_what_could_not_be_compared_is_said(
+    tmp_path: Path, first: Path
+) -> None:
     """Its lines have no history, and none names a file beside the tables."""
     source, old = Storage(str(first)), Storage(str(tmp_path / "old"))
     for folder in ("tasks", "trajectories", "turns", "decisions", "scores", "datasets", "replies"):
@@ -173,13 +235,29 @@ def test_a_run_of_an_earlier_version_is_read_and_what_could_not_be_compared_is_s
     for name in ("flow.yaml", "cost.json", "report.html"):
         shutil.copy(first / name, tmp_path / "old" / name)
     lines = [manifest.read(source, number) for number in sorted(manifest.listed(source))]
-    kept = [manifest.RunLine("old", 1), *(line for line in lines[1:] if line is not None and not isinstance(line, manifest.WrittenLine))]
+    kept = [
+        manifest.RunLine("old", 1),
+        *(
+            line
+            for line in lines[1:]
+            if line is not None and not isinstance(line, manifest.WrittenLine)
+        ),
+    ]
     for number, line in enumerate(kept):
         old.create(manifest.name_of(number), manifest.stored(line))
     verified = Verified()
     assert list(problems(old, verified)) == []
     (note,) = verified.notes
-    assert all(name in note for name in ("flow.yaml", "cost.json", "report.html", "datasets/sft/README.md", "datasets/rl/manifest.json"))
+    assert all(
+        name in note
+        for name in (
+            "flow.yaml",
+            "cost.json",
+            "report.html",
+            "datasets/sft/README.md",
+            "datasets/rl/manifest.json",
+        )
+    )
     run_flow(whole_flow(), str(tmp_path / "old"))
     verified = Verified()
     assert list(problems(old, verified)) == []

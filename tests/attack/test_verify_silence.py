@@ -1,4 +1,6 @@
-"""No false alarm after anything that synth itself does to a run, on a disk and in object storage."""
+"""No false alarm after anything that synth itself does to a run, on a disk and in object
+storage.
+"""
 
 import uuid
 from pathlib import Path
@@ -33,9 +35,11 @@ def test_after_everything_that_synth_does_to_a_run_it_is_whole(tmp_path: Path) -
     said = [found(run)]
     before = tree(run)
     run_flow(whole_flow(), str(run))
-    assert {name: held for name, held in tree(run).items() if not name.startswith("heartbeats")} == {
-        name: held for name, held in before.items() if not name.startswith("heartbeats")
-    }, "a rerun of what is done changes no file"
+    assert {
+        name: held for name, held in tree(run).items() if not name.startswith("heartbeats")
+    } == {name: held for name, held in before.items() if not name.startswith("heartbeats")}, (
+        "a rerun of what is done changes no file"
+    )
     run_flow(whole_flow(trials=3), str(run))
     said.append(found(run))
     run_flow(whole_flow(), str(run))
@@ -45,7 +49,15 @@ def test_after_everything_that_synth_does_to_a_run_it_is_whole(tmp_path: Path) -
         ("report", str(run), "--quiet"),
         ("recheck", str(run), "--quiet"),
         ("curate", str(run), str(tmp_path / "curate.yaml"), "--quiet"),
-        ("export", str(run), "--kind", "sft", "--out", str(run / "datasets/mine"), "--include-scripted"),
+        (
+            "export",
+            str(run),
+            "--kind",
+            "sft",
+            "--out",
+            str(run / "datasets/mine"),
+            "--include-scripted",
+        ),
         ("publish", str(run), "--repo", "me/x", "--license", "apache-2.0"),
         ("export", str(run), "--kind", "sft", "--out", str(tmp_path / "out"), "--include-scripted"),
         ("sql", str(run), "SELECT 1"),
@@ -69,28 +81,46 @@ def bucket() -> str:
 def test_in_object_storage_every_changed_object_is_named(bucket: str) -> None:
     storage = Storage(bucket)
     assert list(problems(storage, Verified())) == []
-    names = [name for name in storage.tree("") if name.partition("/")[0] not in ("leases", "heartbeats")]
-    assert {"report.html", "cost.json", "flow.yaml", "datasets/sft/SHA256SUMS", "datasets/rl/README.md"} <= set(names)
+    names = [
+        name for name in storage.tree("") if name.partition("/")[0] not in ("leases", "heartbeats")
+    ]
+    assert {
+        "report.html",
+        "cost.json",
+        "flow.yaml",
+        "datasets/sft/SHA256SUMS",
+        "datasets/rl/README.md",
+    } <= set(names)
     for name in names:
         before = storage.read(name)
         at = len(before) // 2
         storage.replace(name, before[:at] + bytes([before[at] ^ 4]) + before[at + 1 :])
-        assert [said.partition(": ")[0] for said in problems(storage, Verified())] == [storage.path(name)]
+        assert [said.partition(": ")[0] for said in problems(storage, Verified())] == [
+            storage.path(name)
+        ]
         storage.replace(name, before)
     storage.replace("datasets/sft/extra.parquet", b"x")
     assert len(list(problems(storage, Verified()))) == 1
     storage.discard("datasets/sft/extra.parquet")
 
 
-def test_in_object_storage_an_export_that_was_killed_half_way_is_finished_by_the_same_command(bucket: str) -> None:
-    """Its line is committed and some of its objects are put, neither the manifest nor the sums among them."""
+def test_in_object_storage_an_export_that_was_killed_half_way_is_finished_by_the_same_command(
+    bucket: str,
+) -> None:
+    """Its line is committed and some of its objects are put, neither the manifest nor the sums
+    among them.
+    """
     storage = Storage(bucket)
     for name in ("manifest.json", "SHA256SUMS"):
         storage.discard(f"datasets/rl/{name}")
     last = max(int(name) for name in storage.names("manifest") if name.isdecimal())
     from synth.ledger.manifest import WrittenLine, name_of, read
 
-    named = [number for number in range(last + 1) if isinstance(line := read(storage, number), WrittenLine) and line.folder]
+    named = [
+        number
+        for number in range(last + 1)
+        if isinstance(line := read(storage, number), WrittenLine) and line.folder
+    ]
     for number in range(max(named) + 1, last + 1):
         storage.discard(name_of(number))
     for pack in storage.names("manifest/packs"):

@@ -1,4 +1,6 @@
-"""Worlds that break the protocol, each in one way, from their second turn on; under echo's tools and check."""
+"""Worlds that break the protocol, each in one way, from their second turn on; under echo's tools
+and check.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,7 +20,10 @@ Alter = Callable[[AgentTurn, Response, list[Response]], Any]
 
 
 def _each(response: Response, **fields: Any) -> Response:
-    return msgspec.structs.replace(response, observations=tuple(msgspec.structs.replace(o, **fields) for o in response.observations))
+    return msgspec.structs.replace(
+        response,
+        observations=tuple(msgspec.structs.replace(o, **fields) for o in response.observations),
+    )
 
 
 def _with(response: Response, *more: Any, before: bool = False) -> Response:
@@ -36,49 +41,103 @@ def _only_when_asked(change: Callable[[Response], Any]) -> Alter:
 
 ANSWERS: dict[str, tuple[str, Alter]] = {
     "forgets the call id": ("no_call_id", _only_when_asked(lambda r: _each(r, call_id=None))),
-    "gives an id of its own": ("unknown_call_id", _only_when_asked(lambda r: _each(r, call_id="mine"))),
+    "gives an id of its own": (
+        "unknown_call_id",
+        _only_when_asked(lambda r: _each(r, call_id="mine")),
+    ),
     "gives an empty id": ("unknown_call_id", _only_when_asked(lambda r: _each(r, call_id=""))),
-    "gives the id in other letters": ("unknown_call_id", _only_when_asked(lambda r: _each(r, call_id=f" {r.observations[0].call_id}"))),
+    "gives the id in other letters": (
+        "unknown_call_id",
+        _only_when_asked(lambda r: _each(r, call_id=f" {r.observations[0].call_id}")),
+    ),
     "answers an earlier turn": (
         "unknown_call_id",
-        lambda turn, r, past: _each(r, call_id=past[0].observations[0].call_id) if turn.tool_calls else r,
+        lambda turn, r, past: (
+            _each(r, call_id=past[0].observations[0].call_id) if turn.tool_calls else r
+        ),
     ),
-    "gives the response of an earlier turn": ("unknown_call_id", lambda turn, r, past: past[0] if turn.tool_calls else r),
+    "gives the response of an earlier turn": (
+        "unknown_call_id",
+        lambda turn, r, past: past[0] if turn.tool_calls else r,
+    ),
     "answers twice": ("answered_twice", _only_when_asked(lambda r: _with(r, *_of_tools(r)))),
-    "answers three times, once in words": ("answered_twice", _only_when_asked(lambda r: _with(r, *_of_tools(r), *_of_tools(r)))),
-    "answers nothing": ("unanswered", _only_when_asked(lambda r: msgspec.structs.replace(r, observations=()))),
-    "answers in the user's words": ("wrong_source", _only_when_asked(lambda r: _each(r, source=Source.USER))),
-    "answers as the environment": ("wrong_source", _only_when_asked(lambda r: _each(r, source=Source.ENVIRONMENT))),
+    "answers three times, once in words": (
+        "answered_twice",
+        _only_when_asked(lambda r: _with(r, *_of_tools(r), *_of_tools(r))),
+    ),
+    "answers nothing": (
+        "unanswered",
+        _only_when_asked(lambda r: msgspec.structs.replace(r, observations=())),
+    ),
+    "answers in the user's words": (
+        "wrong_source",
+        _only_when_asked(lambda r: _each(r, source=Source.USER)),
+    ),
+    "answers as the environment": (
+        "wrong_source",
+        _only_when_asked(lambda r: _each(r, source=Source.ENVIRONMENT)),
+    ),
     "answers as the environment without an id": (
         "unanswered",
         _only_when_asked(lambda r: _each(r, source=Source.ENVIRONMENT, call_id=None)),
     ),
-    "names another tool": ("wrong_name", _only_when_asked(lambda r: _each(r, name="transfer_money"))),
+    "names another tool": (
+        "wrong_name",
+        _only_when_asked(lambda r: _each(r, name="transfer_money")),
+    ),
     "lets the user speak first": (
         "answer_out_of_place",
         _only_when_asked(lambda r: _with(r, Observation("Wait.", Source.USER), before=True)),
     ),
     "answers what was not called": (
         "unknown_call_id",
-        _only_when_asked(lambda r: _with(r, Observation("Done.", Source.TOOL, "call_extra", "echo"))),
+        _only_when_asked(
+            lambda r: _with(r, Observation("Done.", Source.TOOL, "call_extra", "echo"))
+        ),
     ),
-    "ends without answering": ("unanswered", _only_when_asked(lambda r: msgspec.structs.replace(r, observations=(), done=True))),
-    "gives an id to a user's line": ("wrong_source", _only_when_asked(lambda r: _with(r, Observation("Hm.", Source.USER, "call_0")))),
+    "ends without answering": (
+        "unanswered",
+        _only_when_asked(lambda r: msgspec.structs.replace(r, observations=(), done=True)),
+    ),
+    "gives an id to a user's line": (
+        "wrong_source",
+        _only_when_asked(lambda r: _with(r, Observation("Hm.", Source.USER, "call_0"))),
+    ),
     "writes the wording of a user": (
         "engine_field",
-        _only_when_asked(lambda r: _with(r, Observation("Hm.", Source.USER, wording=Wording("x", "m")))),
+        _only_when_asked(
+            lambda r: _with(r, Observation("Hm.", Source.USER, wording=Wording("x", "m")))
+        ),
     ),
-    "writes what was planted": ("engine_field", _only_when_asked(lambda r: _each(r, planted=Planted("true")))),
+    "writes what was planted": (
+        "engine_field",
+        _only_when_asked(lambda r: _each(r, planted=Planted("true"))),
+    ),
     "gives no text": ("content", _only_when_asked(lambda r: _each(r, content=7))),
     "gives null for text": ("content", _only_when_asked(lambda r: _each(r, content=None))),
     "gives bytes": ("content", _only_when_asked(lambda r: _each(r, content=b"x"))),
     "gives a source of its own": ("source", _only_when_asked(lambda r: _each(r, source="oracle"))),
     "gives a number for an id": ("call_id", _only_when_asked(lambda r: _each(r, call_id=7))),
-    "gives dicts": ("no_call_id", _only_when_asked(lambda r: msgspec.structs.replace(r, observations=({"content": "x"},)))),
-    "gives a reward that is no number": ("reward", lambda turn, r, past: msgspec.structs.replace(r, reward=float("nan"))),
-    "gives an endless reward": ("reward", lambda turn, r, past: msgspec.structs.replace(r, reward=float("inf"))),
-    "gives a state key that is no text": ("state_key", lambda turn, r, past: msgspec.structs.replace(r, state_key=["a"])),
-    "gives words for the end": ("done", lambda turn, r, past: msgspec.structs.replace(r, done="yes")),
+    "gives dicts": (
+        "no_call_id",
+        _only_when_asked(lambda r: msgspec.structs.replace(r, observations=({"content": "x"},))),
+    ),
+    "gives a reward that is no number": (
+        "reward",
+        lambda turn, r, past: msgspec.structs.replace(r, reward=float("nan")),
+    ),
+    "gives an endless reward": (
+        "reward",
+        lambda turn, r, past: msgspec.structs.replace(r, reward=float("inf")),
+    ),
+    "gives a state key that is no text": (
+        "state_key",
+        lambda turn, r, past: msgspec.structs.replace(r, state_key=["a"]),
+    ),
+    "gives words for the end": (
+        "done",
+        lambda turn, r, past: msgspec.structs.replace(r, done="yes"),
+    ),
     "gives no response": ("not a Response", lambda turn, r, past: r.observations),
 }
 """What is done -> (what the fault names, how the response is altered)."""
@@ -105,7 +164,13 @@ class Unruly(EchoEnv):
 class OpensWithAnAnswer(EchoEnv):
     async def reset(self, task: Task | None) -> Opening:
         opening = await super().reset(task)
-        return msgspec.structs.replace(opening, observations=(*opening.observations, Observation("Done.", Source.TOOL, "call_0", "echo")))
+        return msgspec.structs.replace(
+            opening,
+            observations=(
+                *opening.observations,
+                Observation("Done.", Source.TOOL, "call_0", "echo"),
+            ),
+        )
 
 
 class ChangesItsTools(EchoEnv):
@@ -131,7 +196,11 @@ class AnswersWordsWithATool(EchoEnv):
     async def step(self, turn: AgentTurn) -> Response:
         response = await super().step(turn)
         answered = Observation("Heard.", Source.TOOL, None, "listen")
-        return response if turn.tool_calls else msgspec.structs.replace(response, observations=(answered,))
+        return (
+            response
+            if turn.tool_calls
+            else msgspec.structs.replace(response, observations=(answered,))
+        )
 
 
 class CheckEndsTheEpisode(EchoEnv):
@@ -146,14 +215,21 @@ def _opened(env: Callable[[EchoConfig], EchoEnv], config: Mapping[str, Any]) -> 
 
 
 def _tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> list[Task]:
-    made = [msgspec.structs.replace(task, env=name, task_id="") for task in make_tasks(config, seed, count)]
+    made = [
+        msgspec.structs.replace(task, env=name, task_id="")
+        for task in make_tasks(config, seed, count)
+    ]
     return [msgspec.structs.replace(task, task_id=content_hash(task)) for task in made]
 
 
 def world(name: str) -> World:
-    """A world as the audit and flows know it: `tests.attack.unruly_worlds:` and what it does, with `_` between the words."""
+    """A world as the audit and flows know it: `tests.attack.unruly_worlds:` and what it does, with
+    `_` between the words.
+    """
     known = {one.replace(" ", "_").replace(",", ""): env for one, (_, env) in EVERY.items()}
-    spec = msgspec.structs.replace(SPEC, name=f"{__name__}:{name}", capabilities=SPEC.capabilities - {"recheck"})
+    spec = msgspec.structs.replace(
+        SPEC, name=f"{__name__}:{name}", capabilities=SPEC.capabilities - {"recheck"}
+    )
     return World(spec, partial(_opened, known[name]), partial(_tasks, spec.name), EchoConfig)
 
 

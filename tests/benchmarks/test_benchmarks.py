@@ -57,7 +57,9 @@ TINY: dict[str, Callable[[], Report]] = {
     "ledger_commits": lambda: ledger_commits.measure(shards=1, rounds=1),
     "memory_growth": lambda: memory_growth.measure(episodes=2, factor=2, rounds=1),
     "near_duplicates": lambda: near_duplicates.measure(documents=40, planted=3, rounds=1),
-    "openai_client": lambda: openai_client.measure(latency_ms=1, episodes=4, in_flight=(2,), rounds=1),
+    "openai_client": lambda: openai_client.measure(
+        latency_ms=1, episodes=4, in_flight=(2,), rounds=1
+    ),
     "pairs": lambda: pairs.measure(tasks=6),
     "pattern_scan": lambda: pattern_scan.measure(most=3, values=1, rounds=1),
     "report_size": lambda: report_size.measure(count=40, few=20),
@@ -66,12 +68,26 @@ TINY: dict[str, Callable[[], Report]] = {
     "storefront_targets": lambda: storefront_targets.measure(tasks=2, rounds=1, with_live=False),
     "topology_memory": lambda: topology_memory.measure(count=80, small=40),
 }
-LONG = {"critical_steps", "engine_efficiency", "injected_failures", "label_exports", "pairs", "report_size"}
+LONG = {
+    "critical_steps",
+    "engine_efficiency",
+    "injected_failures",
+    "label_exports",
+    "pairs",
+    "report_size",
+}
 REAL: dict[str, Callable[[], Report]] = {
     "control_tokens": lambda: control_tokens.measure(list(real(["tau1"]))[:40]),
     "curation_pass": lambda: curation_pass.measure(count=400, long=400, plain=40, rounds=1),
 }
-REPORT = Report("Toys", (Figure("speed", 9.0, "/s", Target("at least", 10)), Figure("size", 3, "bytes", Target("at most", 3))), "By hand.")
+REPORT = Report(
+    "Toys",
+    (
+        Figure("speed", 9.0, "/s", Target("at least", 10)),
+        Figure("size", 3, "bytes", Target("at most", 3)),
+    ),
+    "By hand.",
+)
 
 
 def test_all_benchmarks_are_run_together() -> None:
@@ -85,7 +101,10 @@ def test_those_that_read_real_trajectories_are_skipped_in_words_where_there_are_
     monkeypatch.setattr(together, "DATA", ROOT.parent / "nowhere" / "data")
     assert together.main(ON_REAL_DATA) == 0
     printed = capsys.readouterr().out
-    assert "## curation_pass\n\nSkipped: real trajectories absent (nowhere/data beside the repository)." in printed
+    assert (
+        "## curation_pass\n\nSkipped: real trajectories absent (nowhere/data beside the "
+        "repository)." in printed
+    )
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
@@ -97,7 +116,13 @@ def test_it_runs_on_real_trajectories_and_gives_figures(name: str) -> None:
 
 
 @LINUX
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.nightly) if name in LONG else name for name in sorted(TINY)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly) if name in LONG else name
+        for name in sorted(TINY)
+    ],
+)
 def test_it_runs_and_gives_figures(name: str) -> None:
     report = TINY[name]()
     assert len(report.figures) > 3
@@ -107,7 +132,9 @@ def test_it_runs_and_gives_figures(name: str) -> None:
 
 @LINUX
 def test_an_empty_flow_starts_and_leaves_no_process() -> None:
-    counts = [figure for figure in empty_flow.measure(rounds=1, kills=1).figures if figure.unit == ""]
+    counts = [
+        figure for figure in empty_flow.measure(rounds=1, kills=1).figures if figure.unit == ""
+    ]
     assert [figure.value for figure in counts] == [0, 0, 0]
 
 
@@ -139,7 +166,9 @@ def test_the_machine_is_named_with_its_cores_and_python() -> None:
 
 @LINUX
 def test_a_child_and_a_session_member_are_seen() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
+    ) as process:
         assert process.pid in children(os.getpid())
         assert session_members(process.pid) == {process.pid}
         process.kill()

@@ -1,4 +1,6 @@
-"""The comparison with other tools: its server, its watch on processes, and synth's own part of it; no other tool is installed here."""
+"""The comparison with other tools: its server, its watch on processes, and synth's own part of it;
+no other tool is installed here.
+"""
 
 import json
 import os
@@ -25,15 +27,27 @@ BURNS = "import time\nwhile time.process_time() < 1: pass\ninput()"
 def request(*turns: str, tools: tuple[str, ...]) -> bytes:
     """A request for the words `amber birch` after these assistant turns."""
     said = [{"role": "assistant", "content": turn} for turn in turns]
-    messages = [{"role": "user", "content": "Echo these words in order, one call each, then finish: amber birch"}, *said]
-    offered = {"tools": [{"type": "function", "function": {"name": name}} for name in tools]} if tools else {}
+    messages = [
+        {
+            "role": "user",
+            "content": "Echo these words in order, one call each, then finish: amber birch",
+        },
+        *said,
+    ]
+    offered = (
+        {"tools": [{"type": "function", "function": {"name": name}} for name in tools]}
+        if tools
+        else {}
+    )
     return json.dumps({"model": "benchmark", "messages": messages, **offered}).encode()
 
 
 def answer(body: bytes) -> tuple[str, bool]:
     payload, last = reply_to_any(body)
     message = json.loads(payload)["choices"][0]["message"]
-    return (message["tool_calls"][0]["function"]["name"] if message.get("tool_calls") else "text"), last
+    return (
+        message["tool_calls"][0]["function"]["name"] if message.get("tool_calls") else "text"
+    ), last
 
 
 @pytest.mark.parametrize(
@@ -46,13 +60,19 @@ def answer(body: bytes) -> tuple[str, bool]:
         (request(tools=()), ("text", True)),
     ],
 )
-def test_every_tool_gets_as_many_calls_and_an_end_that_it_knows(body: bytes, expected: tuple[str, bool]) -> None:
+def test_every_tool_gets_as_many_calls_and_an_end_that_it_knows(
+    body: bytes, expected: tuple[str, bool]
+) -> None:
     assert answer(body) == expected
 
 
 @LINUX
-@pytest.mark.parametrize("contender", [OURS[0], OURS[-1]], ids=lambda each: f"{each.driver}-{each.calls}")
-def test_synth_does_its_part_with_either_engine_in_either_shape(contender: Contender, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "contender", [OURS[0], OURS[-1]], ids=lambda each: f"{each.driver}-{each.calls}"
+)
+def test_synth_does_its_part_with_either_engine_in_either_shape(
+    contender: Contender, tmp_path: Path
+) -> None:
     ran = run(contender, 2 * CALLS, 2, 20.0, tmp_path)
     assert 0 < ran.efficiency <= 1
     assert ran.most_in_flight == 2
@@ -67,15 +87,28 @@ def test_a_tool_that_does_other_work_is_no_measurement(tmp_path: Path) -> None:
     python.symlink_to(sys.executable)
     (tmp_path / "idle.py").write_text("")
     with pytest.raises(RuntimeError, match="idle: 0 calls of 8"):
-        run(Contender("idle", os.path.relpath(tmp_path / "idle", HERE / "drivers"), "idle", 1), CALLS, 2, 1.0, tmp_path)
+        run(
+            Contender("idle", os.path.relpath(tmp_path / "idle", HERE / "drivers"), "idle", 1),
+            CALLS,
+            2,
+            1.0,
+            tmp_path,
+        )
 
 
 @LINUX
 def test_a_childs_cpu_and_memory_count_while_it_lives() -> None:
-    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURNS!r}], stdin=sys.stdin)"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    code = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURNS!r}], "
+        "stdin=sys.stdin)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         deadline = monotonic() + 60
-        while cpu_s(found := tree(process.pid)) < 0.5 and monotonic() < deadline:  # half of what is burnt: the kernel counts in whole ticks
+        while (
+            cpu_s(found := tree(process.pid)) < 0.5 and monotonic() < deadline
+        ):  # half of what is burnt: the kernel counts in whole ticks
             pass
         assert len(found) == 2
         assert cpu_s(found) >= 0.5
@@ -105,5 +138,9 @@ def test_every_tool_has_its_driver_and_its_pinned_environment() -> None:
     for contender in CONTENDERS:
         if contender.environment is not None:
             assert (HERE / "drivers" / f"{contender.driver}.py").is_file()
-            lines = (REQUIREMENTS / f"{contender.environment}.txt").read_text(encoding="utf-8").splitlines()
+            lines = (
+                (REQUIREMENTS / f"{contender.environment}.txt")
+                .read_text(encoding="utf-8")
+                .splitlines()
+            )
             assert all("==" in line for line in lines)

@@ -29,7 +29,9 @@ def draw(request: pytest.FixtureRequest) -> Random:
     return Random(f"{SEED} {request.node.name}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """The table, where there is anything in it."""
     lines = config.stash[_TABLE].lines()
     if lines:

@@ -19,13 +19,19 @@ PATIENCE_S = 120
 
 
 STRACE = ("strace", "-f", "-qq", "-o", "/dev/null")
-"""Stands before a command whose system calls are to fail, to last, or to kill; with --seccomp-bpf none of them would kill."""
+"""Stands before a command whose system calls are to fail, to last, or to kill; with --seccomp-bpf
+none of them would kill.
+"""
 
 
 class Ground:
-    """A flow file, a run directory and a state folder, in one folder or where they are said to lie."""
+    """A flow file, a run directory and a state folder, in one folder or where they are said to
+    lie.
+    """
 
-    def __init__(self, folder: Path, flow: Flow, *, run: Path | None = None, state: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, flow: Flow, *, run: Path | None = None, state: Path | None = None
+    ) -> None:
         self.folder = folder
         self.url = str(run or folder / "run")
         self.state = state or folder / "state"
@@ -37,11 +43,28 @@ class Ground:
         """Puts another flow in the place of the first."""
         self.file.write_text(yaml.safe_dump(flow.model_dump(mode="json")))
 
-    def start(self, before: Sequence[str] = (), *, state: Path | None = None, quiet: bool = True, **how: Any) -> "subprocess.Popen[str]":
+    def start(
+        self,
+        before: Sequence[str] = (),
+        *,
+        state: Path | None = None,
+        quiet: bool = True,
+        **how: Any,
+    ) -> "subprocess.Popen[str]":
         """`synth run` in a process group of its own, `before` in front of it (strace, faketime)."""
-        environment = os.environ | {"SYNTH_STATE_DIR": str(state or self.state)} | how.pop("environment", {})
+        environment = (
+            os.environ | {"SYNTH_STATE_DIR": str(state or self.state)} | how.pop("environment", {})
+        )
         return subprocess.Popen(
-            [*before, *SYNTH, "run", str(self.file), "--run-dir", self.url, *(["--quiet"] if quiet else [])],
+            [
+                *before,
+                *SYNTH,
+                "run",
+                str(self.file),
+                "--run-dir",
+                self.url,
+                *(["--quiet"] if quiet else []),
+            ],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -52,7 +75,9 @@ class Ground:
         )
 
     def ended(self, process: "subprocess.Popen[str]", patience_s: float = PATIENCE_S) -> str:
-        """How a run ended: `finished`, `killed`, or `stopped: ` with its one line. A traceback fails the test."""
+        """How a run ended: `finished`, `killed`, or `stopped: ` with its one line. A traceback
+        fails the test.
+        """
         try:
             _, said = process.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:
@@ -65,7 +90,9 @@ class Ground:
         if process.returncode < 0 or process.returncode == 128 + signal.SIGKILL:
             return "killed"
         lines = [line for line in said.splitlines() if line.startswith("synth: ")]
-        assert len(lines) == 1, f"exit {process.returncode} with {len(lines)} lines for the user: {said}"
+        assert len(lines) == 1, (
+            f"exit {process.returncode} with {len(lines)} lines for the user: {said}"
+        )
         return f"stopped: {lines[0].removeprefix('synth: ')}"
 
     def run(self, before: Sequence[str] = (), **how: Any) -> str:
@@ -92,7 +119,9 @@ def kill(process: "subprocess.Popen[str]") -> None:
 
 
 def every_stage() -> Flow:
-    """The stages that collect, label, measure, judge and export, on the storefront, by rules alone: it is the same each time."""
+    """The stages that collect, label, measure, judge and export, on the storefront, by rules alone:
+    it is the same each time.
+    """
     return Flow.model_validate(
         {
             "name": "chaos",
@@ -112,18 +141,26 @@ def every_stage() -> Flow:
     )
 
 
-def asked(url: str, *, model: dict[str, Any] | None = None, rollout: dict[str, Any] | None = None) -> Flow:
-    """The echo world played by a model behind a server, in small shards, with filters and an export."""
+def asked(
+    url: str, *, model: dict[str, Any] | None = None, rollout: dict[str, Any] | None = None
+) -> Flow:
+    """The echo world played by a model behind a server, in small shards, with filters and an
+    export.
+    """
     stages: list[Any] = [
         {"rollout": {"trials": 2, "shard": 8, "live": 8} | (rollout or {})},
         {"filter": ["solved", "reexecuted"]},
         {"export": {"kinds": ["sft"]}},
     ]
-    return model_flow(url, env={"name": "echo", "tasks": 12, "turns": 3}, stages=stages, model=model or {})
+    return model_flow(
+        url, env={"name": "echo", "tasks": 12, "turns": 3}, stages=stages, model=model or {}
+    )
 
 
 def echoed() -> Flow:
-    """The echo world and its expert, in small shards; nothing is derived from what was collected before."""
+    """The echo world and its expert, in small shards; nothing is derived from what was collected
+    before.
+    """
     export = {"export": {"kinds": ["sft"], "include_scripted": True}}
     stages = [{"rollout": {"trials": 2, "shard": 8}}, {"filter": ["solved", "reexecuted"]}, export]
     return echo_flow(env={"name": "echo", "tasks": 12, "turns": 3}, stages=stages)

@@ -1,4 +1,6 @@
-"""What a run holds, read from its disk: the committed rows by the bytes that hold them, and the rows of the current flow by slot."""
+"""What a run holds, read from its disk: the committed rows by the bytes that hold them, and the
+rows of the current flow by slot.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,13 +19,18 @@ Rows = Mapping[str, Counter[str]]
 
 _BY_SLOT = {
     "tasks": "SELECT DISTINCT * EXCLUDE (stage_key) FROM tasks",
-    "trajectories": "SELECT t.* EXCLUDE (trajectory_id, attempt, parent_id, created_at, stage_key), p.slot_id AS parent "
-    "FROM trajectories t LEFT JOIN trajectories_all p ON p.trajectory_id = t.parent_id WHERE t.fault IS NULL",
-    "turns": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, latency_ms, stage_key) FROM turns x JOIN trajectories t USING (trajectory_id) "
+    "trajectories": "SELECT t.* EXCLUDE (trajectory_id, attempt, parent_id, created_at, stage_key), p.slot_id "
+    "AS parent "
+    "FROM trajectories t LEFT JOIN trajectories_all p ON p.trajectory_id = t.parent_id WHERE "
+    "t.fault IS NULL",
+    "turns": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, latency_ms, stage_key) FROM turns x JOIN "
+    "trajectories t USING (trajectory_id) "
     "WHERE t.fault IS NULL",
-    "decisions": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, stage_key) FROM decisions x JOIN trajectories t USING (trajectory_id) "
+    "decisions": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, stage_key) FROM decisions x JOIN "
+    "trajectories t USING (trajectory_id) "
     "WHERE t.fault IS NULL",
-    "scores": "SELECT coalesce(t.slot_id, x.subject_id) AS subject, x.* EXCLUDE (subject_id, stage_key) FROM scores x "
+    "scores": "SELECT coalesce(t.slot_id, x.subject_id) AS subject, x.* EXCLUDE (subject_id, stage_key) "
+    "FROM scores x "
     "LEFT JOIN trajectories_all t ON t.trajectory_id = x.subject_id",
     "nodes": "SELECT * EXCLUDE (trajectory_id, stage_key) FROM nodes",
     "edges": "SELECT * EXCLUDE (stage_key) FROM edges",
@@ -35,12 +42,15 @@ _TWICE = {
     "a turn": "SELECT trajectory_id, turn FROM turns_all GROUP BY ALL HAVING count(*) > 1",
     "a decision": "SELECT trajectory_id, filter FROM decisions GROUP BY ALL HAVING count(*) > 1",
     "a task": "SELECT task_id FROM tasks GROUP BY 1 HAVING count(*) > 1",
-    "a node": "SELECT task_id, node, population, level, trajectory_id, turn FROM nodes GROUP BY ALL HAVING count(*) > 1",
+    "a node": "SELECT task_id, node, population, level, trajectory_id, turn FROM nodes GROUP BY ALL "
+    "HAVING count(*) > 1",
 }
 
 
 class Holding(msgspec.Struct, frozen=True):
-    """Committed rows by file, with the digest of the bytes that lie there now, and of each line of the manifest."""
+    """Committed rows by file, with the digest of the bytes that lie there now, and of each line of
+    the manifest.
+    """
 
     files: dict[str, tuple[int, str]]
     lines: dict[str, str]
@@ -51,8 +61,14 @@ class Holding(msgspec.Struct, frozen=True):
         return sum(rows for rows, _ in self.files.values())
 
     def lost(self, later: "Holding") -> int:
-        """Rows of files that are no longer named, not there, or other than they were; a manifest line counts as one row."""
-        gone = sum(rows for path, (rows, stood) in self.files.items() if later.files.get(path, (0, ""))[1] != stood)
+        """Rows of files that are no longer named, not there, or other than they were; a manifest
+        line counts as one row.
+        """
+        gone = sum(
+            rows
+            for path, (rows, stood) in self.files.items()
+            if later.files.get(path, (0, ""))[1] != stood
+        )
         return gone + sum(later.lines.get(path) != stood for path, stood in self.lines.items())
 
 
@@ -63,9 +79,14 @@ def held(url: str) -> Holding:
     for shard in ledger.state.shards:
         for file in shard.files.values():
             blob = ledger.storage.read(file.path)
-            assert digest(blob) == file.digest, f"{file.path} holds other bytes than those that were committed"
+            assert digest(blob) == file.digest, (
+                f"{file.path} holds other bytes than those that were committed"
+            )
             files[file.path] = (file.rows, file.digest)
-    lines = {f"manifest/{n:08d}": digest(ledger.storage.read(f"manifest/{n:08d}")) for n in range(ledger.state.lines)}
+    lines = {
+        f"manifest/{n:08d}": digest(ledger.storage.read(f"manifest/{n:08d}"))
+        for n in range(ledger.state.lines)
+    }
     return Holding(files, lines)
 
 
@@ -76,12 +97,24 @@ def twice(url: str) -> int:
 
 
 def rows(url: str) -> Rows:
-    """The current flow's rows by table and dataset, invalid attempts left out, slots in the place of trajectory ids, without times."""
+    """The current flow's rows by table and dataset, invalid attempts left out, slots in the place
+    of trajectory ids, without times.
+    """
     with connect(Ledger(url)) as connection:
-        found = {table: Counter(map(repr, _plain(connection, question))) for table, question in _BY_SLOT.items()}
+        found = {
+            table: Counter(map(repr, _plain(connection, question)))
+            for table, question in _BY_SLOT.items()
+        }
     for folder in sorted(Path(url, "datasets").glob("*")):
-        exported = [row for path in sorted(folder.glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
-        found[folder.name] = Counter(repr({name: value for name, value in row.items() if name not in _IDS}) for row in exported)
+        exported = [
+            row
+            for path in sorted(folder.glob("*.parquet"))
+            for row in pq.read_table(path).to_pylist()
+        ]
+        found[folder.name] = Counter(
+            repr({name: value for name, value in row.items() if name not in _IDS})
+            for row in exported
+        )
     return found
 
 
@@ -93,16 +126,33 @@ def outcomes(url: str) -> tuple[dict[str, set[str]], Counter[str]]:
     """The outcomes of the valid attempts by slot, and how often each fault ended an attempt."""
     with connect(Ledger(url)) as connection:
         valid: dict[str, set[str]] = {}
-        for slot, outcome in connection.execute("SELECT slot_id, outcome FROM trajectories WHERE fault IS NULL").fetchall():
+        for slot, outcome in connection.execute(
+            "SELECT slot_id, outcome FROM trajectories WHERE fault IS NULL"
+        ).fetchall():
             valid.setdefault(slot, set()).add(outcome)
-        faults = Counter(dict(connection.execute("SELECT fault, count(*) FROM trajectories WHERE fault IS NOT NULL GROUP BY 1").fetchall()))
-        labelled = "SELECT count(*) FROM trajectories_all WHERE fault IS NOT NULL AND (reward IS NOT NULL OR outcome <> 'invalid')"
-        assert connection.execute(labelled).fetchall() == [(0,)], "a fault has a reward or an outcome of its own"
+        faults = Counter(
+            dict(
+                connection.execute(
+                    "SELECT fault, count(*) FROM trajectories WHERE fault IS NOT NULL GROUP BY 1"
+                ).fetchall()
+            )
+        )
+        labelled = (
+            "SELECT count(*) FROM trajectories_all WHERE fault IS NOT NULL AND (reward IS NOT "
+            "NULL OR outcome <> 'invalid')"
+        )
+        assert connection.execute(labelled).fetchall() == [(0,)], (
+            "a fault has a reward or an outcome of its own"
+        )
     return valid, faults
 
 
 def mislabelled(url: str, undisturbed: str, expected: frozenset[str] = frozenset()) -> int:
-    """Attempts whose outcome is another one than the undisturbed run gave their slot, and those that ended in a fault not `expected`."""
+    """Attempts whose outcome is another one than the undisturbed run gave their slot, and those
+    that ended in a fault not `expected`.
+    """
     valid, faults = outcomes(url)
     truth, _ = outcomes(undisturbed)
-    return sum(found != truth.get(slot) for slot, found in valid.items()) + sum(n for fault, n in faults.items() if fault not in expected)
+    return sum(found != truth.get(slot) for slot, found in valid.items()) + sum(
+        n for fault, n in faults.items() if fault not in expected
+    )

@@ -1,4 +1,6 @@
-"""A disk that is full, fails, or is slow: one clear line, nothing committed lost, no time of the disk's counted as the agent's."""
+"""A disk that is full, fails, or is slow: one clear line, nothing committed lost, no time of the
+disk's counted as the agent's.
+"""
 
 import os
 import shutil
@@ -17,7 +19,9 @@ from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 
 pytestmark = pytest.mark.chaos
-traced = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is missing: apt install strace")
+traced = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="strace is missing: apt install strace"
+)
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EROFS")
 CALLS = ("fsync", "link", "mkdir", "rename")
 
@@ -43,7 +47,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     found = tmp_path / "disk"
     found.mkdir()
     mounted = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", str(found)]
-    if os.geteuid() != 0 or subprocess.run(mounted, check=False, capture_output=True).returncode != 0:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(mounted, check=False, capture_output=True).returncode != 0
+    ):
         pytest.skip("mounting a small disk is not permitted here")
     try:
         yield found
@@ -62,17 +69,30 @@ def whole(ground: Ground, fault: str, table: FaultsTable, undisturbed: str, ende
     after = held(ground.url)
     assert rows(ground.url) == rows(undisturbed)
     table.note(
-        fault, before=before.records, after=after.records, lost=before.lost(after), twice=twice(ground.url),
-        mislabelled=mislabelled(ground.url, undisturbed), ended=ended, rerun="the rows of an undisturbed run",
-    )  # fmt: skip
+        fault,
+        before=before.records,
+        after=after.records,
+        lost=before.lost(after),
+        twice=twice(ground.url),
+        mislabelled=mislabelled(ground.url, undisturbed),
+        ended=ended,
+        rerun="the rows of an undisturbed run",
+    )
 
 
-@pytest.mark.parametrize("point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(4)])
-def test_the_disk_of_the_run_is_full(point: int, tmp_path: Path, disk: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
+@pytest.mark.parametrize(
+    "point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(4)]
+)
+def test_the_disk_of_the_run_is_full(
+    point: int, tmp_path: Path, disk: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
     grown(disk, f"{draw.randint(24, 700)}k")
     ground = Ground(tmp_path, every_stage(), run=disk / "run")
     ended = ground.run()
-    assert "the disk is full; free some space and run again: nothing that was committed is lost" in ended
+    assert (
+        "the disk is full; free some space and run again: nothing that was committed is lost"
+        in ended
+    )
     grown(disk, "50m")
     whole(ground, "the run's disk is full", table, undisturbed, "stopped: the disk is full")
 
@@ -86,31 +106,54 @@ def test_the_disk_of_the_journals_is_full(
         ground = Ground(tmp_path, asked(server.url), state=disk / "state")
         for _ in range(2):
             ended = ground.run()
-            assert "the disk is full; free some space and run again: nothing that was committed is lost" in ended
+            assert (
+                "the disk is full; free some space and run again: nothing that was committed is "
+                "lost" in ended
+            )
         grown(disk, "50m")
-        whole(ground, "the journals' disk is full, twice", table, asked_undisturbed, "stopped: the disk is full")
+        whole(
+            ground,
+            "the journals' disk is full, twice",
+            table,
+            asked_undisturbed,
+            "stopped: the disk is full",
+        )
 
 
 @traced
-@pytest.mark.parametrize("point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(6)])
-def test_the_disk_fails_at_a_system_call(point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
+@pytest.mark.parametrize(
+    "point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(6)]
+)
+def test_the_disk_fails_at_a_system_call(
+    point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
     """From the drawn call on every one fails, as on a disk that has died."""
     call, error = CALLS[point % len(CALLS)], draw.choice(ERRORS)
-    ground = Ground(tmp_path, every_stage(), run=tmp_path / "disk" / "run", state=tmp_path / "disk" / "state")
+    ground = Ground(
+        tmp_path, every_stage(), run=tmp_path / "disk" / "run", state=tmp_path / "disk" / "state"
+    )
     (tmp_path / "disk").mkdir()
     number = draw.randint(1, {"mkdir": 8, "rename": 3}.get(call, 40))
-    ended = ground.run([*STRACE, "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}+"])
+    ended = ground.run(
+        [*STRACE, "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}+"]
+    )
     assert ended.startswith("stopped: ")
-    whole(ground, "the disk fails at a chosen system call", table, undisturbed, "stopped in one line")
+    whole(
+        ground, "the disk fails at a chosen system call", table, undisturbed, "stopped in one line"
+    )
 
 
 @traced
 def test_a_slow_disk(tmp_path: Path, table: FaultsTable, draw: Random) -> None:
-    """Each fsync takes 0.4 s or more, which the event loop waits for; no agent may take longer than 1.5 s over all its turns."""
+    """Each fsync takes 0.4 s or more, which the event loop waits for; no agent may take longer than
+    1.5 s over all its turns.
+    """
     delay_us = draw.randint(400_000, 700_000)
     watch = [*STRACE, "-e", "trace=fsync", "-e", f"inject=fsync:delay_enter={delay_us}"]
     with ChatServer(echo_expert, latency_s=0.05) as server:
-        flow = asked(server.url, rollout={"shard": 4, "limits": {"time_s": 1.5, "step_timeout_s": 1}})
+        flow = asked(
+            server.url, rollout={"shard": 4, "limits": {"time_s": 1.5, "step_timeout_s": 1}}
+        )
         truth = Ground(tmp_path / "undisturbed", flow)
         assert truth.run() == "finished"
         ground = Ground(tmp_path, flow)

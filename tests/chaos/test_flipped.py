@@ -1,4 +1,6 @@
-"""A byte that is not what was written, in whatever file: it is named, nothing is read from it, and all else stands."""
+"""A byte that is not what was written, in whatever file: it is named, nothing is read from it, and
+all else stands.
+"""
 
 import shutil
 import subprocess
@@ -40,7 +42,9 @@ def flipped(path: Path, draw: Random) -> bytes:
 
 
 @pytest.mark.slow
-def test_one_bit_of_a_committed_file_or_of_a_manifest_line(tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
+def test_one_bit_of_a_committed_file_or_of_a_manifest_line(
+    tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
     """Read by the library and, for some, by the command line."""
     shutil.copytree(undisturbed, tmp_path / "run")
     url, truth = str(tmp_path / "run"), rows(undisturbed)
@@ -51,26 +55,51 @@ def test_one_bit_of_a_committed_file_or_of_a_manifest_line(tmp_path: Path, table
             stood = flipped(path, draw)
             with pytest.raises(DamagedError, match=path.name):
                 _read_all(url)
-            assert [problem.partition(": ")[0] for problem in problems(Storage(url), Verified())] == [str(path)]
+            assert [
+                problem.partition(": ")[0] for problem in problems(Storage(url), Verified())
+            ] == [str(path)]
             if flip < 2:
-                command = [*SYNTH, "sql", url, f"SELECT count(*) FROM {path.parent.name}_all" if kind == "shard" else "SELECT 1"]
-                done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+                command = [
+                    *SYNTH,
+                    "sql",
+                    url,
+                    f"SELECT count(*) FROM {path.parent.name}_all"
+                    if kind == "shard"
+                    else "SELECT 1",
+                ]
+                done = subprocess.run(
+                    command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+                )
                 assert done.returncode == 1
                 assert f"synth: {path}: damaged" in done.stderr
                 assert not done.stdout
             path.write_bytes(stood)
             assert rows(url) == truth if flip == FLIPS - 1 else True
             table.note(
-                f"one flipped bit in a committed {kind}", before=before.records, after=before.records, lost=0, twice=0, mislabelled=0,
-                ended="named, and nothing read from it", rerun="restored: the rows of an undisturbed run",
-            )  # fmt: skip
+                f"one flipped bit in a committed {kind}",
+                before=before.records,
+                after=before.records,
+                lost=0,
+                twice=0,
+                mislabelled=0,
+                ended="named, and nothing read from it",
+                rerun="restored: the rows of an undisturbed run",
+            )
 
 
 @pytest.mark.slow
-def test_one_bit_of_a_pack_of_manifest_lines(tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
-    """Opened from an object store, where packs are read; the lines are read instead of what is damaged."""
+def test_one_bit_of_a_pack_of_manifest_lines(
+    tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
+    """Opened from an object store, where packs are read; the lines are read instead of what is
+    damaged.
+    """
     shutil.copytree(undisturbed, tmp_path / "run")
-    bucket, url, truth = Storage(f"memory://{tmp_path.name}"), str(tmp_path / "run"), Ledger(undisturbed).state
+    bucket, url, truth = (
+        Storage(f"memory://{tmp_path.name}"),
+        str(tmp_path / "run"),
+        Ledger(undisturbed).state,
+    )
     before = held(url)
     for path in (path for path in (tmp_path / "run").rglob("*") if path.is_file()):
         bucket.create(str(path.relative_to(tmp_path / "run")), path.read_bytes())
@@ -83,14 +112,22 @@ def test_one_bit_of_a_pack_of_manifest_lines(tmp_path: Path, table: FaultsTable,
         bucket.replace(name, path.read_bytes())
         assert Ledger(bucket.url).state == truth
         assert Ledger(url).state == truth
-        assert [problem.partition(": is no copy")[0] for problem in problems(bucket, Verified())] == [bucket.path(name)]
+        assert [
+            problem.partition(": is no copy")[0] for problem in problems(bucket, Verified())
+        ] == [bucket.path(name)]
         after = held(url)
         path.write_bytes(stood)
         bucket.replace(name, stood)
         table.note(
-            "one flipped bit in a pack of manifest lines", before=before.records, after=after.records, lost=before.lost(after),
-            twice=0, mislabelled=0, ended="named by synth verify, and nothing read from it", rerun="nothing to do: the lines were read",
-        )  # fmt: skip
+            "one flipped bit in a pack of manifest lines",
+            before=before.records,
+            after=after.records,
+            lost=before.lost(after),
+            twice=0,
+            mislabelled=0,
+            ended="named by synth verify, and nothing read from it",
+            rerun="nothing to do: the lines were read",
+        )
 
 
 def _read_all(url: str) -> None:
@@ -101,7 +138,9 @@ def _read_all(url: str) -> None:
 
 
 @pytest.mark.parametrize("stage", ["rollout", "filter", "export"])
-def test_what_is_damaged_and_deleted_is_made_again(stage: str, tmp_path: Path, table: FaultsTable, draw: Random) -> None:
+def test_what_is_damaged_and_deleted_is_made_again(
+    stage: str, tmp_path: Path, table: FaultsTable, draw: Random
+) -> None:
     """What the message says to do where there is no backup."""
     ground = Ground(tmp_path, echoed())
     assert ground.run() == "finished"
@@ -120,15 +159,24 @@ def test_what_is_damaged_and_deleted_is_made_again(stage: str, tmp_path: Path, t
     assert ground.run() == "finished"
     after = held(ground.url)
     assert rows(ground.url) == rows(undisturbed)
-    kept = Holding({name: one for name, one in before.files.items() if name not in lost}, before.lines)
+    kept = Holding(
+        {name: one for name, one in before.files.items() if name not in lost}, before.lines
+    )
     table.note(
-        "a damaged file deleted, as its message says", before=before.records, after=after.records, lost=kept.lost(after),
-        twice=twice(ground.url), mislabelled=mislabelled(ground.url, undisturbed), ended="named by every command",
+        "a damaged file deleted, as its message says",
+        before=before.records,
+        after=after.records,
+        lost=kept.lost(after),
+        twice=twice(ground.url),
+        mislabelled=mislabelled(ground.url, undisturbed),
+        ended="named by every command",
         rerun="its slots filled again: the rows of an undisturbed run",
-    )  # fmt: skip
+    )
 
 
-def test_flipped_bits_in_the_journals_of_a_killed_run(tmp_path: Path, table: FaultsTable, draw: Random) -> None:
+def test_flipped_bits_in_the_journals_of_a_killed_run(
+    tmp_path: Path, table: FaultsTable, draw: Random
+) -> None:
     with ChatServer(echo_expert, latency_s=0.02) as server:
         truth = Ground(tmp_path / "undisturbed", asked(server.url))
         assert truth.run() == "finished"
@@ -148,7 +196,12 @@ def test_flipped_bits_in_the_journals_of_a_killed_run(tmp_path: Path, table: Fau
             after = held(ground.url)
             assert rows(ground.url) == rows(truth.url)
             table.note(
-                "flipped bits in the journals of a killed run", before=before.records, after=after.records, lost=before.lost(after),
-                twice=twice(ground.url), mislabelled=mislabelled(ground.url, truth.url), ended="killed",
+                "flipped bits in the journals of a killed run",
+                before=before.records,
+                after=after.records,
+                lost=before.lost(after),
+                twice=twice(ground.url),
+                mislabelled=mislabelled(ground.url, truth.url),
+                ended="killed",
                 rerun="damaged lines named and asked again: the rows of an undisturbed run",
-            )  # fmt: skip
+            )

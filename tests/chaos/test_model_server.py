@@ -1,4 +1,6 @@
-"""A model's server that dies, comes back or does not, storms, and sends half of what it should: faults of the model, and nothing else."""
+"""A model's server that dies, comes back or does not, storms, and sends half of what it should:
+faults of the model, and nothing else.
+"""
 
 import os
 import signal
@@ -21,9 +23,24 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 pytestmark = pytest.mark.chaos
 FAULTS = frozenset({"model", "timeout"})
 REFUSALS = [Mishap("status", status=status) for status in (429, 500, 502, 503, 504, 529)]
-REFUSALS += [Mishap("status", status=status, retry_after=after) for status in (429, 503) for after in ("0", "0.2", "1", "soon")]
-HALVES = [Mishap(kind) for kind in ("truncated_json", "disconnect", "disconnect_before", "malformed_json", "wrong_content_type")]
-HALVES += [Mishap(kind) for kind in ("empty_choices", "null_message")] + [Mishap("slow_bytes", delay_s=0.002)]
+REFUSALS += [
+    Mishap("status", status=status, retry_after=after)
+    for status in (429, 503)
+    for after in ("0", "0.2", "1", "soon")
+]
+HALVES = [
+    Mishap(kind)
+    for kind in (
+        "truncated_json",
+        "disconnect",
+        "disconnect_before",
+        "malformed_json",
+        "wrong_content_type",
+    )
+]
+HALVES += [Mishap(kind) for kind in ("empty_choices", "null_message")] + [
+    Mishap("slow_bytes", delay_s=0.002)
+]
 some_slow = [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(3)]
 
 
@@ -48,8 +65,21 @@ class Served:
 
     def start(self) -> None:
         """Starts it, and returns when it answers."""
-        command = [sys.executable, "-m", "tests.synth.models.chat_server", "--port", str(self.port), "--brain", "echo-expert"]
-        self.process = subprocess.Popen([*command, "--latency-ms", "15"], cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True)
+        command = [
+            sys.executable,
+            "-m",
+            "tests.synth.models.chat_server",
+            "--port",
+            str(self.port),
+            "--brain",
+            "echo-expert",
+        ]
+        self.process = subprocess.Popen(
+            [*command, "--latency-ms", "15"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
         assert self.process.stdout is not None
         assert self.process.stdout.readline()
 
@@ -68,8 +98,18 @@ def answered(ground: Ground, process: "subprocess.Popen[str]", lines: int) -> No
         time.sleep(0.002)
 
 
-def whole(ground: Ground, fault: str, table: FaultsTable, undisturbed: str, ended: str, before: int, lost: int = 0) -> None:
-    """Runs again beside a server that is well: every slot is valid, with the content of the undisturbed run."""
+def whole(
+    ground: Ground,
+    fault: str,
+    table: FaultsTable,
+    undisturbed: str,
+    ended: str,
+    before: int,
+    lost: int = 0,
+) -> None:
+    """Runs again beside a server that is well: every slot is valid, with the content of the
+    undisturbed run.
+    """
     first = held(ground.url)
     wrong = mislabelled(ground.url, undisturbed, FAULTS)
     assert ground.run() == "finished"
@@ -78,11 +118,22 @@ def whole(ground: Ground, fault: str, table: FaultsTable, undisturbed: str, ende
     wrong += mislabelled(ground.url, undisturbed, FAULTS)
     rerun = "the rows of an undisturbed run" if second != first else "nothing to do"
     lost += first.lost(second)
-    table.note(fault, before=before, after=second.records, lost=lost, twice=twice(ground.url), mislabelled=wrong, ended=ended, rerun=rerun)
+    table.note(
+        fault,
+        before=before,
+        after=second.records,
+        lost=lost,
+        twice=twice(ground.url),
+        mislabelled=wrong,
+        ended=ended,
+        rerun=rerun,
+    )
 
 
 @pytest.mark.parametrize("point", some_slow)
-def test_killed_and_back(point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
+def test_killed_and_back(
+    point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
     served = Served()
     try:
         ground = Ground(tmp_path, asked(served.url, model={"max_retries": 6}))
@@ -92,13 +143,22 @@ def test_killed_and_back(point: int, tmp_path: Path, table: FaultsTable, draw: R
         time.sleep(draw.uniform(0, 1.5))
         served.start()
         ended = ground.ended(process)
-        whole(ground, "model server killed, back within 1.5 s", table, undisturbed, ended, ground.records())
+        whole(
+            ground,
+            "model server killed, back within 1.5 s",
+            table,
+            undisturbed,
+            ended,
+            ground.records(),
+        )
     finally:
         served.kill()
 
 
 @pytest.mark.parametrize("point", some_slow)
-def test_killed_for_good(point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
+def test_killed_for_good(
+    point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
     served = Served()
     try:
         ground = Ground(tmp_path, asked(served.url, model={"total_timeout_s": 4}))
@@ -114,8 +174,12 @@ def test_killed_for_good(point: int, tmp_path: Path, table: FaultsTable, draw: R
 
 
 @pytest.mark.parametrize("point", some_slow)
-def test_storms_of_refusals(point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
-    storm = [draw.choice(REFUSALS) if draw.random() < 0.7 else None for _ in range(draw.randint(50, 200))]
+def test_storms_of_refusals(
+    point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
+    storm = [
+        draw.choice(REFUSALS) if draw.random() < 0.7 else None for _ in range(draw.randint(50, 200))
+    ]
     with ChatServer(echo_expert, mishaps=storm) as server:
         ground = Ground(tmp_path, asked(server.url, model={"max_retries": draw.randint(0, 4)}))
         ended = ground.run()
@@ -124,10 +188,16 @@ def test_storms_of_refusals(point: int, tmp_path: Path, table: FaultsTable, draw
 
 
 @pytest.mark.parametrize("point", some_slow)
-def test_half_replies(point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str) -> None:
-    spoilt = [draw.choice(HALVES) if draw.random() < 0.5 else None for _ in range(draw.randint(50, 200))]
+def test_half_replies(
+    point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: str
+) -> None:
+    spoilt = [
+        draw.choice(HALVES) if draw.random() < 0.5 else None for _ in range(draw.randint(50, 200))
+    ]
     with ChatServer(echo_expert, mishaps=spoilt) as server:
         ground = Ground(tmp_path, asked(server.url, model={"max_retries": draw.randint(0, 4)}))
         ended = ground.run()
         before = ground.records()
-        whole(ground, "replies cut off, broken, empty, or no JSON", table, undisturbed, ended, before)
+        whole(
+            ground, "replies cut off, broken, empty, or no JSON", table, undisturbed, ended, before
+        )

@@ -1,4 +1,6 @@
-"""A publication killed at random moments: the same command again brings the same files, and never a second copy of one."""
+"""A publication killed at random moments: the same command again brings the same files, and never a
+second copy of one.
+"""
 
 import os
 import subprocess
@@ -19,9 +21,15 @@ REPO = "me/chaos"
 
 def publish(url: str, hub: Hub) -> "subprocess.Popen[str]":
     command = [*SYNTH, "publish", url, "--repo", REPO, "--license", "apache-2.0", "--yes"]
-    environment = os.environ | {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": TOKEN}
+    environment = os.environ | {
+        "HF_ENDPOINT": hub.url,
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_TOKEN": TOKEN,
+    }
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, start_new_session=True, **pipes)  # type: ignore[call-overload,no-any-return]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, start_new_session=True, **pipes
+    )  # type: ignore[call-overload,no-any-return]
 
 
 def finished(process: "subprocess.Popen[str]") -> None:
@@ -30,7 +38,11 @@ def finished(process: "subprocess.Popen[str]") -> None:
 
 
 def files(hub: Hub) -> dict[str, bytes]:
-    return {path: blob for path, blob in hub.repos[REPO].commits[-1].items() if path.endswith(".parquet")}
+    return {
+        path: blob
+        for path, blob in hub.repos[REPO].commits[-1].items()
+        if path.endswith(".parquet")
+    }
 
 
 def test_killed_at_random_moments(tmp_path: Path, table: FaultsTable, draw: Random) -> None:
@@ -50,11 +62,21 @@ def test_killed_at_random_moments(tmp_path: Path, table: FaultsTable, draw: Rand
         shown, meant = files(hub), files(whole)
         assert shown == meant
         assert hub.repos[REPO].private
-        names = [path for path in hub.repos[REPO].commits[-1] if path not in whole.repos[REPO].commits[-1]]
+        names = [
+            path
+            for path in hub.repos[REPO].commits[-1]
+            if path not in whole.repos[REPO].commits[-1]
+        ]
         table.note(
-            "kill -9 of a publication, three times", before=before, after=ground.records(), lost=len(meant.keys() - shown.keys()),
-            twice=len(names), mislabelled=0, ended="killed", rerun="the files of an undisturbed publication",
-        )  # fmt: skip
+            "kill -9 of a publication, three times",
+            before=before,
+            after=ground.records(),
+            lost=len(meant.keys() - shown.keys()),
+            twice=len(names),
+            mislabelled=0,
+            ended="killed",
+            rerun="the files of an undisturbed publication",
+        )
     finally:
         whole.close()
         hub.close()

@@ -1,4 +1,6 @@
-"""A world that hangs, eats all memory or whose process dies: its own episodes end in faults, all others are as they would have been."""
+"""A world that hangs, eats all memory or whose process dies: its own episodes end in faults, all
+others are as they would have been.
+"""
 
 import json
 import os
@@ -25,18 +27,29 @@ from tests.synth.models.chat_server import ChatServer
 pytestmark = pytest.mark.chaos
 PYTHON = "/usr/bin/python3"
 ROOM = 3 << 29
-"""Bytes of its own memory that a run may have which shares its process with a world that eats memory."""
+"""Bytes of its own memory that a run may have which shares its process with a world that eats
+memory.
+"""
 
 
 confined = pytest.mark.skipif(
-    missing() is not None or not Path(PYTHON).exists(), reason=missing() or f"no {PYTHON}: a confined server sees the system's alone"
+    missing() is not None or not Path(PYTHON).exists(),
+    reason=missing() or f"no {PYTHON}: a confined server sees the system's alone",
 )
 
 
 def troubled(trouble: str, mark: Path, step_timeout_s: float = 1) -> Flow:
-    env = {"name": "tests.chaos.troubled_world:WORLD", "tasks": 12, "trouble": trouble, "while_there": str(mark)}
+    env = {
+        "name": "tests.chaos.troubled_world:WORLD",
+        "tasks": 12,
+        "trouble": trouble,
+        "while_there": str(mark),
+    }
     limits = {"step_timeout_s": step_timeout_s}
-    return echo_flow(env=env, stages=[{"rollout": {"trials": 2, "shard": 8, "limits": limits}}, {"filter": ["solved"]}])
+    return echo_flow(
+        env=env,
+        stages=[{"rollout": {"trials": 2, "shard": 8, "limits": limits}}, {"filter": ["solved"]}],
+    )
 
 
 def undisturbed(folder: Path, flow: Flow) -> str:
@@ -53,9 +66,16 @@ def limited() -> None:
 @pytest.mark.parametrize(
     ("trouble", "fault", "rerun", "how"),
     [
-        pytest.param("hangs", "timeout", "the rows of an undisturbed run", {}, marks=pytest.mark.slow),
+        pytest.param(
+            "hangs", "timeout", "the rows of an undisturbed run", {}, marks=pytest.mark.slow
+        ),
         ("hangs_on_a_thread", "timeout", "the rows of an undisturbed run", {}),
-        ("allocates", "environment", "left out what the world broke; the rest is as undisturbed", {"preexec_fn": limited}),
+        (
+            "allocates",
+            "environment",
+            "left out what the world broke; the rest is as undisturbed",
+            {"preexec_fn": limited},
+        ),
     ],
 )
 def test_a_world_that_hangs_or_eats_memory_costs_its_own_episodes(
@@ -72,25 +92,43 @@ def test_a_world_that_hangs_or_eats_memory_costs_its_own_episodes(
     found, whole = rows(ground.url), rows(truth)
     broken = (whole["trajectories"] - found["trajectories"]).total()
     every = whole["trajectories"].total()
-    assert 0 < broken <= (every if trouble == "hangs_on_a_thread" else every - 1), "threads that hang may be all that there are"
-    assert not found["trajectories"] - whole["trajectories"], "those that were not struck are as they would have been"
+    assert 0 < broken <= (every if trouble == "hangs_on_a_thread" else every - 1), (
+        "threads that hang may be all that there are"
+    )
+    assert not found["trajectories"] - whole["trajectories"], (
+        "those that were not struck are as they would have been"
+    )
     mark.unlink()
     assert ground.run() == "finished"
     after = held(ground.url)
     if fault == "timeout":
         assert rows(ground.url) == whole
     else:
-        assert rows(ground.url) == found, "a fault of the world would repeat itself: it is tried again under a new version of the world"
+        assert rows(ground.url) == found, (
+            "a fault of the world would repeat itself: it is tried again under a new version of "
+            "the world"
+        )
     wrong += mislabelled(ground.url, truth, frozenset({fault}))
-    names = {"hangs": "a world that hangs", "hangs_on_a_thread": "a blocking world that hangs its thread",
-             "allocates": "a world that eats memory, under ulimit -d"}  # fmt: skip
+    names = {
+        "hangs": "a world that hangs",
+        "hangs_on_a_thread": "a blocking world that hangs its thread",
+        "allocates": "a world that eats memory, under ulimit -d",
+    }
     table.note(
-        names[trouble], before=before.records, after=after.records, lost=before.lost(after), twice=twice(ground.url), mislabelled=wrong,
-        ended=ended, rerun=rerun,
-    )  # fmt: skip
+        names[trouble],
+        before=before.records,
+        after=after.records,
+        lost=before.lost(after),
+        twice=twice(ground.url),
+        mislabelled=wrong,
+        ended=ended,
+        rerun=rerun,
+    )
 
 
-def test_a_world_that_holds_the_event_loop_is_named_and_the_run_can_be_stopped(tmp_path: Path, table: FaultsTable) -> None:
+def test_a_world_that_holds_the_event_loop_is_named_and_the_run_can_be_stopped(
+    tmp_path: Path, table: FaultsTable
+) -> None:
     mark = tmp_path / "trouble"
     flow = troubled("hangs_on_the_loop", mark)
     truth = undisturbed(tmp_path, flow)
@@ -110,10 +148,15 @@ def test_a_world_that_holds_the_event_loop_is_named_and_the_run_can_be_stopped(t
     after = held(ground.url)
     assert rows(ground.url) == rows(truth)
     table.note(
-        "a world that holds the event loop", before=before.records, after=after.records, lost=before.lost(after), twice=twice(ground.url),
-        mislabelled=mislabelled(ground.url, truth), ended="named while it hangs; stopped by SIGTERM: interrupted",
+        "a world that holds the event loop",
+        before=before.records,
+        after=after.records,
+        lost=before.lost(after),
+        twice=twice(ground.url),
+        mislabelled=mislabelled(ground.url, truth),
+        ended="named while it hangs; stopped by SIGTERM: interrupted",
         rerun="the rows of an undisturbed run",
-    )  # fmt: skip
+    )
 
 
 SERVER = """
@@ -143,7 +186,9 @@ for line in sys.stdin:
 def went_thrice(body: Any) -> dict[str, Any]:
     """Calls the tool three times, then says that it is done."""
     done = sum(message["role"] == "assistant" for message in body["messages"])
-    return called("go", {}, f"call_{done}") if done < 3 else {"role": "assistant", "content": "done"}
+    return (
+        called("go", {}, f"call_{done}") if done < 3 else {"role": "assistant", "content": "done"}
+    )
 
 
 @pytest.fixture
@@ -157,13 +202,26 @@ def code() -> Iterator[Path]:
 def serving(code: Path, url: str, *, tasks: int = 6, start: Path | None = None) -> Flow:
     (code / "server.py").write_text(SERVER)
     check = {"required": [{"table": "file", "where": {"id": "gone.txt", "content": "xxx"}}]}
-    (code / "tasks.yaml").write_text(json.dumps([{"goal": f"go three times, for the {n}th time", "check": check} for n in range(tasks)]))
+    (code / "tasks.yaml").write_text(
+        json.dumps(
+            [{"goal": f"go three times, for the {n}th time", "check": check} for n in range(tasks)]
+        )
+    )
     command = [PYTHON, str(code / "server.py")]
-    env: dict[str, Any] = {"name": "mcp", "tasks": tasks, "command": command, "task_file": str(code / "tasks.yaml")}
+    env: dict[str, Any] = {
+        "name": "mcp",
+        "tasks": tasks,
+        "command": command,
+        "task_file": str(code / "tasks.yaml"),
+    }
     env |= {"read_only": [str(code)], "limits": {"memory_mb": 64}}
     if start is not None:
         env["folder"] = str(start)
-    return model_flow(url, env=env, stages=[{"rollout": {"trials": 2, "shard": 4, "live": 3}}, {"filter": ["solved"]}])
+    return model_flow(
+        url,
+        env=env,
+        stages=[{"rollout": {"trials": 2, "shard": 4, "live": 3}}, {"filter": ["solved"]}],
+    )
 
 
 def servers(code: Path) -> list[int]:
@@ -175,13 +233,18 @@ def servers(code: Path) -> list[int]:
                 words = (process / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if words[0].rpartition(b"/")[2].startswith(b"python") and str(code / "server.py").encode() in words:
+            if (
+                words[0].rpartition(b"/")[2].startswith(b"python")
+                and str(code / "server.py").encode() in words
+            ):
                 found.append(int(process.name))
     return found
 
 
 @confined
-@pytest.mark.parametrize("point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(2)])
+@pytest.mark.parametrize(
+    "point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(2)]
+)
 def test_the_process_of_a_world_is_killed_in_the_middle_of_its_work(
     point: int, tmp_path: Path, code: Path, table: FaultsTable, draw: Random
 ) -> None:
@@ -204,22 +267,36 @@ def test_the_process_of_a_world_is_killed_in_the_middle_of_its_work(
 
 def after_killing(ground: Ground, fault: str, truth: str, table: FaultsTable, ended: str) -> None:
     before = held(ground.url)
-    wrong = mislabelled(ground.url, truth, frozenset({"environment", "infrastructure"}))  # the second: killed before it was ready
+    wrong = mislabelled(
+        ground.url, truth, frozenset({"environment", "infrastructure"})
+    )  # the second: killed before it was ready
     found, whole = rows(ground.url), rows(truth)
     assert not found["trajectories"] - whole["trajectories"]
     assert ground.run().startswith(ended[:8])
     after = held(ground.url)
     assert rows(ground.url) == found
     same = found["trajectories"] == whole["trajectories"]
-    rerun = "nothing to do; the rows of an undisturbed run" if same else "left out what the world broke; the rest is as undisturbed"
+    rerun = (
+        "nothing to do; the rows of an undisturbed run"
+        if same
+        else "left out what the world broke; the rest is as undisturbed"
+    )
     table.note(
-        fault, before=before.records, after=after.records, lost=before.lost(after), twice=twice(ground.url), mislabelled=wrong,
-        ended=ended, rerun=rerun,
-    )  # fmt: skip
+        fault,
+        before=before.records,
+        after=after.records,
+        lost=before.lost(after),
+        twice=twice(ground.url),
+        mislabelled=wrong,
+        ended=ended,
+        rerun=rerun,
+    )
 
 
 @confined
-def test_a_confined_world_that_eats_memory_ends_alone(tmp_path: Path, code: Path, table: FaultsTable) -> None:
+def test_a_confined_world_that_eats_memory_ends_alone(
+    tmp_path: Path, code: Path, table: FaultsTable
+) -> None:
     with ChatServer(went_thrice) as model:
         truth = undisturbed(tmp_path, serving(code, model.url))
         start = tmp_path / "start"
@@ -230,4 +307,10 @@ def test_a_confined_world_that_eats_memory_ends_alone(tmp_path: Path, code: Path
         assert "all ended in faults" in ended
         assert "MemoryError" in ended
         assert not servers(code)
-        after_killing(ground, "a confined world that eats memory", truth, table, "stopped: every attempt ended in a fault of the world")
+        after_killing(
+            ground,
+            "a confined world that eats memory",
+            truth,
+            table,
+            "stopped: every attempt ended in a fault of the world",
+        )

@@ -1,4 +1,6 @@
-"""The echo world with trouble in its last turn for one task in three, for as long as a file lies where the settings say."""
+"""The echo world with trouble in its last turn for one task in three, for as long as a file lies
+where the settings say.
+"""
 
 import asyncio
 import time
@@ -37,7 +39,9 @@ class TroubledEnv(EchoEnv):
     @property
     def spec(self) -> EnvSpec:
         """Echo's; stepped on threads where it hangs on one."""
-        return msgspec.structs.replace(SPEC, name="troubled", blocking=self._own.trouble == "hangs_on_a_thread")
+        return msgspec.structs.replace(
+            SPEC, name="troubled", blocking=self._own.trouble == "hangs_on_a_thread"
+        )
 
     async def reset(self, task: Task | None) -> Opening:
         """As echo; tasks are struck by their id."""
@@ -76,7 +80,13 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
     """Echo's tasks, under this world's name."""
     made = make_echo_tasks({"turns": config.get("turns", 3)}, seed, count)
     return [
-        Task.identified(env="tests.chaos.troubled_world:WORLD", env_config=dict(config), goal=task.goal, seed=task.seed, check=task.check)
+        Task.identified(
+            env="tests.chaos.troubled_world:WORLD",
+            env_config=dict(config),
+            goal=task.goal,
+            seed=task.seed,
+            check=task.check,
+        )
         for task in made
     ]
 

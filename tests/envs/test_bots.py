@@ -20,7 +20,10 @@ def turns_of(bot, tools, count, system_prompt=None):
 
     async def act():
         policy = BOTS[bot](Episode(None, None, 0, 0))
-        return [(await policy.act(View(opening, tuple(Turn(i) for i in range(index))))).turn for index in range(count)]
+        return [
+            (await policy.act(View(opening, tuple(Turn(i) for i in range(index))))).turn
+            for index in range(count)
+        ]
 
     return asyncio.run(act())
 
@@ -43,16 +46,27 @@ def test_refuse_all_denies_with_every_rule_and_then_finishes():
 
 
 def test_refuse_all_denies_every_request_that_may_be_numbered():
-    numbered = tool("deny", request={"type": "integer", "minimum": 1, "maximum": 2}, rule_id={"type": "string", "enum": ["R1", "R4", "R9"]})
+    numbered = tool(
+        "deny",
+        request={"type": "integer", "minimum": 1, "maximum": 2},
+        rule_id={"type": "string", "enum": ["R1", "R4", "R9"]},
+    )
     first, *_ = turns_of("refuse_all", [numbered], 1)
-    assert calls(first) == [("deny", {"request": 1, "rule_id": "R1"}), ("deny", {"request": 2, "rule_id": "R1"})]
+    assert calls(first) == [
+        ("deny", {"request": 1, "rule_id": "R1"}),
+        ("deny", {"request": 2, "rule_id": "R1"}),
+    ]
     assert len({call.call_id for call in first.tool_calls}) == 2
 
 
 def test_refuse_all_takes_rules_from_the_system_prompt_where_the_schema_lists_none():
     free = tool("deny", rule_id={"type": "string"})
     turns = turns_of("refuse_all", [free], 3, "R10 forbids it. R2 too; R2 again.")
-    assert [calls(turn) for turn in turns] == [[("deny", {"rule_id": "R2"})], [("deny", {"rule_id": "R10"})], []]
+    assert [calls(turn) for turn in turns] == [
+        [("deny", {"rule_id": "R2"})],
+        [("deny", {"rule_id": "R10"})],
+        [],
+    ]
 
 
 def test_refuse_all_says_so_in_text_where_nothing_can_be_denied():

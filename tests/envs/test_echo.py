@@ -35,9 +35,13 @@ def verdict(config, task, *turns):
 
 
 def task_of(*words):
-    rows = [RowPredicate("said", {"id": str(place), "text": word}) for place, word in enumerate(words)]
+    rows = [
+        RowPredicate("said", {"id": str(place), "text": word}) for place, word in enumerate(words)
+    ]
     return Task.identified(
-        env="echo", goal="Echo these words.", check=Check(required=(*rows, RowPredicate("session", {"id": "0", "finished": True})))
+        env="echo",
+        goal="Echo these words.",
+        check=Check(required=(*rows, RowPredicate("session", {"id": "0", "finished": True}))),
     )
 
 
@@ -46,7 +50,10 @@ def test_the_words_in_order_then_finish_pass():
 
 
 def test_the_final_facts_are_what_changed():
-    assert verdict({}, task_of("a"), echo("a"), FINISH).facts == {"said/0/text": "a", "session/0/finished": True}
+    assert verdict({}, task_of("a"), echo("a"), FINISH).facts == {
+        "said/0/text": "a",
+        "session/0/finished": True,
+    }
 
 
 @pytest.mark.parametrize(
@@ -182,7 +189,12 @@ ANY_CALL = st.builds(
     ToolCall.received,
     ANY_TEXT,
     st.one_of(st.sampled_from(["echo", "finish"]), ANY_TEXT),
-    st.one_of(ANY_TEXT, st.dictionaries(st.sampled_from(["text", "x"]), st.text() | st.none() | st.integers()).map(json.dumps)),
+    st.one_of(
+        ANY_TEXT,
+        st.dictionaries(st.sampled_from(["text", "x"]), st.text() | st.none() | st.integers()).map(
+            json.dumps
+        ),
+    ),
 )
 ANY_TURN = st.builds(AgentTurn, st.none() | ANY_TEXT, st.lists(ANY_CALL, max_size=4).map(tuple))
 

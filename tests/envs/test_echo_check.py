@@ -3,15 +3,26 @@
 from synth.envs.echo_check import state_verdicts
 from synth.schemas.check import Check, RowPredicate
 
-START = {"orders/1/state": "open", "orders/1/total": 5, "orders/2/state": "open", "notes/1/text": ""}
+START = {
+    "orders/1/state": "open",
+    "orders/1/total": 5,
+    "orders/2/state": "open",
+    "notes/1/text": "",
+}
 
 
 def failed(check, **changes):
     end = {**START, **{path.replace("__", "/"): value for path, value in changes.items()}}
-    return [part.name for part in state_verdicts(check, START, {p: v for p, v in end.items() if v is not ...}) if not part.passed]
+    return [
+        part.name
+        for part in state_verdicts(check, START, {p: v for p, v in end.items() if v is not ...})
+        if not part.passed
+    ]
 
 
-CANCEL = Check(required=(RowPredicate("orders", {"id": "1", "state": "cancelled"}),), free=("notes/*/*",))
+CANCEL = Check(
+    required=(RowPredicate("orders", {"id": "1", "state": "cancelled"}),), free=("notes/*/*",)
+)
 
 
 def test_the_required_change_alone_passes():
@@ -27,7 +38,9 @@ def test_a_free_path_may_change():
 
 
 def test_another_row_may_not_change():
-    assert failed(CANCEL, orders__1__state="cancelled", orders__2__state="cancelled") == ["protected"]
+    assert failed(CANCEL, orders__1__state="cancelled", orders__2__state="cancelled") == [
+        "protected"
+    ]
 
 
 def test_another_column_of_the_required_row_may_not_change():
@@ -50,5 +63,7 @@ def test_none_of_a_kind_may_be_required():
 
 
 def test_a_verdict_is_the_same_whatever_the_order_in_which_a_predicate_names_its_columns():
-    turned = Check(required=(RowPredicate("orders", {"state": "cancelled", "id": "1"}),), free=CANCEL.free)
+    turned = Check(
+        required=(RowPredicate("orders", {"state": "cancelled", "id": "1"}),), free=CANCEL.free
+    )
     assert state_verdicts(turned, START, START) == state_verdicts(CANCEL, START, START)

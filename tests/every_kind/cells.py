@@ -11,7 +11,9 @@ from synth.cli.export import export
 
 @dataclass(frozen=True)
 class Cell:
-    """`proven`, `failed`: the lines that say so; `left_out`: reasons with counts; `refused`: the one line of an export without rows."""
+    """`proven`, `failed`: the lines that say so; `left_out`: reasons with counts; `refused`: the
+    one line of an export without rows.
+    """
 
     rows: int
     proven: tuple[str, ...]
@@ -25,13 +27,26 @@ def cell(run: Path, kind: str, form: str, *flags: str) -> Cell:
     done = CliRunner().invoke(export, [str(run), "--kind", kind, "--as", form, "--check", *flags])
     lines = done.output.splitlines()
     refused = None if done.exit_code == 0 else str(done.exception)
-    assert done.exit_code == 0 or (type(done.exception).__name__ == "SynthError" and "\n" not in (refused or "")), done.output
+    assert done.exit_code == 0 or (
+        type(done.exception).__name__ == "SynthError" and "\n" not in (refused or "")
+    ), done.output
     (row,) = [at for at, line in enumerate(lines) if line.startswith(f"│ export {kind} ")]
-    columns = [[part.strip() for part in line.strip("│").split("│")] for line in lines[row:] if line.startswith("│")]
+    columns = [
+        [part.strip() for part in line.strip("│").split("│")]
+        for line in lines[row:]
+        if line.startswith("│")
+    ]
     reasons = " ".join(column[4] for column in columns).partition("left out: ")[2].partition(";")[0]
-    counts = {reason: int(count.replace(",", "")) for count, reason in re.findall(r"([\d,]+) (\S+?)(?:,|$)", reasons)}
+    counts = {
+        reason: int(count.replace(",", ""))
+        for count, reason in re.findall(r"([\d,]+) (\S+?)(?:,|$)", reasons)
+    }
 
     def told(what: str) -> tuple[str, ...]:
-        return tuple(line.removeprefix(f"{what}: ") for line in lines if line.startswith(f"{what}: "))
+        return tuple(
+            line.removeprefix(f"{what}: ") for line in lines if line.startswith(f"{what}: ")
+        )
 
-    return Cell(int(columns[0][2].replace(",", "")), told("proven"), told("FAILED"), counts, refused)
+    return Cell(
+        int(columns[0][2].replace(",", "")), told("proven"), told("FAILED"), counts, refused
+    )

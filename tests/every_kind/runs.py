@@ -1,4 +1,6 @@
-"""The two runs that every kind is exported from: one like the quickstart, and imported attempts of real models at tau-bench."""
+"""The two runs that every kind is exported from: one like the quickstart, and imported attempts of
+real models at tau-bench.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,19 @@ KINDS = ["sft", "dpo", "kto", "prm", "rl", "attribution", "memory"]
 
 
 def quickstart_with_every_kind() -> Flow:
-    """configs/quickstart.yaml, smaller, by a policy that errs now and then, with critical steps, and all kinds exported.
+    """configs/quickstart.yaml, smaller, by a policy that errs now and then, with critical steps,
+    and all kinds exported.
 
-    A planner that plays each state alike has no two outcomes after one prefix, which pairs and labels of turns need.
+    A planner that plays each state alike has no two outcomes after one prefix, which pairs and
+    labels of turns need.
     """
-    content: dict[str, Any] = yaml.safe_load((ROOT / "configs" / "quickstart.yaml").read_text(encoding="utf-8"))
-    stages = {next(iter(stage)) if isinstance(stage, dict) else stage: stage for stage in content["stages"]}
+    content: dict[str, Any] = yaml.safe_load(
+        (ROOT / "configs" / "quickstart.yaml").read_text(encoding="utf-8")
+    )
+    stages = {
+        next(iter(stage)) if isinstance(stage, dict) else stage: stage
+        for stage in content["stages"]
+    }
     changed = {
         "reverse_task": {"reverse_task": {"explorations": 3}},
         "rollout": {"rollout": {"trials": 4}},
@@ -31,7 +40,14 @@ def quickstart_with_every_kind() -> Flow:
     }
     kept = [changed.get(name, stage) for name, stage in stages.items() if name != "report"]
     kept.insert(list(stages).index("topology"), {"critical_step": {}})
-    return Flow.model_validate(content | {"env": content["env"] | {"tasks": 12}, "models": {"explorer": dict(EXPLORER)}, "stages": kept})
+    return Flow.model_validate(
+        content
+        | {
+            "env": content["env"] | {"tasks": 12},
+            "models": {"explorer": dict(EXPLORER)},
+            "stages": kept,
+        }
+    )
 
 
 def quickstart(folder: Path) -> Path:
@@ -46,6 +62,9 @@ def tau(folder: Path) -> Path:
     done = CliRunner().invoke(import_runs, [*sources, "--into", str(folder)])
     assert done.exit_code == 0, done.output
     filters = ["solved", {"duplicates": {"across_outcomes": False}}, "secrets"]
-    flow = {"name": "tau", "stages": [{"filter": filters}, {"export": {"kinds": KINDS, "allow_benchmark": True}}]}
+    flow = {
+        "name": "tau",
+        "stages": [{"filter": filters}, {"export": {"kinds": KINDS, "allow_benchmark": True}}],
+    }
     run_flow(Flow.model_validate(flow), str(folder), curate)
     return folder

@@ -1,4 +1,6 @@
-"""Every kind in every form, from a run like the quickstart and from imported attempts at tau-bench: rows that are proven, or the reason."""
+"""Every kind in every form, from a run like the quickstart and from imported attempts at tau-bench:
+rows that are proven, or the reason.
+"""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +16,18 @@ FLAGS = {"quickstart": "--include-scripted", "tau": "--allow-benchmark"}
 LABELLED = ("dpo", "kto", "prm", "attribution")
 """They rest on tests that play a world on from a state, which no import can."""
 WHY_NOT = {
-    ("quickstart", "dpo", "axolotl"): "axolotl:tool_calls",  # its form of a pair has no place for calls, and every pair here has some
-    **{("quickstart", "memory", form): "no_answer" for kind, form in FORMS if kind == "memory"},  # these episodes end with a call
-    **{("tau", "rl", form): "no_check" for kind, form in FORMS if kind == "rl"},  # its tasks came without their worlds
-    **{("tau", kind, form): f"the ledger holds nothing for kind {kind}" for kind, form in FORMS if kind in LABELLED},
-}  # fmt: skip
+    # its form of a pair has no place for calls, and every pair here has some
+    ("quickstart", "dpo", "axolotl"): "axolotl:tool_calls",
+    # these episodes end with a call
+    **{("quickstart", "memory", form): "no_answer" for kind, form in FORMS if kind == "memory"},
+    # its tasks came without their worlds
+    **{("tau", "rl", form): "no_check" for kind, form in FORMS if kind == "rl"},
+    **{
+        ("tau", kind, form): f"the ledger holds nothing for kind {kind}"
+        for kind, form in FORMS
+        if kind in LABELLED
+    },
+}
 """What has no rows, and the reason that the command names."""
 LEAST = {("quickstart", "dpo"): 5, ("quickstart", "kto"): 5, ("tau", "memory"): 10}
 """So that a rule which lets hardly anything through is seen; elsewhere one row."""
@@ -26,7 +35,9 @@ LEAST = {("quickstart", "dpo"): 5, ("quickstart", "kto"): 5, ("tau", "memory"): 
 
 @pytest.fixture(scope="session")
 def student(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
-    """A template that marks what the assistant writes, where there is what renders it (`make test-train`)."""
+    """A template that marks what the assistant writes, where there is what renders it (`make
+    test-train`).
+    """
     if find_spec("trl") is None or find_spec("transformers") is None:
         return None
     path = tmp_path_factory.mktemp("student") / "student.jinja"
@@ -43,10 +54,19 @@ def cells() -> dict[tuple[str, str, str], Cell]:
 @pytest.mark.parametrize(("kind", "form"), list(FORMS))
 @pytest.mark.parametrize("source", list(FLAGS))
 def test_a_kind_in_a_form_is_proven_or_does_not_apply_for_a_reason_that_is_named(
-    source: str, kind: str, form: str, request: pytest.FixtureRequest, student: Path | None, cells: dict[tuple[str, str, str], Cell]
+    source: str,
+    kind: str,
+    form: str,
+    request: pytest.FixtureRequest,
+    student: Path | None,
+    cells: dict[tuple[str, str, str], Cell],
 ) -> None:
     run: Path = request.getfixturevalue(source)
-    flags = [FLAGS[source], *(["--join-answers"] if form == "llamafactory" else []), *(["--student", str(student)] if student else [])]
+    flags = [
+        FLAGS[source],
+        *(["--join-answers"] if form == "llamafactory" else []),
+        *(["--student", str(student)] if student else []),
+    ]
     found = cells[source, kind, form] = cell(run, kind, form, *flags)
     assert found.failed == ()
     if why := WHY_NOT.get((source, kind, form)):
@@ -57,20 +77,35 @@ def test_a_kind_in_a_form_is_proven_or_does_not_apply_for_a_reason_that_is_named
     assert found.refused is None
     assert found.rows >= LEAST.get((source, kind), 1)
     first, *further = found.proven
-    assert f" {found.rows} rows as they were written" in first or first == f"{found.rows} files hold what was to be written"
+    assert (
+        f" {found.rows} rows as they were written" in first
+        or first == f"{found.rows} files hold what was to be written"
+    )
     if student is None:
         return
     if form == "trl" and kind not in ("prm", "rl"):
         assert f"TRL takes all {found.rows} rows for conversations" in further
     if form_of(kind, form).chat is not None:
-        assert f"{student}: all {found.rows} rows render, and loss is on what the trained turns wrote alone" in " ".join(further)
+        assert (
+            f"{student}: all {found.rows} rows render, and loss is on what the trained turns "
+            "wrote alone" in " ".join(further)
+        )
 
 
-def test_every_kind_has_rows_in_every_form_from_one_of_the_two(cells: dict[tuple[str, str, str], Cell], tau: Path) -> None:
+def test_every_kind_has_rows_in_every_form_from_one_of_the_two(
+    cells: dict[tuple[str, str, str], Cell], tau: Path
+) -> None:
     if len(cells) < len(FLAGS) * len(FORMS):
         pytest.skip("only some of the cells were looked at")
-    rows = {(kind, form): [cells[source, kind, form].rows for source in FLAGS] for kind, form in FORMS}
+    rows = {
+        (kind, form): [cells[source, kind, form].rows for source in FLAGS] for kind, form in FORMS
+    }
     print("\n| kind | form | quickstart | tau |\n|---|---|---:|---:|")
-    print("\n".join(f"| {kind} | {form} | {first} | {second} |" for (kind, form), (first, second) in rows.items()))
+    print(
+        "\n".join(
+            f"| {kind} | {form} | {first} | {second} |"
+            for (kind, form), (first, second) in rows.items()
+        )
+    )
     assert [name for name, counts in rows.items() if not any(counts)] == [("dpo", "axolotl")]
     assert {kind for (kind, _), counts in rows.items() if any(counts)} == set(KINDS)

@@ -1,4 +1,6 @@
-"""All that both runs exported, pushed to a Hub with the command and read again as a user reads it: every configuration, every row."""
+"""All that both runs exported, pushed to a Hub with the command and read again as a user reads it:
+every configuration, every row.
+"""
 
 import json
 import os
@@ -27,7 +29,13 @@ print(json.dumps({name: [str(rows.features), rows.to_list()] for name, rows in r
 
 def from_hub(code: str, environment: dict[str, str]) -> Any:
     """The last line that another process prints, which has nothing but the Hub."""
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -40,7 +48,9 @@ def features_on_disk(run: Path, name: str) -> str:
 
 
 def pushed(run: Path, names: list[str], hub: Hub, environment: dict[str, str], *flags: str) -> str:
-    """Publishes, reads everything again in another process, and compares; the card, without its metadata."""
+    """Publishes, reads everything again in another process, and compares; the card, without its
+    metadata.
+    """
     done = publish(run, "--repo", "set", "--license", "mit", "--yes", *flags, **environment)
     assert done.returncode == 0, done.stderr
     found = from_hub(READ, environment)
@@ -54,33 +64,77 @@ def pushed(run: Path, names: list[str], hub: Hub, environment: dict[str, str], *
     _, metadata, card = head(hub)["README.md"].decode().split("---\n", 2)
     assert [config["config_name"] for config in yaml.safe_load(metadata)["configs"]] == names
 
-    (code,) = re.findall(r"```python\n(from datasets import load_dataset  #.*?)```", card, re.DOTALL)
-    counts = from_hub(f"{code}\nimport json; print(json.dumps([one.num_rows for one in ({', '.join(names)},)]))", environment)
+    (code,) = re.findall(
+        r"```python\n(from datasets import load_dataset  #.*?)```", card, re.DOTALL
+    )
+    counts = from_hub(
+        f"{code}\nimport json; print(json.dumps([one.num_rows for one in ({', '.join(names)},)]))",
+        environment,
+    )
     assert counts == [len(found[name][1]) for name in names]
     return card
 
 
-def test_all_kinds_of_a_run_like_the_quickstart(quickstart: Path, hub: Hub, environment: dict[str, str]) -> None:
+def test_all_kinds_of_a_run_like_the_quickstart(
+    quickstart: Path, hub: Hub, environment: dict[str, str]
+) -> None:
     card = pushed(quickstart, [kind for kind in KINDS if kind != "memory"], hub, environment)
-    assert re.match(r"\*\*WARNING\*\* `sft`: \d+ of \d+ rows were written by scripts, not by a model \(`include_scripted`\)\.\n", card)
-    assert re.search(r"^\| storefront \| \d+ \| Apache-2\.0 \| storefront-check-\d+ \| [\d,]+ \| [\d,]+ \|$", card, re.MULTILINE)
-    assert re.search(r"`critical_step`: an expected \d+\.\d% of the labels .* \(A/A control: \d+ of \d+ accepted\)", card)
-    for method in ("reverse_task", "rollout", "reflect_retry", "failure_injection", "critical_step", "topology", "reexecuted"):
+    assert re.match(
+        r"\*\*WARNING\*\* `sft`: \d+ of \d+ rows were written by scripts, not by a model "
+        r"\(`include_scripted`\)\.\n",
+        card,
+    )
+    assert re.search(
+        r"^\| storefront \| \d+ \| Apache-2\.0 \| storefront-check-\d+ \| [\d,]+ \| [\d,]+ \|$",
+        card,
+        re.MULTILINE,
+    )
+    assert re.search(
+        r"`critical_step`: an expected \d+\.\d% of the labels .* \(A/A control: \d+ of \d+ "
+        r"accepted\)",
+        card,
+    )
+    for method in (
+        "reverse_task",
+        "rollout",
+        "reflect_retry",
+        "failure_injection",
+        "critical_step",
+        "topology",
+        "reexecuted",
+    ):
         assert f"\n| {method} | " in card
     assert "arXiv 2602.03412" in card
 
     code = card.split("\n### attribution\n")[-1].split("```python\n")[1].split("```")[0]
     confirmed = from_hub(f"{code}\nprint(confirmed.num_rows)", environment)
-    assert confirmed == sum(row["label_status"] == "confirmed" for row in on_disk(quickstart, "attribution") if row["mistake_agent"]) > 0
+    assert (
+        confirmed
+        == sum(
+            row["label_status"] == "confirmed"
+            for row in on_disk(quickstart, "attribution")
+            if row["mistake_agent"]
+        )
+        > 0
+    )
 
 
-def test_all_kinds_of_imported_attempts_with_what_nobody_recorded_called_so(tau: Path, hub: Hub, environment: dict[str, str]) -> None:
+def test_all_kinds_of_imported_attempts_with_what_nobody_recorded_called_so(
+    tau: Path, hub: Hub, environment: dict[str, str]
+) -> None:
     to = ("--repo", "set", "--license", "mit", "--yes")
-    assert "are attempts at public benchmarks (tau-bench/airline, tau-bench/retail)" in refused(publish(tau, *to, **environment))
+    assert "are attempts at public benchmarks (tau-bench/airline, tau-bench/retail)" in refused(
+        publish(tau, *to, **environment)
+    )
     assert hub.repos == {}
     card = pushed(tau, ["sft", "memory"], hub, environment, "--allow-benchmark")
-    assert re.match(r"\*\*WARNING\*\* `sft`: (\d+) of \1 rows are attempts at public benchmarks", card)
+    assert re.match(
+        r"\*\*WARNING\*\* `sft`: (\d+) of \1 rows are attempts at public benchmarks", card
+    )
     assert "recorded elsewhere, imported and exported by synth" in card
     assert "| tau_bench/retail | not known: imported | not known: imported | not recorded |" in card
-    assert "- **not known**: the licence of 192 trajectories imported from 3 files in the format tau_bench" in card
+    assert (
+        "- **not known**: the licence of 192 trajectories imported from 3 files in the format "
+        "tau_bench" in card
+    )
     assert "nothing was executed here for it" in card

@@ -16,15 +16,23 @@ from tests.trajectories import make_trajectory
 
 def chat(identity: str, *said: str, asked: str = "Please look.", **fields: Any) -> Trajectory:
     """A trajectory that says one text per turn; the identity is its id."""
-    turns = tuple(Turn(at, text, observations=(Observation("ok", Source.USER),)) for at, text in enumerate(said))
+    turns = tuple(
+        Turn(at, text, observations=(Observation("ok", Source.USER),))
+        for at, text in enumerate(said)
+    )
     opening = (Observation(asked, Source.USER),)
-    made = make_trajectory(identity, turns=0, **{"trajectory_id": identity, "opening": opening, **fields})
+    made = make_trajectory(
+        identity, turns=0, **{"trajectory_id": identity, "opening": opening, **fields}
+    )
     return msgspec.structs.replace(made, turns=turns)
 
 
 def cases(trajectories: Sequence[Trajectory], tasks: Mapping[str, Task] | None = None) -> Cases:
     """Those trajectories, with their tasks by `task_id`."""
-    found = [Case(t, (tasks or {}).get(t.task_id), lambda name, config: WORLD.open(config)) for t in trajectories]
+    found = [
+        Case(t, (tasks or {}).get(t.task_id), lambda name, config: WORLD.open(config))
+        for t in trajectories
+    ]
     return Cases(lambda: iter(found), len(found))
 
 

@@ -1,4 +1,6 @@
-"""Bad input of every kind: each filter gives every trajectory a verdict, or the run ends with one line; never a traceback."""
+"""Bad input of every kind: each filter gives every trajectory a verdict, or the run ends with one
+line; never a traceback.
+"""
 
 import asyncio
 import json
@@ -46,9 +48,16 @@ WITH_MODEL: dict[str, Mapping[str, Any]] = {
 }
 
 
-def turn(index: int, content: str | None, arguments: str, answer: str, name: str = "modify_order") -> Turn:
+def turn(
+    index: int, content: str | None, arguments: str, answer: str, name: str = "modify_order"
+) -> Turn:
     call = ToolCall.received(f"c{index}", name, arguments)
-    return Turn(index, content=content, tool_calls=(call,), observations=(Observation(answer, Source.TOOL, f"c{index}", name),))
+    return Turn(
+        index,
+        content=content,
+        tool_calls=(call,),
+        observations=(Observation(answer, Source.TOOL, f"c{index}", name),),
+    )
 
 
 def odd() -> list[Trajectory]:
@@ -61,7 +70,14 @@ def odd() -> list[Trajectory]:
         "control": [turn(0, "\x00\x1b[2J\x7f\u2028", '{"x": "\\u0000"}', "\x00")],
         "deep": [turn(0, deep, deep, deep), turn(1, deep, deep, deep)],
         "no_json": [turn(0, "{", "{'order': O-1}", "{"), turn(1, "]", "[1, 2", "<xml>")],
-        "numbers": [turn(0, "1e999", '{"x": 1e999, "y": NaN, "z": -0.0}', '{"x": Infinity, "n": 123456789012345678901234567890}')],
+        "numbers": [
+            turn(
+                0,
+                "1e999",
+                '{"x": 1e999, "y": NaN, "z": -0.0}',
+                '{"x": Infinity, "n": 123456789012345678901234567890}',
+            )
+        ],
         "words": [turn(0, "refund " * (5 * MIB // 7), '{"order_id": "O-1"}', "ok")],
         "digits": [turn(0, "4" * 2 * MIB, json.dumps({"x": "4" * MIB}), "4" * 2 * MIB)],
         "letters": [turn(0, "x", '{"order_id": "O-1"}', "a" * 5 * MIB)],
@@ -71,13 +87,24 @@ def odd() -> list[Trajectory]:
     }
     made = []
     for name, turns in texts.items():
-        bare = make_trajectory(name, turns=0, task_id=f"gone {name}", authorship=Authorship.MODEL, synthesizer="import")
-        made.append(msgspec.structs.replace(bare, turns=tuple(turns), system_prompt="\ud83d" if name == "surrogate" else None))
+        bare = make_trajectory(
+            name, turns=0, task_id=f"gone {name}", authorship=Authorship.MODEL, synthesizer="import"
+        )
+        made.append(
+            msgspec.structs.replace(
+                bare, turns=tuple(turns), system_prompt="\ud83d" if name == "surrogate" else None
+            )
+        )
     failed = {"outcome": Outcome.FAILURE, "reward": 0.0}
     truncated = {"outcome": Outcome.TRUNCATED, "termination": Termination.TURN_LIMIT}
     unknown = {"outcome": Outcome.UNKNOWN, "reward": None, "check_result": None, "tools": ()}
-    made += [make_trajectory(f"odd {at}", **kind) for at, kind in enumerate((failed, truncated, unknown))]
-    made += [make_trajectory(f"reward {at}", reward=value) for at, value in enumerate((float("nan"), float("inf"), -1e308))]
+    made += [
+        make_trajectory(f"odd {at}", **kind) for at, kind in enumerate((failed, truncated, unknown))
+    ]
+    made += [
+        make_trajectory(f"reward {at}", reward=value)
+        for at, value in enumerate((float("nan"), float("inf"), -1e308))
+    ]
     return [*made, make_trajectory("orphan", parent_id="nobody", pivot_turn=99)]
 
 
@@ -99,7 +126,9 @@ def ledger(folder: Path, kind: str) -> str:
     return made.storage.url
 
 
-def judged(url: str, name: str, settings: Mapping[str, Any], models: Mapping[str, Any]) -> dict[str, str] | str:
+def judged(
+    url: str, name: str, settings: Mapping[str, Any], models: Mapping[str, Any]
+) -> dict[str, str] | str:
     """trajectory -> reason, of every valid one; or the one line that a user is told."""
     stages = [{"filter": [{name: dict(settings)}]}]
     flow = Flow.model_validate({"name": "odd", "seed": 1, "models": models, "stages": stages})
@@ -108,7 +137,9 @@ def judged(url: str, name: str, settings: Mapping[str, Any], models: Mapping[str
     except SynthError as error:
         return str(error)
     with connect(run.ledger) as connection:
-        rows = connection.execute("SELECT trajectory_id, reason FROM decisions WHERE filter = ?", [name]).fetchall()
+        rows = connection.execute(
+            "SELECT trajectory_id, reason FROM decisions WHERE filter = ?", [name]
+        ).fetchall()
     found = dict(rows)
     assert len(found) == len(rows), f"{name}: one verdict each"
     assert set(found) == set(run.ledger.state.current_valid()), name
@@ -116,8 +147,12 @@ def judged(url: str, name: str, settings: Mapping[str, Any], models: Mapping[str
     return found
 
 
-def all_judged(kind: str, url: str, name: str, settings: Mapping[str, Any], models: Mapping[str, Any]) -> None:
-    """All but the one of lone surrogates, which the ledger cannot hold: it is committed as invalid."""
+def all_judged(
+    kind: str, url: str, name: str, settings: Mapping[str, Any], models: Mapping[str, Any]
+) -> None:
+    """All but the one of lone surrogates, which the ledger cannot hold: it is committed as
+    invalid.
+    """
     began = time.process_time()
     found = judged(url, name, settings, models)
     assert time.process_time() - began < 60, name
@@ -128,8 +163,12 @@ def all_judged(kind: str, url: str, name: str, settings: Mapping[str, Any], mode
     assert len(found) == {"only_invalid": 0, "one": 1, "odd": 19, "odd_small": 15}[kind], name
 
 
-@pytest.mark.parametrize("kind", ["empty", "only_invalid", "one", pytest.param("odd", marks=pytest.mark.nightly)])
-def test_every_filter_without_a_model_gives_every_trajectory_a_verdict(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["empty", "only_invalid", "one", pytest.param("odd", marks=pytest.mark.nightly)]
+)
+def test_every_filter_without_a_model_gives_every_trajectory_a_verdict(
+    tmp_path: Path, kind: str
+) -> None:
     url = ledger(tmp_path, kind)
     for name, settings in WITHOUT_MODEL.items():
         all_judged(kind, url, name, settings, {})
@@ -138,7 +177,9 @@ def test_every_filter_without_a_model_gives_every_trajectory_a_verdict(tmp_path:
 @pytest.mark.parametrize("kind", ["empty", "only_invalid", "one", "odd_small"])
 def test_so_does_every_filter_that_asks_one(tmp_path: Path, kind: str) -> None:
     url = ledger(tmp_path, kind)
-    with ChatServer(lambda body: {"role": "assistant", "content": '{"reason": 5, "plan": NaN}'}) as server:
+    with ChatServer(
+        lambda body: {"role": "assistant", "content": '{"reason": 5, "plan": NaN}'}
+    ) as server:
         model = {"engine": "vllm", "model": "test-model", "base_url": server.url, "max_retries": 0}
         for name, settings in WITH_MODEL.items():
             all_judged(kind, url, name, settings, {"judge": model, "student": model})

@@ -12,7 +12,10 @@ from synth.schemas.task import Origin
 from tests.filters.corpora import cases, chat, judged
 from tests.trajectories import make_task
 
-QUESTION = "How many of the seven bridges over the old river in the northern town were built before the great fire of 1666?"
+QUESTION = (
+    "How many of the seven bridges over the old river in the northern town were built before "
+    "the great fire of 1666?"
+)
 WORDS = QUESTION.split()
 
 
@@ -32,8 +35,18 @@ def test_thirteen_words_of_a_document_are_an_overlap_and_twelve_are_none(tmp_pat
         "other": (True, "clean"),
     }
     assert (found["thirteen"].score, found["thirteen"].detail) == (1.0, {"benchmark": "bridges"})
-    assert judged(FILTER, cases(rows), benchmarks={"bridges": (str(tmp_path),)}, least=2)["thirteen"].keep is True
-    assert judged(FILTER, cases(rows), benchmarks={"bridges": (str(tmp_path),)}, texts="task")["thirteen"].keep is True
+    assert (
+        judged(FILTER, cases(rows), benchmarks={"bridges": (str(tmp_path),)}, least=2)[
+            "thirteen"
+        ].keep
+        is True
+    )
+    assert (
+        judged(FILTER, cases(rows), benchmarks={"bridges": (str(tmp_path),)}, texts="task")[
+            "thirteen"
+        ].keep
+        is True
+    )
 
 
 def test_the_ledgers_own_stamps_hold_for_the_task_its_words_and_its_descendants() -> None:
@@ -51,7 +64,11 @@ def test_the_ledgers_own_stamps_hold_for_the_task_its_words_and_its_descendants(
         "free": "clean",
     }
     allowed = judged(FILTER, rows, allow=("bridges/test",))
-    assert [allowed[i].reason for i in ("stamped", "retry", "quoting")] == ["allowed", "allowed", "nothing_to_compare_with"]
+    assert [allowed[i].reason for i in ("stamped", "retry", "quoting")] == [
+        "allowed",
+        "allowed",
+        "nothing_to_compare_with",
+    ]
 
 
 def test_a_task_made_of_a_stamped_one_is_the_benchmarks() -> None:
@@ -59,7 +76,10 @@ def test_a_task_made_of_a_stamped_one_is_the_benchmarks() -> None:
     child = make_task(goal="second", parent=parent.task_id, origin=Origin.REVERSE)
     tasks = {parent.task_id: parent, child.task_id: child}
     rows = [chat("one", "a", task_id=parent.task_id), chat("two", "b", task_id=child.task_id)]
-    assert [v.reason for v in judged(FILTER, cases(rows, tasks)).values()] == ["benchmark", "benchmark"]
+    assert [v.reason for v in judged(FILTER, cases(rows, tasks)).values()] == [
+        "benchmark",
+        "benchmark",
+    ]
 
 
 def test_set_phrases_of_many_documents_do_not_count(tmp_path: Path) -> None:
@@ -73,13 +93,18 @@ def test_set_phrases_of_many_documents_do_not_count(tmp_path: Path) -> None:
 
 def test_instructions_that_stand_before_all_tasks_of_a_benchmark_make_no_task() -> None:
     shown = "Solve the task with the tools below and answer in one sentence."
-    stamped = [chat(f"s{at}", "x", asked=shown, task_id=f"t{at}", benchmark="bridges/test") for at in range(11)]
+    stamped = [
+        chat(f"s{at}", "x", asked=shown, task_id=f"t{at}", benchmark="bridges/test")
+        for at in range(11)
+    ]
     mine = chat("mine", "y", asked=shown, task_id="mine")
     assert judged(FILTER, cases([*stamped, mine]))["mine"].reason == "clean"
     assert judged(FILTER, cases([*stamped[:10], mine]))["mine"].reason == "task_identity"
 
 
-def test_documents_shorter_than_thirteen_words_count_as_a_whole_from_eight_words_on(tmp_path: Path) -> None:
+def test_documents_shorter_than_thirteen_words_count_as_a_whole_from_eight_words_on(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.txt").write_text("Name the capital of the country of bridges.")
     (tmp_path / "b.txt").write_text("Hello there, friend.")
     rows = [

@@ -55,8 +55,13 @@ def test_the_better_of_exact_copies_stays_in_any_order() -> None:
 def test_near_copies_go_and_others_stay() -> None:
     rows = [copied(LONG, "a"), copied(edited(LONG, 8), "b", trial=1), copied(OTHER, "c")]
     found = judged(FILTER, cases(rows))
-    assert [(i, v.reason) for i, v in sorted(found.items())] == [("a", "best_of_copies"), ("b", "near"), ("c", "unique")]
-    # 305 words with what else is said make 303 triples; each of 8 words edited far apart changes 3 of them on either side
+    assert [(i, v.reason) for i, v in sorted(found.items())] == [
+        ("a", "best_of_copies"),
+        ("b", "near"),
+        ("c", "unique"),
+    ]
+    # 305 words with what else is said make 303 triples; each of 8 words edited far apart changes 3
+    # of them on either side
     assert found["b"].score == pytest.approx((303 - 24) / (303 + 24))
     assert {v.reason for v in judged(FILTER, cases(rows), similarity=None).values()} == {"unique"}
     assert {v.reason for v in judged(FILTER, cases(rows), similarity=0.99).values()} == {"unique"}
@@ -73,22 +78,39 @@ def test_of_a_chain_of_edits_those_far_from_what_was_kept_stay() -> None:
 def test_a_success_and_the_failure_beside_it_both_stay_where_outcomes_are_kept_apart() -> None:
     rows = [copied(LONG, "good"), copied(LONG, "bad", **FAILED)]
     assert judged(FILTER, cases(rows))["bad"].keep is False
-    assert [v.keep for v in judged(FILTER, cases(rows), across_outcomes=False).values()] == [True, True]
+    assert [v.keep for v in judged(FILTER, cases(rows), across_outcomes=False).values()] == [
+        True,
+        True,
+    ]
 
 
 def test_what_all_transcripts_share_makes_no_copies() -> None:
-    rows = [copied(f"answer {at}", f"t{at}", asked=LONG, task_id=f"task{at}", system_prompt=OTHER) for at in range(3)]
+    rows = [
+        copied(f"answer {at}", f"t{at}", asked=LONG, task_id=f"task{at}", system_prompt=OTHER)
+        for at in range(3)
+    ]
     assert {v.reason for v in judged(FILTER, cases(rows)).values()} == {"unique"}
     same_task = [msgspec.structs.replace(row, task_id="task0") for row in rows]
-    assert [v.reason for v in judged(FILTER, cases(same_task)).values()].count("near") == 2, "one task's own words are not shared text"
+    assert [v.reason for v in judged(FILTER, cases(same_task)).values()].count("near") == 2, (
+        "one task's own words are not shared text"
+    )
 
 
 def test_ids_of_calls_and_the_order_of_arguments_make_no_difference() -> None:
     def called(call_id: str, arguments: str) -> Trajectory:
         return make_trajectory(call_id, turns=0, task_id="t", opening=()).__class__(
             **{
-                **{name: getattr(make_trajectory(call_id), name) for name in Trajectory.__struct_fields__},
-                "turns": (make_turn(0, tool_calls=(ToolCall.received(call_id, "look", arguments),), observations=()),),
+                **{
+                    name: getattr(make_trajectory(call_id), name)
+                    for name in Trajectory.__struct_fields__
+                },
+                "turns": (
+                    make_turn(
+                        0,
+                        tool_calls=(ToolCall.received(call_id, "look", arguments),),
+                        observations=(),
+                    ),
+                ),
             }
         )
 
@@ -102,7 +124,11 @@ def test_rows_whose_turns_others_teach_go_where_the_flow_says_so() -> None:
     found = judged(FILTER, cases([part, whole]), similarity=None)
     assert (found["part"].keep, found["part"].detail) == (True, {"copied_turns": 1.0})
     found = judged(FILTER, cases([part, whole]), similarity=None, copied_turns=0.9)
-    assert (found["part"].keep, found["part"].reason, found["whole"].keep) == (False, "copied_turns", True)
+    assert (found["part"].keep, found["part"].reason, found["whole"].keep) == (
+        False,
+        "copied_turns",
+        True,
+    )
 
 
 def test_a_transcript_without_turns_is_undefined() -> None:
@@ -113,7 +139,9 @@ def test_a_transcript_without_turns_is_undefined() -> None:
 @settings(max_examples=60)
 def test_shingles_are_the_distinct_word_triples(words: list[str]) -> None:
     plain = " ".join(words).casefold().replace(",", " ").split()
-    triples = {tuple(plain[at : at + 3]) for at in range(max(len(plain) - 2, 1))} if plain else set()
+    triples = (
+        {tuple(plain[at : at + 3]) for at in range(max(len(plain) - 2, 1))} if plain else set()
+    )
     found = shingles(words)
     assert len(found) == len(triples)
     assert (np.diff(found.astype(object)) > 0).all()
@@ -143,11 +171,23 @@ def test_text_without_spaces_is_compared_by_characters() -> None:
 def test_turns_that_differ_in_a_word_are_taught_already_where_a_similarity_is_given() -> None:
     words = [f"word{at}" for at in range(60)]
     said = " ".join(words)
-    edited = " ".join([*words[:30], "other", *words[31:]])  # 3 of 60 triples differ, asked for and answered alike
+    edited = " ".join(
+        [*words[:30], "other", *words[31:]]
+    )  # 3 of 60 triples differ, asked for and answered alike
     other = " ".join(f"new{at}" for at in range(60))
-    corpus = cases([chat("best", said, said + " more"), chat("near", edited, edited + " more"), chat("far", other, other + " more")])
+    corpus = cases(
+        [
+            chat("best", said, said + " more"),
+            chat("near", edited, edited + " more"),
+            chat("far", other, other + " more"),
+        ]
+    )
     exact = judged(FILTER, corpus, similarity=None)
-    assert [exact[name].detail["copied_turns"] for name in ("best", "near", "far")] == [0.0, 0.0, 0.0]
+    assert [exact[name].detail["copied_turns"] for name in ("best", "near", "far")] == [
+        0.0,
+        0.0,
+        0.0,
+    ]
     near = judged(FILTER, corpus, similarity=None, turn_similarity=0.8, copied_turns=0.9)
     assert [near[name].keep for name in ("best", "near", "far")].count(False) == 1
     assert {near["best"].reason, near["near"].reason} == {"unique", "copied_turns"}

@@ -1,4 +1,6 @@
-"""The filter `provenance`: values that stood nowhere drop, choices too unless the flow only wants to be told; no schemas, no verdict."""
+"""The filter `provenance`: values that stood nowhere drop, choices too unless the flow only wants
+to be told; no schemas, no verdict.
+"""
 
 import asyncio
 import json
@@ -15,7 +17,13 @@ from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 TOOLS = tuple(
-    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {"order_id": {"type": "string"}}}}}
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "parameters": {"type": "object", "properties": {"order_id": {"type": "string"}}},
+        },
+    }
     for name in ("list_orders", "cancel_order")
 )
 ORDERS = json.dumps([{"order_id": "O-11"}, {"order_id": "O-22"}])
@@ -25,11 +33,24 @@ def cancelling(order: str, wish: str = "Cancel my order O-11.", **fields: Any) -
     """Lists two orders, asks whether to cancel one, and cancels it."""
     listing = ToolCall.received("c0", "list_orders", "{}")
     cancel = ToolCall.received("c2", "cancel_order", json.dumps({"order_id": order}))
-    made = make_trajectory(turns=0, opening=(Observation(wish, Source.USER),), system_prompt=None, **{"tools": TOOLS, **fields})
+    made = make_trajectory(
+        turns=0,
+        opening=(Observation(wish, Source.USER),),
+        system_prompt=None,
+        **{"tools": TOOLS, **fields},
+    )
     turns = (
-        Turn(0, tool_calls=(listing,), observations=(Observation(ORDERS, call_id="c0", name="list_orders"),)),
+        Turn(
+            0,
+            tool_calls=(listing,),
+            observations=(Observation(ORDERS, call_id="c0", name="list_orders"),),
+        ),
         Turn(1, f"Shall I cancel {order}?", observations=(Observation("Yes.", Source.USER),)),
-        Turn(2, tool_calls=(cancel,), observations=(Observation("done", call_id="c2", name="cancel_order"),)),
+        Turn(
+            2,
+            tool_calls=(cancel,),
+            observations=(Observation("done", call_id="c2", name="cancel_order"),),
+        ),
     )
     return msgspec.structs.replace(made, turns=turns)
 
@@ -52,7 +73,9 @@ def test_a_choice_that_nothing_singles_out_drops_unless_it_was_proposed_and_that
     guessed = cancelling("O-22", "Cancel one of my orders.")
     assert (verdict(guessed).keep, verdict(guessed).reason) == (False, "unjustified_choice")
     assert verdict(guessed, proposed=True).keep is True
-    assert verdict(guessed, choices=False) == Verdict(True, "justified", 1.0, verdict(guessed).detail)
+    assert verdict(guessed, choices=False) == Verdict(
+        True, "justified", 1.0, verdict(guessed).detail
+    )
 
 
 def test_what_was_asked_for_by_name_is_justified() -> None:
@@ -66,5 +89,7 @@ def test_what_was_asked_for_by_name_is_justified() -> None:
         (make_trajectory(turns=2), "no_effectful_call"),  # `look` changes nothing
     ],
 )
-def test_without_schemas_or_calls_to_judge_it_is_undefined(trajectory: Trajectory, reason: str) -> None:
+def test_without_schemas_or_calls_to_judge_it_is_undefined(
+    trajectory: Trajectory, reason: str
+) -> None:
     assert verdict(trajectory) == Verdict(None, reason)

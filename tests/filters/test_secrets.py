@@ -1,4 +1,6 @@
-"""The filter `secrets`, on a chat that comes in by import: what it finds is in no export, and nothing of it in the ledger's decisions."""
+"""The filter `secrets`, on a chat that comes in by import: what it finds is in no export, and
+nothing of it in the ledger's decisions.
+"""
 
 import json
 from io import StringIO
@@ -30,14 +32,29 @@ def imported(folder: Path) -> str:
                 {
                     "role": "assistant",
                     "content": None,
-                    "tool_calls": [{"id": "c1", "function": {"name": "send", "arguments": json.dumps({"to": MAIL})}}],
+                    "tool_calls": [
+                        {
+                            "id": "c1",
+                            "function": {"name": "send", "arguments": json.dumps({"to": MAIL})},
+                        }
+                    ],
                 },
-                {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"sent": True, "log": json.dumps({"rcpt": MAIL})})},
+                {
+                    "role": "tool",
+                    "tool_call_id": "c1",
+                    "content": json.dumps({"sent": True, "log": json.dumps({"rcpt": MAIL})}),
+                },
                 {"role": "assistant", "content": f"Sent to {MAIL}."},
             ],
             "reward": 1,
         },
-        {"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}], "reward": 1},
+        {
+            "messages": [
+                {"role": "user", "content": "hello"},
+                {"role": "assistant", "content": "hi"},
+            ],
+            "reward": 1,
+        },
     ]
     source = folder / "chats.jsonl"
     source.write_text("".join(json.dumps(chat) + "\n" for chat in chats))
@@ -48,7 +65,11 @@ def imported(folder: Path) -> str:
 def curated(url: str, **settings: Any) -> tuple[Any, str]:
     stages = [{"filter": [{"secrets": settings}]}, {"export": {"kinds": ["sft"], "as": "trl"}}]
     _, reports, _ = run_flow(echo_flow(name="later", stages=stages), url, curate)
-    rows = [row for path in sorted(Path(url).glob("datasets/sft/**/*.parquet")) for row in pq.read_table(path).to_pylist()]
+    rows = [
+        row
+        for path in sorted(Path(url).glob("datasets/sft/**/*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
     return reports, json.dumps(rows, default=str)
 
 
@@ -58,22 +79,32 @@ def test_what_is_found_is_redacted_in_the_export_and_stands_in_no_decision(tmp_p
     assert reports["export"]["datasets"]["sft"]["rows"] == 2
     assert MAIL not in rows
     assert rows.count("[REDACTED:email:1]") == 4
-    run, _, _ = run_flow(echo_flow(name="later", stages=[{"filter": [{"secrets": {}}]}]), url, curate)
+    run, _, _ = run_flow(
+        echo_flow(name="later", stages=[{"filter": [{"secrets": {}}]}]), url, curate
+    )
     with connect(run.ledger) as connection:
-        table = connection.execute("SELECT reason, score, detail FROM decisions ORDER BY score").fetchall()
+        table = connection.execute(
+            "SELECT reason, score, detail FROM decisions ORDER BY score"
+        ).fetchall()
         kept = connection.execute("SELECT detail FROM scores_all").fetchall()
-        named = {one for (one,) in connection.execute("SELECT task_id FROM trajectories").fetchall()}
+        named = {
+            one for (one,) in connection.execute("SELECT task_id FROM trajectories").fetchall()
+        }
     assert [(reason, score) for reason, score, _ in table] == [("clean", 0.0), ("redacted", 5.0)]
     assert MAIL not in f"{table} {kept}"
     tasks = run.ledger.tasks(named)
     assert sorted(task.goal for task in tasks.values()) == ["hello", f"write to {MAIL}"]
-    assert sorted(task.goal for task in tasks_without_findings(run.ledger, tasks, SetAside()).values()) == [
+    assert sorted(
+        task.goal for task in tasks_without_findings(run.ledger, tasks, SetAside()).values()
+    ) == [
         "hello",
         "write to [REDACTED:email:1]",
     ]
 
 
-def test_rows_are_dropped_where_the_flow_says_so_and_nothing_is_looked_through_again(tmp_path: Path) -> None:
+def test_rows_are_dropped_where_the_flow_says_so_and_nothing_is_looked_through_again(
+    tmp_path: Path,
+) -> None:
     url = imported(tmp_path)
     curated(url)
     reports, rows = curated(url, action="drop")

@@ -1,4 +1,6 @@
-"""The filter `split`: what is held out never stands on both sides, and the same tasks are held out on every machine."""
+"""The filter `split`: what is held out never stands on both sides, and the same tasks are held out
+on every machine.
+"""
 
 from hashlib import blake2b
 from random import Random
@@ -30,22 +32,35 @@ def test_a_share_of_the_worlds_is_held_out_and_no_world_stands_on_both_sides() -
     for task, row in zip(tasks, rows, strict=True):
         sides.setdefault(task.env_config["world_seed"], set()).add(found[row.trajectory_id].keep)
     assert all(len(side) == 1 for side in sides.values())
-    assert 20 <= sum(side == {False} for side in sides.values()) <= 60  # 40 of 200 expected, 3.5 standard deviations
+    assert (
+        20 <= sum(side == {False} for side in sides.values()) <= 60
+    )  # 40 of 200 expected, 3.5 standard deviations
 
 
 def test_the_draw_is_fixed_for_all_machines() -> None:
     for seed in range(30):
         drawn = blake2b(b'["split",0,"world",["storefront",%d]]' % seed, digest_size=8).hexdigest()
-        assert held_out(0, "world", ["storefront", seed], 0.25) is (drawn[0] in "0123")  # a quarter: the first of 16 digits
+        assert held_out(0, "world", ["storefront", seed], 0.25) is (
+            drawn[0] in "0123"
+        )  # a quarter: the first of 16 digits
 
 
 def test_with_several_attributes_no_value_of_any_stands_on_both_sides() -> None:
-    tasks = [make_task(goal=f"g{at}", env_config={"world_seed": at % 13}, difficulty={"kinds": [f"k{at % 7}"]}) for at in range(91)]
+    tasks = [
+        make_task(
+            goal=f"g{at}", env_config={"world_seed": at % 13}, difficulty={"kinds": [f"k{at % 7}"]}
+        )
+        for at in range(91)
+    ]
     rows = [chat(f"r{at}", text(), task_id=task.task_id) for at, task in enumerate(tasks)]
-    found = judged(FILTER, cases(rows, {t.task_id: t for t in tasks}), share=0.3, by=("world", "template"))
+    found = judged(
+        FILTER, cases(rows, {t.task_id: t for t in tasks}), share=0.3, by=("world", "template")
+    )
     train = [task for task, row in zip(tasks, rows, strict=True) if found[row.trajectory_id].keep]
     out = [
-        (task, found[row.trajectory_id].detail["by"]) for task, row in zip(tasks, rows, strict=True) if not found[row.trajectory_id].keep
+        (task, found[row.trajectory_id].detail["by"])
+        for task, row in zip(tasks, rows, strict=True)
+        if not found[row.trajectory_id].keep
     ]
     assert train
     assert {by for _, by in out} == {"world", "template"}
@@ -90,7 +105,11 @@ def test_what_a_world_has_held_out_stays_so() -> None:
 
 
 def test_near_copies_on_both_sides_go_to_the_held_out_side_with_all_trials_of_their_task() -> None:
-    kept, leaky, free = world(held_world()), world(train_world(), "leaky"), world(train_world(), "free")
+    kept, leaky, free = (
+        world(held_world()),
+        world(train_world(), "leaky"),
+        world(train_world(), "free"),
+    )
     said = text()
     rows = [
         chat("kept", said, task_id=kept.task_id),
@@ -100,7 +119,12 @@ def test_near_copies_on_both_sides_go_to_the_held_out_side_with_all_trials_of_th
     ]
     corpus = cases(rows, {t.task_id: t for t in (kept, leaky, free)})
     found = judged(FILTER, corpus)
-    assert {i: v.reason for i, v in found.items()} == {"kept": "held_out", "copy": "leak", "trial": "leak", "free": "train"}
+    assert {i: v.reason for i, v in found.items()} == {
+        "kept": "held_out",
+        "copy": "leak",
+        "trial": "leak",
+        "free": "train",
+    }
     assert found["copy"].detail == {"of": "kept"}
     assert judged(FILTER, corpus, leak_similarity=None)["copy"].keep is True
 
@@ -113,10 +137,18 @@ def test_an_imports_seed_is_no_world_and_a_generated_tasks_is_even_if_it_is_zero
     assert found["r1"].keep is not held_out(0, "world", ["echo", 0], 0.1)
 
 
-def test_without_a_task_or_an_attribute_it_is_undefined_and_unknown_attributes_are_refused() -> None:
+def test_without_a_task_or_an_attribute_it_is_undefined_and_unknown_attributes_are_refused() -> (
+    None
+):
     task = make_task(env_config={})
-    rows: list[Trajectory] = [chat("none", text(), task_id="nowhere"), chat("bare", text(), task_id=task.task_id)]
+    rows: list[Trajectory] = [
+        chat("none", text(), task_id="nowhere"),
+        chat("bare", text(), task_id=task.task_id),
+    ]
     found = judged(FILTER, cases(rows, {task.task_id: task}), by=("policy",))
-    assert [(v.keep, v.reason) for v in found.values()] == [(None, "no_task"), (None, "no_attribute")]
+    assert [(v.keep, v.reason) for v in found.values()] == [
+        (None, "no_task"),
+        (None, "no_attribute"),
+    ]
     with pytest.raises(ValueError, match="no attribute 'colour'"):
         FILTER.config(by=("colour",))

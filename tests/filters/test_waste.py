@@ -1,4 +1,6 @@
-"""The filters `waste` and `efficiency`: columns on successes; they drop only past a limit that the flow sets."""
+"""The filters `waste` and `efficiency`: columns on successes; they drop only past a limit that the
+flow sets.
+"""
 
 import asyncio
 from typing import Any
@@ -7,7 +9,12 @@ import msgspec
 import pytest
 
 from synth.envs.echo import WORLD
-from synth.filters.signals.efficiency import EfficiencyConfig, action_repetition_rate, efficiency, prompt_cache_use
+from synth.filters.signals.efficiency import (
+    EfficiencyConfig,
+    action_repetition_rate,
+    efficiency,
+    prompt_cache_use,
+)
 from synth.filters.signals.efficiency import measure as measure_efficiency
 from synth.filters.waste import WasteConfig, measure, waste
 from synth.schemas.check import CheckResult, SubVerdict
@@ -23,10 +30,16 @@ FAILED = {"outcome": Outcome.FAILURE, "termination": Termination.AGENT_STOP, "re
 def steps(identity: str, acts: str, **fields: Any) -> Trajectory:
     """One call per letter; the same letter asks the same, and is answered the same."""
     turns = tuple(
-        Turn(at, tool_calls=(ToolCall.received(f"c{at}", "get", f'{{"of": "{act}"}}'),), observations=(Observation(act, call_id=f"c{at}"),))
+        Turn(
+            at,
+            tool_calls=(ToolCall.received(f"c{at}", "get", f'{{"of": "{act}"}}'),),
+            observations=(Observation(act, call_id=f"c{at}"),),
+        )
         for at, act in enumerate(acts)
     )
-    return msgspec.structs.replace(make_trajectory(turns=0, **fields), turns=turns, trajectory_id=identity)
+    return msgspec.structs.replace(
+        make_trajectory(turns=0, **fields), turns=turns, trajectory_id=identity
+    )
 
 
 def case(trajectory: Trajectory) -> Case:
@@ -36,7 +49,9 @@ def case(trajectory: Trajectory) -> Case:
 def wasted(trajectory: Trajectory, **given: Any) -> Verdict:
     config = WasteConfig(**given)
     measured = asyncio.run(measure(case(trajectory), config, None))  # type: ignore[arg-type]  # it asks nobody
-    return asyncio.run(waste(msgspec.structs.replace(case(trajectory), measures=tuple(measured)), config))
+    return asyncio.run(
+        waste(msgspec.structs.replace(case(trajectory), measures=tuple(measured)), config)
+    )
 
 
 def test_reads_that_were_made_before_are_told_and_drop_only_past_the_share() -> None:
@@ -47,19 +62,25 @@ def test_reads_that_were_made_before_are_told_and_drop_only_past_the_share() -> 
 
 
 def test_what_is_no_success_is_undefined() -> None:
-    assert (wasted(steps("a", "xyzx", **FAILED)).keep, wasted(steps("a", "xyzx", **FAILED)).score) == (None, 0.25)
+    assert (
+        wasted(steps("a", "xyzx", **FAILED)).keep,
+        wasted(steps("a", "xyzx", **FAILED)).score,
+    ) == (None, 0.25)
     assert wasted(steps("a", "")) == Verdict(None, "empty")
 
 
 def test_repetition_is_the_share_of_turns_that_do_the_same_in_the_same_state() -> None:
-    # the first x was done before anything was seen; the second and third follow the same answer, so only the third repeats the one before
+    # the first x was done before anything was seen; the second and third follow the same answer, so
+    # only the third repeats the one before
     assert action_repetition_rate(steps("a", "xxxy")) == pytest.approx(1 / 4)
     assert action_repetition_rate(steps("a", "xyxy")) == 0.0
     assert action_repetition_rate(steps("a", "")) is None
 
 
 def test_cache_use_is_undefined_where_no_tokens_were_counted() -> None:
-    assert prompt_cache_use(steps("a", "x", totals=Usage(prompt_tokens=200, cached_tokens=50))) == 0.25
+    assert (
+        prompt_cache_use(steps("a", "x", totals=Usage(prompt_tokens=200, cached_tokens=50))) == 0.25
+    )
     assert prompt_cache_use(steps("a", "x", totals=Usage())) is None
 
 

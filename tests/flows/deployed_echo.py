@@ -1,4 +1,6 @@
-"""The echo flow, slow enough to be killed in its middle, as a deployment of a `PrefectSite`; and what its ledger holds."""
+"""The echo flow, slow enough to be killed in its middle, as a deployment of a `PrefectSite`; and
+what its ledger holds.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,21 @@ STAGES: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 6}}, {"f
 def contents(url: str) -> dict[str, Any]:
     """Content by slot of what the current flow sees; work that was done twice fails."""
     ledger = Ledger(url)
-    found = {trajectory.slot_id: canonical_content(trajectory) for trajectory in ledger.trajectories()}
+    found = {
+        trajectory.slot_id: canonical_content(trajectory) for trajectory in ledger.trajectories()
+    }
     assert {slot.attempts for slot in ledger.state.slots.values()} <= {1}, "a slot was filled twice"
     return found
 
 
-def deploy(site: PrefectSite, folder: Path, name: str, *options: str, env: dict[str, Any] | None = None, stages: Any = None) -> str:
+def deploy(
+    site: PrefectSite,
+    folder: Path,
+    name: str,
+    *options: str,
+    env: dict[str, Any] | None = None,
+    stages: Any = None,
+) -> str:
     """A deployment of the echo flow into `folder`/run; its id."""
     flow = echo_flow(name=name, env=env or SLOW, stages=stages or STAGES).model_dump(mode="json")
     flow["stages"] = stages or STAGES
@@ -41,4 +52,7 @@ def committed(url: Path) -> int:
 
 
 def ended(site: PrefectSite, flow_run: str) -> str:
-    return wait_for(f"{flow_run} ends", lambda: (state := site.state(flow_run)) in ("COMPLETED", "FAILED", "CRASHED") and state)
+    return wait_for(
+        f"{flow_run} ends",
+        lambda: (state := site.state(flow_run)) in ("COMPLETED", "FAILED", "CRASHED") and state,
+    )

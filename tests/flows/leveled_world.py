@@ -1,4 +1,6 @@
-"""The echo desk with a level: the harder, the more words; the same, closed for some tasks; and a policy that mishears now and then."""
+"""The echo desk with a level: the harder, the more words; the same, closed for some tasks; and a
+policy that mishears now and then.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -31,12 +33,20 @@ class LeveledConfig(BaseModel):
     level: float = Field(default=0.5, ge=0, le=1)
 
 
-def make_tasks(config: Mapping[str, Any], seed: int, count: int, name: str = NAME) -> Sequence[Task]:
+def make_tasks(
+    config: Mapping[str, Any], seed: int, count: int, name: str = NAME
+) -> Sequence[Task]:
     """As the echo desk does."""
     level = LeveledConfig.model_validate(dict(config)).level
     made = echo.make_tasks({"turns": 1 + round(MOST_WORDS * level)}, seed, count)
-    fields = [{name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"} for task in made]
-    return tuple(Task.identified(**{**own, "env": name, "difficulty": {"words": len(own["goal"].split())}}) for own in fields)
+    fields = [
+        {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
+        for task in made
+    ]
+    return tuple(
+        Task.identified(**{**own, "env": name, "difficulty": {"words": len(own["goal"].split())}})
+        for own in fields
+    )
 
 
 def few_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
@@ -68,22 +78,49 @@ class _HardOfHearing:
 
     async def act(self, view: View) -> Act:
         turn = await self.episode.env.expert("correct", 0)
-        wrong = turn_draws(self.episode, view).random() < WRONG and turn.tool_calls[0].name == "echo"
-        return Act(turn=AgentTurn(tool_calls=(ToolCall.received("wrong", "echo", '{"text": "what?"}'),)) if wrong else turn)
+        wrong = (
+            turn_draws(self.episode, view).random() < WRONG and turn.tool_calls[0].name == "echo"
+        )
+        return Act(
+            turn=AgentTurn(tool_calls=(ToolCall.received("wrong", "echo", '{"text": "what?"}'),))
+            if wrong
+            else turn
+        )
 
 
-def hard_of_hearing(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def hard_of_hearing(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     """A policy that gets one word in six wrong."""
-    return PolicySpec(name="hard_of_hearing", authorship=Authorship.SCRIPTED, identity={"policy": "hard"}, open=_HardOfHearing)
+    return PolicySpec(
+        name="hard_of_hearing",
+        authorship=Authorship.SCRIPTED,
+        identity={"policy": "hard"},
+        open=_HardOfHearing,
+    )
 
 
 def _spec(name: str) -> EnvSpec:
     return msgspec.structs.replace(echo.SPEC, name=name)
 
 
-WORLD = World(_spec(NAME), lambda config: echo.open_echo({}), make_tasks, LeveledConfig, level="level")
-CLOSED_WORLD = World(
-    _spec(CLOSED_NAME), lambda config: _SometimesClosed(), partial(make_tasks, name=CLOSED_NAME), LeveledConfig, level="level"
+WORLD = World(
+    _spec(NAME), lambda config: echo.open_echo({}), make_tasks, LeveledConfig, level="level"
 )
-FEW_WORLD = World(_spec(FEW_NAME), lambda config: echo.open_echo({}), few_tasks, LeveledConfig, level="level")
-MISNAMED_WORLD = World(_spec(MISNAMED_NAME), lambda config: echo.open_echo({}), make_tasks, LeveledConfig, level="strength")
+CLOSED_WORLD = World(
+    _spec(CLOSED_NAME),
+    lambda config: _SometimesClosed(),
+    partial(make_tasks, name=CLOSED_NAME),
+    LeveledConfig,
+    level="level",
+)
+FEW_WORLD = World(
+    _spec(FEW_NAME), lambda config: echo.open_echo({}), few_tasks, LeveledConfig, level="level"
+)
+MISNAMED_WORLD = World(
+    _spec(MISNAMED_NAME),
+    lambda config: echo.open_echo({}),
+    make_tasks,
+    LeveledConfig,
+    level="strength",
+)

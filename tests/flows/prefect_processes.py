@@ -32,9 +32,11 @@ def wait_for(what: str, look: Callable[[], T | None], within_s: float = LONG_S) 
 
 
 class PrefectSite:
-    """A server, which can be killed and started again on the same data, and workers of the pool `synth`.
+    """A server, which can be killed and started again on the same data, and workers of the pool
+    `synth`.
 
-    `auth`: what the server wants from whoever asks; `database`: its URL, SQLite in `folder` without one.
+    `auth`: what the server wants from whoever asks; `database`: its URL, SQLite in `folder` without
+    one.
     """
 
     def __init__(self, folder: Path, auth: str | None = None, database: str | None = None) -> None:
@@ -64,7 +66,9 @@ class PrefectSite:
 
     def start(self) -> None:
         """Until it answers."""
-        self._server = self._spawn("server", "server", "start", "--host", "127.0.0.1", "--port", str(self._port), "--no-ui")
+        self._server = self._spawn(
+            "server", "server", "start", "--host", "127.0.0.1", "--port", str(self._port), "--no-ui"
+        )
         wait_for("the server answers", self._answers)
 
     def kill(self) -> None:
@@ -75,7 +79,17 @@ class PrefectSite:
 
     def worker(self) -> "subprocess.Popen[bytes]":
         """One that takes up to four runs at a time."""
-        worker = self._spawn(f"worker{len(self._workers)}", "worker", "start", "--pool", "synth", "--type", "process", "--limit", "4")
+        worker = self._spawn(
+            f"worker{len(self._workers)}",
+            "worker",
+            "start",
+            "--pool",
+            "synth",
+            "--type",
+            "process",
+            "--limit",
+            "4",
+        )
         self._workers.append(worker)
         return worker
 
@@ -94,12 +108,24 @@ class PrefectSite:
         """The command line, with this server."""
         command = [sys.executable, "-c", "from synth.cli.main import main; main()", *arguments]
         return subprocess.run(
-            command, env=self.environment | environment, cwd=ROOT, capture_output=True, text=True, timeout=LONG_S, check=False
+            command,
+            env=self.environment | environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=LONG_S,
+            check=False,
         )
 
     def ask(self, path: str, **body: Any) -> Any:
-        """A POST to the API, again where the server is too busy to answer: on a loaded machine its SQLite is locked for seconds."""
-        return self._sent(urllib.request.Request(f"{self.url}/{path}", data=json.dumps(body).encode(), headers=self._headers))
+        """A POST to the API, again where the server is too busy to answer: on a loaded machine its
+        SQLite is locked for seconds.
+        """
+        return self._sent(
+            urllib.request.Request(
+                f"{self.url}/{path}", data=json.dumps(body).encode(), headers=self._headers
+            )
+        )
 
     def _sent(self, request: urllib.request.Request) -> Any:
         """What a request is answered with, once the server has time for it."""
@@ -121,12 +147,20 @@ class PrefectSite:
         """Those that have begun, in the order of their firing, or those in the given states."""
         found = self.ask("flow_runs/filter", sort="EXPECTED_START_TIME_ASC")
         return [
-            run for run in found if (run["state"]["type"] in states if states else run["state"]["type"] not in ("SCHEDULED", "PENDING"))
+            run
+            for run in found
+            if (
+                run["state"]["type"] in states
+                if states
+                else run["state"]["type"] not in ("SCHEDULED", "PENDING")
+            )
         ]
 
     def fire(self, deployment_id: str, **parameters: Any) -> str:
         """A flow run of a deployment, now; its id."""
-        return str(self.ask(f"deployments/{deployment_id}/create_flow_run", parameters=parameters)["id"])
+        return str(
+            self.ask(f"deployments/{deployment_id}/create_flow_run", parameters=parameters)["id"]
+        )
 
     def deployment(self, name: str) -> str:
         """Its id."""
@@ -136,7 +170,13 @@ class PrefectSite:
     def forget_deployments(self) -> None:
         """Deletes them, and so their schedules and what is due."""
         for deployment in self.ask("deployments/filter"):
-            self._sent(urllib.request.Request(f"{self.url}/deployments/{deployment['id']}", headers=self._headers, method="DELETE"))
+            self._sent(
+                urllib.request.Request(
+                    f"{self.url}/deployments/{deployment['id']}",
+                    headers=self._headers,
+                    method="DELETE",
+                )
+            )
 
     def state(self, flow_run: str) -> str:
         """Of a flow run by id."""

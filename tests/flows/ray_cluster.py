@@ -1,7 +1,10 @@
-"""A Ray cluster of two nodes on this machine, each with a state folder of its own, and a command run on it.
+"""A Ray cluster of two nodes on this machine, each with a state folder of its own, and a command
+run on it.
 
-`python -m tests.flows.ray_cluster FOLDER [--s3] [--kill] COMMAND...` in a network namespace with loopback only: Ray binds what else there
-is. `--s3`: beside an S3 server, whose bucket `ray` lies in FOLDER/bucket when all is over. `--kill`: the second node, with all its
+`python -m tests.flows.ray_cluster FOLDER [--s3] [--kill] COMMAND...` in a network namespace with
+loopback only: Ray binds what else there
+is. `--s3`: beside an S3 server, whose bucket `ray` lies in FOLDER/bucket when all is over.
+`--kill`: the second node, with all its
 processes, once it plays.
 """
 
@@ -18,7 +21,11 @@ from typing import Any
 from tests.s3_server import serving
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DISABLE_IMPORT_WARNING": "1"}
-SOON = {"health_check_period_ms": 1000, "health_check_timeout_ms": 3000, "health_check_failure_threshold": 3}
+SOON = {
+    "health_check_period_ms": 1000,
+    "health_check_timeout_ms": 3000,
+    "health_check_failure_threshold": 3,
+}
 """A dead node is noticed within seconds instead of half a minute."""
 SMALL = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
 
@@ -50,16 +57,27 @@ def main(folder: Path, options: set[str], command: list[str]) -> int:
     with s3_server(folder) if "--s3" in options else contextlib.nullcontext():
         from ray.cluster_utils import Cluster
 
-        first = {"num_cpus": 1, "_system_config": SOON, "env_vars": QUIET | {"SYNTH_STATE_DIR": str(folder / "node0")}, **SMALL}
+        first = {
+            "num_cpus": 1,
+            "_system_config": SOON,
+            "env_vars": QUIET | {"SYNTH_STATE_DIR": str(folder / "node0")},
+            **SMALL,
+        }
         cluster = Cluster(initialize_head=True, head_node_args=first)
-        node = cluster.add_node(num_cpus=1, env_vars=QUIET | {"SYNTH_STATE_DIR": str(folder / "node1")}, **SMALL)
+        node = cluster.add_node(
+            num_cpus=1, env_vars=QUIET | {"SYNTH_STATE_DIR": str(folder / "node1")}, **SMALL
+        )
         cluster.wait_for_nodes()
         over = threading.Event()
-        killer = threading.Thread(target=kill_once_it_plays, args=(cluster, node, folder / "node1", over))
+        killer = threading.Thread(
+            target=kill_once_it_plays, args=(cluster, node, folder / "node1", over)
+        )
         if "--kill" in options:
             killer.start()
         try:
-            return subprocess.run(command, env=os.environ | {"RAY_ADDRESS": cluster.address}, check=False).returncode
+            return subprocess.run(
+                command, env=os.environ | {"RAY_ADDRESS": cluster.address}, check=False
+            ).returncode
         finally:
             over.set()
             if "--kill" in options:

@@ -1,4 +1,6 @@
-"""A flow that asks for a pass rate: its level is found by playing, once, and stands in every task."""
+"""A flow that asks for a pass rate: its level is found by playing, once, and stands in every
+task.
+"""
 
 import os
 import signal
@@ -28,7 +30,11 @@ EPISODES = 60
 
 def flow(target: float = 0.5, episodes: int = EPISODES, **changes: Any) -> Flow:
     content: dict[str, Any] = {
-        "env": {"name": NAME, "tasks": 3, "difficulty": {"target_pass_rate": target, "against": "explorer", "episodes": episodes}},
+        "env": {
+            "name": NAME,
+            "tasks": 3,
+            "difficulty": {"target_pass_rate": target, "against": "explorer", "episodes": episodes},
+        },
         "models": {"explorer": HARD_OF_HEARING},
         "stages": [{"rollout": {"trials": 8}}, {"filter": ["solved"]}],
     }
@@ -36,15 +42,24 @@ def flow(target: float = 0.5, episodes: int = EPISODES, **changes: Any) -> Flow:
 
 
 def played(url: str) -> int:
-    ((count,),) = query(Ledger(url), "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'calibration'").fetchall()
+    ((count,),) = query(
+        Ledger(url), "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'calibration'"
+    ).fetchall()
     return int(count)
 
 
-def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(tmp_path: Path) -> None:
+def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     _, reports, said = run_flow(flow(), url)
     found = reports["calibrate"]
-    assert (found["episodes"], found["target_pass_rate"], found["reached"], found["finished"]) == (EPISODES, 0.5, True, True)
+    assert (found["episodes"], found["target_pass_rate"], found["reached"], found["finished"]) == (
+        EPISODES,
+        0.5,
+        True,
+        True,
+    )
     assert found["interval"][0] < found["pass_rate"] < found["interval"][1]
     assert f"calibrate: level {found['level']:g}: explorer passes {found['pass_rate']:.2f}" in said
     tasks = Ledger(url).tasks(set(Ledger(url).task_ids()))
@@ -52,15 +67,25 @@ def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(tm
     for task in tasks.values():
         known = task.difficulty["calibration"]
         assert known == {key: found[key] for key in found if key not in ("kind", "finished")}
-        assert (known["against"], known["model"], known["policy"]) == ("explorer", None, {"policy": "hard"})
-        assert len(task.check.required if task.check else ()) == 1 + round(9 * found["level"]) + 1, "words, and the end"
+        assert (known["against"], known["model"], known["policy"]) == (
+            "explorer",
+            None,
+            {"policy": "hard"},
+        )
+        assert (
+            len(task.check.required if task.check else ()) == 1 + round(9 * found["level"]) + 1
+        ), "words, and the end"
         fields = {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
         assert task == Task.identified(**fields)
 
 
-def test_who_hears_one_word_in_six_wrong_passes_half_of_the_tasks_of_four_words(tmp_path: Path) -> None:
+def test_who_hears_one_word_in_six_wrong_passes_half_of_the_tasks_of_four_words(
+    tmp_path: Path,
+) -> None:
     _, reports, _ = run_flow(flow(episodes=200), str(tmp_path / "run"))
-    assert 2 / 9 <= reports["calibrate"]["level"] <= 4 / 9  # 3 to 5 words: (5/6)^3 = 0.58, (5/6)^4 = 0.48, (5/6)^5 = 0.40
+    assert (
+        2 / 9 <= reports["calibrate"]["level"] <= 4 / 9
+    )  # 3 to 5 words: (5/6)^3 = 0.58, (5/6)^4 = 0.48, (5/6)^5 = 0.40
 
 
 def test_a_second_run_plays_nothing_and_makes_the_same_tasks(tmp_path: Path) -> None:
@@ -68,7 +93,9 @@ def test_a_second_run_plays_nothing_and_makes_the_same_tasks(tmp_path: Path) -> 
     _, first, _ = run_flow(flow(), url)
     tasks = Ledger(url).task_ids()
     _, second, said = run_flow(flow(), url)
-    assert said.splitlines() == [f"{stage}: nothing to do" for stage in ("calibrate", "tasks", "rollout", "filter")]
+    assert said.splitlines() == [
+        f"{stage}: nothing to do" for stage in ("calibrate", "tasks", "rollout", "filter")
+    ]
     assert (second, Ledger(url).task_ids(), played(url)) == (first, tasks, EPISODES)
 
 
@@ -82,8 +109,10 @@ def test_a_lost_round_is_told_as_it_is_and_the_level_stands(tmp_path: Path) -> N
     assert second["calibrate"] == first["calibrate"]
     assert played(url) == EPISODES - len(shard.slots)
     assert said.splitlines()[:2] == [
-        f"{gone}: missing; the {len(shard.slots)} trajectories of its shard (stage calibrate) are gone, from the costs too: what was "
-        "found by them stands, and no run makes them again; put the file back from a backup to have them",
+        f"{gone}: missing; the {len(shard.slots)} trajectories of its shard (stage calibrate) are "
+        "gone, from the costs too: what was "
+        "found by them stands, and no run makes them again; put the file back from a backup to "
+        "have them",
         "calibrate: nothing to do",
     ]
 
@@ -92,13 +121,19 @@ def test_its_episodes_are_kept_but_no_stage_and_no_view_has_them(tmp_path: Path)
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow(), url)
     assert played(url) == EPISODES
-    assert query(Ledger(url), "SELECT DISTINCT synthesizer FROM trajectories").fetchall() == [("rollout",)]
+    assert query(Ledger(url), "SELECT DISTINCT synthesizer FROM trajectories").fetchall() == [
+        ("rollout",)
+    ]
     assert query(Ledger(url), "SELECT count(*) FROM tasks").fetchall() == [(3,)]
-    assert query(Ledger(url), "SELECT count(DISTINCT task_id) FROM tasks_all").fetchall() == [(3 + EPISODES,)]
+    assert query(Ledger(url), "SELECT count(DISTINCT task_id) FROM tasks_all").fetchall() == [
+        (3 + EPISODES,)
+    ]
     assert reports["filter"]["total"] == 3 * 8
 
 
-def test_other_stages_leave_the_level_alone_and_another_target_shares_the_first_round(tmp_path: Path) -> None:
+def test_other_stages_leave_the_level_alone_and_another_target_shares_the_first_round(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(flow(), url)
     _, second, said = run_flow(flow(stages=[{"rollout": {"trials": 8}}]), url)
@@ -120,7 +155,9 @@ def mishearing(body: Body) -> dict[str, Any]:
 
 def on(server: ChatServer, **changes: Any) -> Flow:
     model = {"model": "test", "base_url": server.url, "timeout_s": 5, "max_retries": 1}
-    return flow(models={"explorer": model}, stages=[{"rollout": {"trials": 1, "live": 2}}], **changes)
+    return flow(
+        models={"explorer": model}, stages=[{"rollout": {"trials": 1, "live": 2}}], **changes
+    )
 
 
 @pytest.mark.slow
@@ -137,7 +174,9 @@ def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_
             assert run.stopped is not None
             assert (reports["calibrate"]["finished"], reports["tasks"]["count"]) == (False, 0)
             (row,) = [row for row in funnel(reports) if row.stage == "calibrate"]
-            assert row.reasons == "for 0.5 of explorer: not finished", "no level is told before it is known"
+            assert row.reasons == "for 0.5 of explorer: not finished", (
+                "no level is told before it is known"
+            )
         _, resumed, _ = run_flow(on(server), url)
         assert resumed == whole
         assert Ledger(url).task_ids() == tasks
@@ -146,7 +185,9 @@ def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
-def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(
+    share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state, url = tmp_path / "state", str(tmp_path / "run")
     monkeypatch.setenv("SYNTH_STATE_DIR", str(state))
     with ChatServer(mishearing) as server:
@@ -167,14 +208,20 @@ def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(share: float, tmp_
         _, resumed, _ = run_flow(on(server), url)
         assert resumed == whole
         assert Ledger(url).task_ids() == tasks
-        assert calls <= server.counts()["total"] <= calls + 2, "two episodes were live: at most their calls in flight are made again"
+        assert calls <= server.counts()["total"] <= calls + 2, (
+            "two episodes were live: at most their calls in flight are made again"
+        )
 
 
 def closed(share: float, episodes: int = EPISODES) -> Flow:
     """The expert never fails; some tasks cannot be opened."""
     closed_share[0] = share
     difficulty = {"target_pass_rate": 0.5, "episodes": episodes}
-    return flow(env={"name": CLOSED_NAME, "tasks": 3, "difficulty": difficulty}, models={"explorer": {"policy": "expert"}}, stages=[])
+    return flow(
+        env={"name": CLOSED_NAME, "tasks": 3, "difficulty": difficulty},
+        models={"explorer": {"policy": "expert"}},
+        stages=[],
+    )
 
 
 def test_episodes_that_end_in_a_fault_are_told_and_are_no_failures(tmp_path: Path) -> None:
@@ -188,10 +235,13 @@ def test_episodes_that_end_in_a_fault_are_told_and_are_no_failures(tmp_path: Pat
     assert f"{found['faults']} ended in faults" in row.reasons
 
 
-def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_on_when_that_is_mended(tmp_path: Path) -> None:
+def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_on_when_that_is_mended(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     message = (
-        r"^calibrate: (\d+) of 40 episodes ended in a fault \(\1 environment\), which says nothing about the policy; the commonest: "
+        r"^calibrate: (\d+) of 40 episodes ended in a fault \(\1 environment\), which says "
+        r"nothing about the policy; the commonest: "
         r"reset: RuntimeError: the desk is closed.*; mend it and run again, what was done is kept$"
     )
     for _ in range(2):
@@ -201,13 +251,24 @@ def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_o
         assert Ledger(url).task_ids() == {}
     _, mended, _ = run_flow(closed(0), url)
     assert (mended["calibrate"]["episodes"], mended["calibrate"]["faults"]) == (EPISODES, 0)
-    ((valid,),) = query(Ledger(url), "SELECT count(*) FROM trajectories_all WHERE outcome <> 'invalid'").fetchall()
+    ((valid,),) = query(
+        Ledger(url), "SELECT count(*) FROM trajectories_all WHERE outcome <> 'invalid'"
+    ).fetchall()
     assert valid == EPISODES, "what had ended well was not played again"
 
 
 def test_a_server_that_is_gone_is_no_pass_rate(tmp_path: Path) -> None:
     with ChatServer(echo_expert) as server:
-        gone = flow(models={"explorer": {"model": "test", "base_url": server.url, "timeout_s": 5, "max_retries": 0}})
+        gone = flow(
+            models={
+                "explorer": {
+                    "model": "test",
+                    "base_url": server.url,
+                    "timeout_s": 5,
+                    "max_retries": 0,
+                }
+            }
+        )
     with pytest.raises(SynthError, match="stopped after 10 attempts in a row that ended so"):
         run_flow(gone, str(tmp_path / "run"))
     assert Ledger(str(tmp_path / "run")).task_ids() == {}
@@ -220,39 +281,74 @@ def test_a_server_that_is_gone_is_no_pass_rate(tmp_path: Path) -> None:
             {"name": NAME, "difficulty": {"target_pass_rate": 0.5, "against": "teacher"}},
             r"difficulty\.against: no role 'teacher'.*explorer",
         ),
-        ({"name": "echo", "difficulty": {"target_pass_rate": 0.5}}, "'echo' has no setting that makes its tasks harder"),
-        ({"name": NAME, "level": 0.2, "difficulty": {"target_pass_rate": 0.5}}, r"env\.level and env\.difficulty"),
+        (
+            {"name": "echo", "difficulty": {"target_pass_rate": 0.5}},
+            "'echo' has no setting that makes its tasks harder",
+        ),
+        (
+            {"name": NAME, "level": 0.2, "difficulty": {"target_pass_rate": 0.5}},
+            r"env\.level and env\.difficulty",
+        ),
     ],
 )
-def test_what_cannot_be_calibrated_is_told_before_anything_is_made(tmp_path: Path, env: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_calibrated_is_told_before_anything_is_made(
+    tmp_path: Path, env: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         run_flow(flow(env=env), str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
-def test_a_world_whose_settings_refuse_its_own_level_is_told_before_anything_is_made(tmp_path: Path) -> None:
-    message = r"world '\S+MISNAMED_WORLD' names 'strength' as its level, but refuses 0: env\.strength is not a setting; allowed: level"
+def test_a_world_whose_settings_refuse_its_own_level_is_told_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
+    message = (
+        r"world '\S+MISNAMED_WORLD' names 'strength' as its level, but refuses 0: "
+        r"env\.strength is not a setting; allowed: level"
+    )
     with pytest.raises(ConfigError, match=message):
-        run_flow(flow(env={"name": MISNAMED_NAME, "difficulty": {"target_pass_rate": 0.5}}), str(tmp_path / "run"))
+        run_flow(
+            flow(env={"name": MISNAMED_NAME, "difficulty": {"target_pass_rate": 0.5}}),
+            str(tmp_path / "run"),
+        )
     assert not (tmp_path / "run").exists()
 
 
-def test_tasks_that_a_level_cannot_have_are_told_with_the_level_before_any_is_played(tmp_path: Path) -> None:
+def test_tasks_that_a_level_cannot_have_are_told_with_the_level_before_any_is_played(
+    tmp_path: Path,
+) -> None:
     impossible = {"name": "storefront", "look_ups": [6, 6], "difficulty": {"target_pass_rate": 0.5}}
-    with pytest.raises(ConfigError, match=r"^calibrate: at level 0: env: no task of kind feasible with 1 operations, look_ups \(6, 6\)"):
-        run_flow(flow(env=impossible, models={"explorer": {"policy": "expert"}}, stages=[]), str(tmp_path / "run"))
+    with pytest.raises(
+        ConfigError,
+        match=r"^calibrate: at level 0: env: no task of kind feasible with 1 operations, look_ups "
+        r"\(6, 6\)",
+    ):
+        run_flow(
+            flow(env=impossible, models={"explorer": {"policy": "expert"}}, stages=[]),
+            str(tmp_path / "run"),
+        )
     assert played(str(tmp_path / "run")) == 0
 
 
 def test_a_world_with_few_tasks_of_a_level_may_give_one_twice(tmp_path: Path) -> None:
     env = {"name": FEW_NAME, "tasks": 3, "difficulty": {"target_pass_rate": 0.5, "episodes": 40}}
-    _, reports, _ = run_flow(flow(env=env, stages=[{"rollout": {"trials": 1}}]), str(tmp_path / "run"))
-    assert (reports["calibrate"]["episodes"], played(str(tmp_path / "run")), reports["tasks"]["count"]) == (40, 40, 3)
+    _, reports, _ = run_flow(
+        flow(env=env, stages=[{"rollout": {"trials": 1}}]), str(tmp_path / "run")
+    )
+    assert (
+        reports["calibrate"]["episodes"],
+        played(str(tmp_path / "run")),
+        reports["tasks"]["count"],
+    ) == (40, 40, 3)
 
 
 def test_a_dry_run_says_what_the_calibration_may_cost(tmp_path: Path) -> None:
     file = write(flow(), tmp_path / "flow.yaml")
-    done = CliRunner().invoke(run_command, [str(file), "--run-dir", str(tmp_path / "run"), "--dry-run"])
+    done = CliRunner().invoke(
+        run_command, [str(file), "--run-dir", str(tmp_path / "run"), "--dry-run"]
+    )
     assert done.exit_code == 0, done.output
-    assert "calibrate: plays at most 60 episodes of explorer before the tasks are made" in done.stdout
+    assert (
+        "calibrate: plays at most 60 episodes of explorer before the tasks are made" in done.stdout
+    )
     assert not (tmp_path / "run").exists()

@@ -1,4 +1,6 @@
-"""`curate`: filters and exports on what a ledger holds, whoever collected it; nothing is collected, nothing is lost."""
+"""`curate`: filters and exports on what a ledger holds, whoever collected it; nothing is collected,
+nothing is lost.
+"""
 
 import json
 from io import StringIO
@@ -30,7 +32,8 @@ LATER = [{"filter": ["solved"]}, {"export": EXPORT}]
 def imported(folder: Path, rewards: list[float | None]) -> str:
     """A run that holds one chat per reward, and nothing else."""
     chats = [
-        {"messages": [{"role": "user", "content": f"q{i}"}, {"role": "assistant", "content": "a"}]} | ({} if r is None else {"reward": r})
+        {"messages": [{"role": "user", "content": f"q{i}"}, {"role": "assistant", "content": "a"}]}
+        | ({} if r is None else {"reward": r})
         for i, r in enumerate(rewards)
     ]
     source = folder / "chats.jsonl"
@@ -48,7 +51,9 @@ def test_an_import_goes_through_filters_to_rows(tmp_path: Path) -> None:
     reports, _ = curating(imported(tmp_path, [1, 0, 1, None]), LATER)
     assert list(reports) == ["import", "filter", "export"]
     assert reports["import"]["outcomes"] == {"success": 2, "failure": 1, "unknown": 1}
-    assert (reports["filter"]["kept"], reports["filter"]["total"]) == (3, 4), "without a verdict a trajectory is not dropped"
+    assert (reports["filter"]["kept"], reports["filter"]["total"]) == (3, 4), (
+        "without a verdict a trajectory is not dropped"
+    )
     sft = reports["export"]["datasets"]["sft"]
     assert (sft["rows"], sft["left_out"]) == (2, {"outcome:unknown": 1})
 
@@ -56,12 +61,19 @@ def test_an_import_goes_through_filters_to_rows(tmp_path: Path) -> None:
 def test_the_world_the_models_and_the_collection_of_the_flow_are_not_used(tmp_path: Path) -> None:
     url = imported(tmp_path, [1])
     reports, said = curating(
-        url, [{"rollout": ROLLOUT}, *LATER], env={"name": "nowhere"}, models={"explorer": {"model": "m", "api_key_env": "NOT_SET"}}
+        url,
+        [{"rollout": ROLLOUT}, *LATER],
+        env={"name": "nowhere"},
+        models={"explorer": {"model": "m", "api_key_env": "NOT_SET"}},
     )
     assert "rollout: not run; the trajectories are those of the ledger" in said
     assert list(reports) == ["import", "filter", "export"]
     written = yaml.safe_load((tmp_path / "run/flow.yaml").read_text())
-    assert (written["env"], written["models"], [stage["name"] for stage in written["stages"]]) == (None, {}, ["filter", "export"])
+    assert (written["env"], written["models"], [stage["name"] for stage in written["stages"]]) == (
+        None,
+        {},
+        ["filter", "export"],
+    )
 
 
 def test_a_second_time_nothing_is_done_and_other_filters_judge_again(tmp_path: Path) -> None:
@@ -84,16 +96,24 @@ def test_a_run_keeps_its_collection_and_gets_the_new_stages(tmp_path: Path) -> N
         assert reports["rollout"]["outcomes"] == {"success": 8}
         assert reports["filter"]["total"] == reports["export"]["datasets"]["later-sft"]["rows"] == 8
         described = yaml.safe_load((tmp_path / "run/flow.yaml").read_text())
-        assert (described["seed"], described["env"]["name"], described["name"]) == (3, "echo", "later")
+        assert (described["seed"], described["env"]["name"], described["name"]) == (
+            3,
+            "echo",
+            "later",
+        )
         assert [stage["name"] for stage in described["stages"]] == ["rollout", "filter", "export"]
         assert len(query(Ledger(url), "SELECT * FROM decisions").fetchall()) == 8
         assert len(query(Ledger(url), "SELECT * FROM decisions_all").fetchall()) == 24
         _, _, said = run_flow(flow, url)
-        assert {"tasks: nothing to do", "rollout: nothing to do", "filter: nothing to do"} <= set(said.splitlines())
+        assert {"tasks: nothing to do", "rollout: nothing to do", "filter: nothing to do"} <= set(
+            said.splitlines()
+        )
         assert server.counts()["total"] == calls
 
 
-def test_with_the_flow_of_the_run_it_does_nothing_and_the_run_stays_that_flows(tmp_path: Path) -> None:
+def test_with_the_flow_of_the_run_it_does_nothing_and_the_run_stays_that_flows(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
     lines = Ledger(url).state.lines
@@ -105,14 +125,23 @@ def test_with_the_flow_of_the_run_it_does_nothing_and_the_run_stays_that_flows(t
 def test_a_collection_that_was_stopped_is_curated_as_far_as_it_came(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(echo_expert) as server:
-        run_flow(model_flow(server.url, stages=[{"rollout": {"trials": 2, "live": 1, "shard": 1}}], max_tokens=400), url)
+        run_flow(
+            model_flow(
+                server.url,
+                stages=[{"rollout": {"trials": 2, "live": 1, "shard": 1}}],
+                max_tokens=400,
+            ),
+            url,
+        )
         there = len(Ledger(url).state.current_valid())
         assert 0 < there < 8
         reports, said = curating(url, LATER)
         assert "rollout: not finished; what it has committed is curated" in said
         assert reports["filter"]["total"] == there
         assert_said_to_be_a_part(tmp_path / "run")
-        run_flow(model_flow(server.url, stages=[{"rollout": {"trials": 2, "live": 1, "shard": 1}}]), url)
+        run_flow(
+            model_flow(server.url, stages=[{"rollout": {"trials": 2, "live": 1, "shard": 1}}]), url
+        )
     reports, _ = curating(url, LATER)
     assert reports["export"]["datasets"]["sft"]["rows"] == 8
     assert "unfinished" not in json.loads((tmp_path / "run/datasets/sft/manifest.json").read_text())
@@ -122,8 +151,14 @@ def test_a_collection_that_was_stopped_is_curated_as_far_as_it_came(tmp_path: Pa
 def assert_said_to_be_a_part(run: Path) -> None:
     """Card, manifest and status name the stage that is not through."""
     left = "rollout: not finished; what it has committed is "
-    assert json.loads((run / "datasets/sft/manifest.json").read_text())["unfinished"] == f"{left}exported"
-    assert f"{left}exported; these rows are a part of what the run is to give" in (run / "datasets/sft/README.md").read_text()
+    assert (
+        json.loads((run / "datasets/sft/manifest.json").read_text())["unfinished"]
+        == f"{left}exported"
+    )
+    assert (
+        f"{left}exported; these rows are a part of what the run is to give"
+        in (run / "datasets/sft/README.md").read_text()
+    )
     (beat,) = heartbeats(Storage(str(run)))
     assert (beat.state, beat.message) == ("stopped", f"{left}kept")
 
@@ -131,7 +166,10 @@ def assert_said_to_be_a_part(run: Path) -> None:
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ([{"rollout": ROLLOUT}], "flow later: has no stages after collection; add `filter:` or `export:`"),
+        (
+            [{"rollout": ROLLOUT}],
+            "flow later: has no stages after collection; add `filter:` or `export:`",
+        ),
         (["rolout", *LATER], "stages[0]: unknown stage 'rolout'"),
         ([{"rollout": ROLLOUT}, {"filter": ["solvd"]}], "stages[1].filter: unknown filter 'solvd'"),
     ],
@@ -158,7 +196,9 @@ def test_a_folder_without_trajectories_is_refused_and_not_touched(tmp_path: Path
         curating(tasks_only, LATER)
 
 
-def test_a_flow_file_of_the_users_in_the_folder_of_an_import_is_not_written_over(tmp_path: Path) -> None:
+def test_a_flow_file_of_the_users_in_the_folder_of_an_import_is_not_written_over(
+    tmp_path: Path,
+) -> None:
     url = imported(tmp_path, [1])
     (tmp_path / "run/flow.yaml").write_text("name: mine\n")
     with pytest.raises(ConfigError, match="that no run wrote"):
@@ -166,7 +206,9 @@ def test_a_flow_file_of_the_users_in_the_folder_of_an_import_is_not_written_over
     assert (tmp_path / "run/flow.yaml").read_text() == "name: mine\n"
 
 
-def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_command(tmp_path: Path) -> None:
+def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_command(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
     (tmp_path / "run/flow.yaml").unlink()
@@ -180,11 +222,15 @@ def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_c
     assert reports["filter"]["total"] == 8
 
 
-def test_where_the_current_flow_has_collected_nothing_it_says_what_brings_the_others_back(tmp_path: Path) -> None:
+def test_where_the_current_flow_has_collected_nothing_it_says_what_brings_the_others_back(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
     run_flow(echo_flow(seed=4, stages=[]), url)
-    with pytest.raises(ConfigError, match="the 8 in trajectories_all were collected for another flow"):
+    with pytest.raises(
+        ConfigError, match="the 8 in trajectories_all were collected for another flow"
+    ):
         curating(url, BESIDE)
     run_flow(echo_flow(), url)
     assert curating(url, BESIDE)[0]["filter"]["total"] == 8

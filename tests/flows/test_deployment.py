@@ -1,4 +1,6 @@
-"""Deployments on a real Prefect server with a real worker, on loopback: firings, kills, outages, parts, notices."""
+"""Deployments on a real Prefect server with a real worker, on loopback: firings, kills, outages,
+parts, notices.
+"""
 
 import asyncio
 import json
@@ -20,7 +22,16 @@ from synth.flows.heartbeat import Heartbeat, heartbeats
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
-from tests.flows.deployed_echo import SLOW, STAGES, TASKS, TRIALS, committed, contents, deploy, ended
+from tests.flows.deployed_echo import (
+    SLOW,
+    STAGES,
+    TASKS,
+    TRIALS,
+    committed,
+    contents,
+    deploy,
+    ended,
+)
 from tests.flows.prefect_processes import ROOT, PrefectSite, wait_for
 
 pytestmark = pytest.mark.slow
@@ -55,9 +66,20 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_a_schedule_fires_and_says_where_everything_lies(site: PrefectSite, tmp_path: Path) -> None:
     quick = {"name": "echo", "tasks": 4, "turns": 3}
-    deploy(site, tmp_path, "every-ten-seconds", "--interval", "10", "--run-dir", str(tmp_path / "{name}" / "{time}"), env=quick)
+    deploy(
+        site,
+        tmp_path,
+        "every-ten-seconds",
+        "--interval",
+        "10",
+        "--run-dir",
+        str(tmp_path / "{name}" / "{time}"),
+        env=quick,
+    )
     site.worker()
-    runs = wait_for("two firings are over", lambda: len(found := site.flow_runs("COMPLETED")) >= 2 and found)
+    runs = wait_for(
+        "two firings are over", lambda: len(found := site.flow_runs("COMPLETED")) >= 2 and found
+    )
     assert [run["parameters"]["part"] for run in runs] == [None] * len(runs)
     ledgers = sorted((tmp_path / "every-ten-seconds").iterdir())
     assert len(ledgers) >= 2, "each firing has a folder of its own"
@@ -95,7 +117,11 @@ def test_a_killed_worker_and_a_restarted_server_cost_nothing_that_was_committed(
     deployment, url = deploy(site, tmp_path, "killed"), tmp_path / "run"
     killed = killed_in_the_middle(site, deployment, url)
     before = contents(str(url))
-    (dead,) = [run for run in json.loads(site.synth("status", "--json").stdout)["runs"] if run["url"] == str(url)]
+    (dead,) = [
+        run
+        for run in json.loads(site.synth("status", "--json").stdout)["runs"]
+        if run["url"] == str(url)
+    ]
     assert (dead["state"], dead["flow_run"]) == ("dead", killed)
     site.kill()
     site.start()
@@ -146,7 +172,11 @@ def test_rollouts_in_parts_are_done_by_flow_runs_of_their_own_into_one_ledger(
     site.worker()
     assert ended(site, site.fire(deployment)) == "COMPLETED"
     ours = [run for run in site.flow_runs() if run["deployment_id"] == deployment]
-    assert sorted(run["parameters"]["part"] or "" for run in ours) == ["", "rollout:0/2", "rollout:1/2"]
+    assert sorted(run["parameters"]["part"] or "" for run in ours) == [
+        "",
+        "rollout:0/2",
+        "rollout:1/2",
+    ]
     assert {run["state"]["type"] for run in ours} == {"COMPLETED"}
     assert contents(str(url)) == undisturbed
     ledger = Ledger(str(url))
@@ -154,7 +184,9 @@ def test_rollouts_in_parts_are_done_by_flow_runs_of_their_own_into_one_ledger(
     assert len(ledger.decided(ledger.state.stages["filter"].stage_key)) == TASKS * TRIALS
 
 
-def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(site: PrefectSite, tmp_path: Path) -> None:
+def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(
+    site: PrefectSite, tmp_path: Path
+) -> None:
     told: list[str] = []
 
     class Hook(BaseHTTPRequestHandler):
@@ -169,7 +201,9 @@ def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(sit
     hook = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=hook.serve_forever, daemon=True).start()
     try:
-        deployment = deploy(site, tmp_path, "failing", "--notify", f"http://127.0.0.1:{hook.server_port}/")
+        deployment = deploy(
+            site, tmp_path, "failing", "--notify", f"http://127.0.0.1:{hook.server_port}/"
+        )
         site.worker()
         flow_run = site.fire(deployment, overrides=["env.turns=many"])
         assert ended(site, flow_run) == "FAILED"
@@ -193,7 +227,9 @@ def test_a_part_whose_process_is_killed_is_started_again_by_the_run_that_waits(
 
     def at_work() -> Heartbeat | None:
         beats = heartbeats(Storage(str(url))) if (url / "heartbeats").is_dir() else []
-        return next((beat for beat in beats if beat.part == "rollout:0/2" and beat.state == "running"), None)
+        return next(
+            (beat for beat in beats if beat.part == "rollout:0/2" and beat.state == "running"), None
+        )
 
     victim = wait_for("a part is at work", at_work)
     os.kill(victim.pid, signal.SIGKILL)
@@ -206,7 +242,9 @@ def test_a_part_whose_process_is_killed_is_started_again_by_the_run_that_waits(
 
 
 @pytest.mark.nightly
-def test_a_part_that_no_worker_takes_is_taken_back(site: PrefectSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_no_worker_takes_is_taken_back(
+    site: PrefectSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     monkeypatch.setattr(deployment_dispatch, "TAKEN_WITHIN_S", 1.0)
@@ -218,7 +256,9 @@ def test_a_part_that_no_worker_takes_is_taken_back(site: PrefectSite, tmp_path: 
     with temporary_settings({PREFECT_API_URL: site.url}):
         dispatch = deployment_dispatch.Dispatch(deployment, {}, said.append)
         assert asyncio.run(dispatch.work_part(run, Part("rollout", 0, 2))) is False
-    (taken_back,) = [one for one in site.flow_runs("CANCELLED") if one["deployment_id"] == deployment]
+    (taken_back,) = [
+        one for one in site.flow_runs("CANCELLED") if one["deployment_id"] == deployment
+    ]
     assert taken_back["parameters"]["part"] == "rollout:0/2"
     assert "done here" in said[-1]
 
@@ -227,15 +267,24 @@ SLOWER: dict[str, Any] = {"name": "echo", "tasks": 6, "turns": 5, "step_ms": 500
 
 
 @pytest.mark.nightly
-def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_waits_for_them(site: PrefectSite, tmp_path: Path) -> None:
+def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_waits_for_them(
+    site: PrefectSite, tmp_path: Path
+) -> None:
     one_by_one: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 1}}, *STAGES[1:]]
     options = ("--partitions", "2")
-    deployment, url = deploy(site, tmp_path, "killed-waiter", *options, env=SLOWER, stages=one_by_one), tmp_path / "run"
+    deployment, url = (
+        deploy(site, tmp_path, "killed-waiter", *options, env=SLOWER, stages=one_by_one),
+        tmp_path / "run",
+    )
     site.worker()
     killed = site.fire(deployment)
 
     def all_at_work() -> dict[str | None, Heartbeat] | None:
-        beats = {beat.part: beat for beat in heartbeats(Storage(str(url)))} if (url / "heartbeats").is_dir() else {}
+        beats = (
+            {beat.part: beat for beat in heartbeats(Storage(str(url)))}
+            if (url / "heartbeats").is_dir()
+            else {}
+        )
         return beats if len(beats) == 3 else None
 
     waiter = wait_for("both parts are at work", all_at_work)[None]
@@ -244,8 +293,12 @@ def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_wait
     assert site.state(killed) == "CRASHED"
     found = [(beat.part, beat.state) for beat in heartbeats(Storage(str(url)))]
     parts = [("rollout:0/2", "completed"), ("rollout:1/2", "completed")]
-    assert sorted(found, key=str) == sorted([(None, "crashed"), (None, "completed"), *parts], key=str), "no part was started again"
-    run_flow(echo_flow(name="killed-waiter", env=SLOWER, stages=STAGES), str(tmp_path / "undisturbed"))
+    assert sorted(found, key=str) == sorted(
+        [(None, "crashed"), (None, "completed"), *parts], key=str
+    ), "no part was started again"
+    run_flow(
+        echo_flow(name="killed-waiter", env=SLOWER, stages=STAGES), str(tmp_path / "undisturbed")
+    )
     assert contents(str(url)) == contents(str(tmp_path / "undisturbed"))
 
 
@@ -260,7 +313,10 @@ import runpy, synth.flows.deployment_reporting as told
 told.REPORTS_WITHIN_S = 2.0
 runpy.run_module("prefect.engine", run_name="__main__")
 """  # what a worker starts, which waits less long
-    environment = site.environment | {"PREFECT__FLOW_RUN_ID": flow_run, "PREFECT_CLIENT_MAX_RETRIES": "0"}
+    environment = site.environment | {
+        "PREFECT__FLOW_RUN_ID": flow_run,
+        "PREFECT_CLIENT_MAX_RETRIES": "0",
+    }
     work = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=environment)
     try:
         wait_for("a shard is committed", lambda: committed(url) >= 1)

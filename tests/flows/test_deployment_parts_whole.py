@@ -1,4 +1,6 @@
-"""Whole runs whose rollouts are cut into parts that are done elsewhere: the same ledger, whatever becomes of a part."""
+"""Whole runs whose rollouts are cut into parts that are done elsewhere: the same ledger, whatever
+becomes of a part.
+"""
 
 import asyncio
 from functools import partial
@@ -21,7 +23,10 @@ from synth.schemas.stage import Shard, Stage
 from tests.flow_files import echo_flow, run_flow
 
 pytestmark = pytest.mark.slow
-FLOW = echo_flow(env={"name": "echo", "tasks": 9, "turns": 2}, stages=[{"rollout": {"trials": 2, "shard": 3}}, {"filter": ["solved"]}])
+FLOW = echo_flow(
+    env={"name": "echo", "tasks": 9, "turns": 2},
+    stages=[{"rollout": {"trials": 2, "shard": 3}}, {"filter": ["solved"]}],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +48,9 @@ async def by_another_process(url: str, part: Part) -> None:
     async def work(run: Run) -> dict[str, Any]:
         return {part.stage: await work_begun_part(run, stages, part, here(run))}
 
-    await worked(Ledger(url), FLOW, roles, PlainProgress(StringIO()), bindings_of_flow(FLOW, url), work)
+    await worked(
+        Ledger(url), FLOW, roles, PlainProgress(StringIO()), bindings_of_flow(FLOW, url), work
+    )
 
 
 def spread(url: str, count: int, lost: set[int]) -> Any:
@@ -60,11 +67,16 @@ def spread(url: str, count: int, lost: set[int]) -> Any:
 
 
 def contents(url: str) -> dict[str, Any]:
-    return {trajectory.slot_id: canonical_content(trajectory) for trajectory in Ledger(url).trajectories()}
+    return {
+        trajectory.slot_id: canonical_content(trajectory)
+        for trajectory in Ledger(url).trajectories()
+    }
 
 
 @pytest.mark.parametrize("lost", [set(), {0}, {0, 1, 2}])
-def test_the_ledger_is_that_of_an_undivided_run_also_where_parts_are_lost(tmp_path: Path, lost: set[int]) -> None:
+def test_the_ledger_is_that_of_an_undivided_run_also_where_parts_are_lost(
+    tmp_path: Path, lost: set[int]
+) -> None:
     run_flow(FLOW, str(tmp_path / "whole"))
     _, reports = spread(str(tmp_path / "parts"), 3, lost)
     assert contents(str(tmp_path / "parts")) == contents(str(tmp_path / "whole"))
@@ -90,5 +102,9 @@ def test_a_part_of_a_run_that_nobody_has_begun_is_refused(tmp_path: Path) -> Non
 
 def test_parts_share_what_the_ceilings_leave(tmp_path: Path) -> None:
     run_flow(FLOW, str(tmp_path / "run"))  # an expert uses no tokens
-    shared = share_of_budget(FLOW.model_copy(update={"max_tokens": 1000, "max_cost_usd": 3.0}), Ledger(str(tmp_path / "run")), 4)
+    shared = share_of_budget(
+        FLOW.model_copy(update={"max_tokens": 1000, "max_cost_usd": 3.0}),
+        Ledger(str(tmp_path / "run")),
+        4,
+    )
     assert (shared.max_tokens, shared.max_cost_usd) == (250, 0.75)

@@ -18,16 +18,22 @@ TWO_IN_BERLIN = datetime(2026, 11, 21, 2, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 
 def test_each_firing_has_the_folder_of_its_day_and_name() -> None:
     assert run_dir_of("s3://b/{name}/{date}", "mine", TWO_IN_BERLIN) == "s3://b/mine/2026-11-21"
-    assert run_dir_of("/r/{name}-{date}T{time}", "mine", TWO_IN_BERLIN) == "/r/mine-2026-11-21T020000"
+    assert (
+        run_dir_of("/r/{name}-{date}T{time}", "mine", TWO_IN_BERLIN) == "/r/mine-2026-11-21T020000"
+    )
 
 
 @pytest.mark.parametrize("template", ["runs/{day}", "runs/{}", "runs/{name", "", "runs/{name.x}"])
-def test_a_template_that_cannot_be_filled_in_is_refused_before_anything_is_registered(template: str) -> None:
+def test_a_template_that_cannot_be_filled_in_is_refused_before_anything_is_registered(
+    template: str,
+) -> None:
     with pytest.raises(ConfigError, match="--run-dir"):
         refuse_unknown(template)
 
 
-def test_a_relative_folder_is_made_absolute_because_workers_start_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_is_made_absolute_because_workers_start_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert settled("runs/{date}", remote=False) == f"{tmp_path}/runs/{{date}}"
     assert settled("s3://bucket/{date}", remote=True) == "s3://bucket/{date}"
@@ -51,7 +57,9 @@ def test_a_notice_goes_to_a_url() -> None:
 
 
 def test_parameters_hold_the_whole_flow_so_that_workers_need_no_file() -> None:
-    order = Deployment(name="a", content={"name": "a", "stages": ["rollout"]}, run_dir="s3://b/{date}", cwd="/")
+    order = Deployment(
+        name="a", content={"name": "a", "stages": ["rollout"]}, run_dir="s3://b/{date}", cwd="/"
+    )
     assert order.parameters()["flow"] == {"name": "a", "stages": ["rollout"]}
 
 

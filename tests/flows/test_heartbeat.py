@@ -28,7 +28,9 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def mine(folder: Path) -> tuple[Storage, Heartbeat]:
     folder.mkdir(exist_ok=True)
     storage = Storage(str(folder))
-    return storage, of_this_process("echo", storage, identity="one", flow_run=None, api=None, part=None)
+    return storage, of_this_process(
+        "echo", storage, identity="one", flow_run=None, api=None, part=None
+    )
 
 
 def elsewhere(first: Heartbeat, **changes: object) -> Heartbeat:
@@ -38,7 +40,14 @@ def elsewhere(first: Heartbeat, **changes: object) -> Heartbeat:
 def test_a_run_leaves_what_it_was_at_and_how_it_ended(tmp_path: Path) -> None:
     run_flow(echo_flow(**QUICK), str(tmp_path / "run"))
     (beat,) = heartbeats(Storage(str(tmp_path / "run")))
-    assert (beat.state, beat.flow, beat.stage, beat.done, beat.total, beat.faults) == ("completed", "echo", "rollout", 4, 4, 0)
+    assert (beat.state, beat.flow, beat.stage, beat.done, beat.total, beat.faults) == (
+        "completed",
+        "echo",
+        "rollout",
+        4,
+        4,
+        0,
+    )
     assert beat.url == str(tmp_path / "run")
     assert list(heartbeat.remembered()) == [beat.url]
 
@@ -74,7 +83,9 @@ def test_this_process_lives_and_one_that_has_ended_does_not(tmp_path: Path) -> N
     assert lives(msgspec.structs.replace(beat, pid=ended.pid)) is False
 
 
-def test_a_process_that_was_given_the_number_of_a_dead_one_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_process_that_was_given_the_number_of_a_dead_one_is_not_taken_for_it(
+    tmp_path: Path,
+) -> None:
     _, beat = mine(tmp_path / "run")
     assert lives(msgspec.structs.replace(beat, born="1")) is False
 
@@ -86,13 +97,17 @@ def test_on_another_machine_silence_is_no_proof(tmp_path: Path) -> None:
     assert lives(elsewhere(beat), now=beat.beat - 3600) is True
 
 
-def test_a_silent_one_of_another_machine_is_dead_only_if_it_stays_silent_while_it_is_watched(tmp_path: Path) -> None:
+def test_a_silent_one_of_another_machine_is_dead_only_if_it_stays_silent_while_it_is_watched(
+    tmp_path: Path,
+) -> None:
     storage, beat = mine(tmp_path / "run")
     behind = elsewhere(beat, every_s=0.1, beat=beat.beat - 3600)
     write(storage, behind)
     assert dead(storage, [behind]) == [behind]
     assert dead(storage, [behind], patient=False) == []
-    again = threading.Timer(0.1, lambda: write(storage, msgspec.structs.replace(behind, beat=behind.beat + 0.1)))
+    again = threading.Timer(
+        0.1, lambda: write(storage, msgspec.structs.replace(behind, beat=behind.beat + 0.1))
+    )
     again.start()
     assert dead(storage, [behind]) == [], "its clock is an hour behind, but it beats"
     again.join()
@@ -103,7 +118,9 @@ def test_who_has_ended_is_not_dead(tmp_path: Path) -> None:
     assert dead(storage, [msgspec.structs.replace(beat, state="completed", born="1")]) == []
 
 
-def test_heartbeats_go_on_while_the_event_loop_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heartbeats_go_on_while_the_event_loop_is_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(heartbeat, "LOCAL_EVERY_S", 0.02)
     seen: set[float] = set()
 
@@ -115,7 +132,10 @@ def test_heartbeats_go_on_while_the_event_loop_is_busy(tmp_path: Path, monkeypat
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    run_flow(echo_flow(env={"name": "echo", "tasks": 1, "turns": 3, "step_ms": 60}, **QUICK), str(tmp_path / "run"))
+    run_flow(
+        echo_flow(env={"name": "echo", "tasks": 1, "turns": 3, "step_ms": 60}, **QUICK),
+        str(tmp_path / "run"),
+    )
     over.set()
     watcher.join()
     assert len(seen) >= 3

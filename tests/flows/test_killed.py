@@ -1,4 +1,6 @@
-"""Killed, crowded, out of disk: nothing committed is lost, nothing stands twice, no journaled reply is asked for again."""
+"""Killed, crowded, out of disk: nothing committed is lost, nothing stands twice, no journaled reply
+is asked for again.
+"""
 
 import contextlib
 import os
@@ -61,7 +63,9 @@ def journal_lines(folder: Path) -> int:
 
 
 def kill_at(process: "subprocess.Popen[str]", folder: Path, lines: int) -> bool:
-    """SIGKILL to the whole group once the journal has that many lines; False where the run was over before."""
+    """SIGKILL to the whole group once the journal has that many lines; False where the run was over
+    before.
+    """
     deadline = time.monotonic() + 60
     while process.poll() is None:
         if journal_lines(folder) >= lines:
@@ -74,7 +78,10 @@ def kill_at(process: "subprocess.Popen[str]", folder: Path, lines: int) -> bool:
 
 
 def kill_flow(url: str) -> Flow:
-    stages = [{"rollout": {"trials": TRIALS, "shard": 80, "live": 40}}, {"filter": ["solved", "reexecuted"]}]
+    stages = [
+        {"rollout": {"trials": TRIALS, "shard": 80, "live": 40}},
+        {"filter": ["solved", "reexecuted"]},
+    ]
     return model_flow(url, env={"name": "echo", "tasks": TASKS, "turns": TURNS}, stages=stages)
 
 
@@ -88,7 +95,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", [n if n < 5 else pytest.param(n, marks=pytest.mark.nightly) for n in range(20)])
+@pytest.mark.parametrize(
+    "point", [n if n < 5 else pytest.param(n, marks=pytest.mark.nightly) for n in range(20)]
+)
 def test_sigkill_anywhere_then_a_rerun_gives_the_run_that_was_not_disturbed(
     point: int, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,22 +117,32 @@ def test_sigkill_anywhere_then_a_rerun_gives_the_run_that_was_not_disturbed(
         asked_after = server.counts()["total"] - asked_before
     assert killed
     assert contents(url) == expected
-    assert asked_after == CALLS - paid, f"{paid} replies were journaled or committed; {asked_after} calls were made after the kill"
+    assert asked_after == CALLS - paid, (
+        f"{paid} replies were journaled or committed; {asked_after} calls were made after the kill"
+    )
     assert journal_lines(state) == 0, "journals of committed shards are removed"
 
 
 def replies_on_disk(url: str, state: Path) -> int:
-    """Replies that the killed run had paid for: in committed shards, and in journals of shards that are not."""
+    """Replies that the killed run had paid for: in committed shards, and in journals of shards that
+    are not.
+    """
     ledger = Ledger(url)
     committed = sum(len(t.turns) for t in ledger.trajectories())
     settled = set(ledger.state.slots)
     events, _ = recorded(ledger.journal_folder)
-    journaled = sum(isinstance(e, Reply) and e.slot_id not in settled for found in events.values() for e in found)
+    journaled = sum(
+        isinstance(e, Reply) and e.slot_id not in settled
+        for found in events.values()
+        for e in found
+    )
     return committed + journaled
 
 
 @pytest.mark.slow
-def test_two_processes_on_one_run_share_the_work(tmp_path: Path, undisturbed: dict[str, Any]) -> None:
+def test_two_processes_on_one_run_share_the_work(
+    tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
     expected = undisturbed
     state, url = str(tmp_path / "state"), str(tmp_path / "run")
     with ChatServer(echo_expert, latency_s=0.01) as server:
@@ -136,21 +155,31 @@ def test_two_processes_on_one_run_share_the_work(tmp_path: Path, undisturbed: di
 
 
 @pytest.mark.slow
-def test_two_machines_on_one_run_lose_nothing_and_show_each_slot_once(tmp_path: Path, undisturbed: dict[str, Any]) -> None:
-    """Two state folders stand for two machines: they cannot see each other's locks, only the ledger."""
+def test_two_machines_on_one_run_lose_nothing_and_show_each_slot_once(
+    tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    """Two state folders stand for two machines: they cannot see each other's locks, only the
+    ledger.
+    """
     expected = undisturbed
     url = str(tmp_path / "run")
     with ChatServer(echo_expert, latency_s=0.01) as server:
         flow_file = write(kill_flow(server.url), tmp_path / "flow.yaml")
-        both = [start(flow_file, url, SYNTH_STATE_DIR=str(tmp_path / f"state{i}")) for i in range(2)]
+        both = [
+            start(flow_file, url, SYNTH_STATE_DIR=str(tmp_path / f"state{i}")) for i in range(2)
+        ]
         outputs = [process.communicate(timeout=120)[0] for process in both]
         assert [process.returncode for process in both] == [0, 0], outputs
         assert server.counts()["total"] == CALLS, "each episode was in one worker's hands"
-    assert {c["slot_id"] for c in contents(url).values()} == {c["slot_id"] for c in expected.values()}
+    assert {c["slot_id"] for c in contents(url).values()} == {
+        c["slot_id"] for c in expected.values()
+    }
     assert len(contents(url)) == len(expected)
 
 
-def test_a_journal_with_a_damaged_line_costs_one_call_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_with_a_damaged_line_costs_one_call_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state, url = tmp_path / "state", str(tmp_path / "run")
     monkeypatch.setenv("SYNTH_STATE_DIR", str(state))
     with ChatServer(echo_expert, latency_s=0.02) as server:
@@ -168,22 +197,33 @@ def test_a_journal_with_a_damaged_line_costs_one_call_and_is_named(tmp_path: Pat
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
-def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(
+    tmp_path: Path,
+) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False).returncode != 0:
+    if (
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False
+        ).returncode
+        != 0
+    ):
         pytest.skip("mounting a small disk is not permitted here")
     try:
         url, state = str(disk / "run"), str(tmp_path / "state")
         flow = echo_flow(
-            env={"name": "echo", "tasks": 60, "turns": 3, "payload_bytes": 300}, stages=[{"rollout": {"trials": 8, "shard": 10, "live": 8}}]
+            env={"name": "echo", "tasks": 60, "turns": 3, "payload_bytes": 300},
+            stages=[{"rollout": {"trials": 8, "shard": 10, "live": 8}}],
         )
         flow_file = write(flow, tmp_path / "flow.yaml")
         process = start(flow_file, url, SYNTH_STATE_DIR=state)
         output, _ = process.communicate(timeout=60)
         assert process.returncode == 1, output
         (error,) = [line for line in output.splitlines() if line.startswith("synth: ")]
-        assert "the disk is full; free some space and run again: nothing that was committed is lost" in error
+        assert (
+            "the disk is full; free some space and run again: nothing that was committed is lost"
+            in error
+        )
         assert "Traceback" not in output
         committed = contents(url)
         assert 0 < len(committed) < 480
@@ -204,7 +244,9 @@ def test_interrupted_by_the_user_or_terminated_it_counts_what_is_committed_and_s
 ) -> None:
     state, url = tmp_path / "state", str(tmp_path / "run")
     with ChatServer(echo_expert, latency_s=0.05) as server:
-        process = start(write(kill_flow(server.url), tmp_path / "flow.yaml"), url, SYNTH_STATE_DIR=str(state))
+        process = start(
+            write(kill_flow(server.url), tmp_path / "flow.yaml"), url, SYNTH_STATE_DIR=str(state)
+        )
         while journal_lines(state) < 250:
             time.sleep(0.005)
         os.killpg(process.pid, number)
@@ -213,6 +255,7 @@ def test_interrupted_by_the_user_or_terminated_it_counts_what_is_committed_and_s
     committed, (beat,) = len(contents(url)), heartbeats(Storage(url))
     assert (beat.state, beat.done) == ("interrupted", committed)
     assert output.splitlines()[-1] == (
-        "synth: interrupted; what was committed and every reply that came in are kept: the same command goes on where this one stopped"
+        "synth: interrupted; what was committed and every reply that came in are kept: the same "
+        "command goes on where this one stopped"
     )
     assert "Traceback" not in output

@@ -24,7 +24,10 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     """An environment with a Prefect home and a state folder of its own."""
-    return os.environ | {"PREFECT_HOME": str(tmp_path / "prefect"), "SYNTH_STATE_DIR": str(tmp_path / "state")}
+    return os.environ | {
+        "PREFECT_HOME": str(tmp_path / "prefect"),
+        "SYNTH_STATE_DIR": str(tmp_path / "state"),
+    }
 
 
 def flow_file(tmp_path: Path, **changes: Any) -> Path:
@@ -52,7 +55,18 @@ def server(tmp_path: Path, home: dict[str, str]) -> Iterator[str]:
     """A Prefect server as a user runs one, on loopback."""
     port = 4300 + os.getpid() % 500
     process = subprocess.Popen(
-        [SYNTH[0], "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"],
+        [
+            SYNTH[0],
+            "-m",
+            "prefect",
+            "server",
+            "start",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--no-ui",
+        ],
         env=home | {"PREFECT_SERVER_ANALYTICS_ENABLED": "false"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -73,7 +87,9 @@ def server(tmp_path: Path, home: dict[str, str]) -> Iterator[str]:
 
 
 def ask(url: str, path: str) -> list[dict[str, Any]]:
-    request = urllib.request.Request(f"{url}/{path}/filter", data=b"{}", headers={"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        f"{url}/{path}/filter", data=b"{}", headers={"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request, timeout=10) as answer:
         found: list[dict[str, Any]] = json.load(answer)
         return found
@@ -103,15 +119,27 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
     assert place.resolve() == Path(url).resolve()
     assert {artifact["key"] for artifact in ask(server, "artifacts")} == {"funnel", "links"}
     deadline = time.monotonic() + 30
-    while len(ask(server, "task_runs")) < 4 and time.monotonic() < deadline:  # records lag behind the run
+    while (
+        len(ask(server, "task_runs")) < 4 and time.monotonic() < deadline
+    ):  # records lag behind the run
         time.sleep(0.5)
-    assert {run["name"].split("-")[0] for run in ask(server, "task_runs")} == {"tasks", "rollout", "filter", "export"}
+    assert {run["name"].split("-")[0] for run in ask(server, "task_runs")} == {
+        "tasks",
+        "rollout",
+        "filter",
+        "export",
+    }
     run_flow(echo_flow(), str(tmp_path / "direct"))
-    runs = [{t.trajectory_id: canonical_content(t) for t in Ledger(u).trajectories()} for u in (url, str(tmp_path / "direct"))]
+    runs = [
+        {t.trajectory_id: canonical_content(t) for t in Ledger(u).trajectories()}
+        for u in (url, str(tmp_path / "direct"))
+    ]
     assert runs[0] == runs[1]
     curate = [*SYNTH, "curate", url, str(flow_file(tmp_path, stages=[{"filter": ["solved"]}]))]
     environment = home | {"PREFECT_API_URL": server}
-    done = subprocess.run(curate, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(
+        curate, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert {flow_run["state"]["type"] for flow_run in ask(server, "flow_runs")} == {"COMPLETED"}
     assert len(ask(server, "flow_runs")) == 2
@@ -119,8 +147,17 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
 
 def test_a_server_of_its_own_is_gone_after_the_run(tmp_path: Path, home: dict[str, str]) -> None:
     before = servers()
-    command = [*SYNTH, "run", str(flow_file(tmp_path, stages=[])), "--run-dir", str(tmp_path / "run"), "--prefect"]
-    done = subprocess.run(command, env=home, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
+    command = [
+        *SYNTH,
+        "run",
+        str(flow_file(tmp_path, stages=[])),
+        "--run-dir",
+        str(tmp_path / "run"),
+        "--prefect",
+    ]
+    done = subprocess.run(
+        command, env=home, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "leaked" not in done.stderr
     assert servers() == before
@@ -129,7 +166,11 @@ def test_a_server_of_its_own_is_gone_after_the_run(tmp_path: Path, home: dict[st
 def test_sigkill_leaves_no_server_behind(tmp_path: Path, home: dict[str, str]) -> None:
     before = servers()
     slow = flow_file(tmp_path, env={"name": "echo", "tasks": 50, "turns": 50, "step_ms": 50})
-    process = subprocess.Popen([*SYNTH, "run", str(slow), "--run-dir", str(tmp_path / "run"), "--prefect"], env=home, cwd=ROOT)
+    process = subprocess.Popen(
+        [*SYNTH, "run", str(slow), "--run-dir", str(tmp_path / "run"), "--prefect"],
+        env=home,
+        cwd=ROOT,
+    )
     deadline = time.monotonic() + 120
     while not (tmp_path / "run" / "manifest").exists():
         assert time.monotonic() < deadline
@@ -146,7 +187,11 @@ def test_sigkill_leaves_no_server_behind(tmp_path: Path, home: dict[str, str]) -
 def test_a_server_that_does_not_answer_is_one_line(tmp_path: Path, home: dict[str, str]) -> None:
     command = [*SYNTH, "run", str(flow_file(tmp_path)), "--run-dir", str(tmp_path / "run")]
     environment = home | {"PREFECT_API_URL": "http://127.0.0.1:9/api"}
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("synth: Prefect: no server answers at http://127.0.0.1:9/api (PREFECT_API_URL)")
+    assert done.stderr.splitlines()[-1].startswith(
+        "synth: Prefect: no server answers at http://127.0.0.1:9/api (PREFECT_API_URL)"
+    )
     assert not (tmp_path / "run").exists()

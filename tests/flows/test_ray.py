@@ -1,4 +1,6 @@
-"""Shards of episodes on a real Ray cluster of two nodes that share only the run directory, or only a bucket."""
+"""Shards of episodes on a real Ray cluster of two nodes that share only the run directory, or only
+a bucket.
+"""
 
 import os
 import shutil
@@ -18,7 +20,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = [{"rollout": {"trials": 4, "shard": 10}}, {"filter": ["solved"]}]
 ENV: dict[str, Any] = {"name": "echo", "tasks": 20, "turns": 4, "step_ms": 20}
-alone = pytest.mark.skipif(shutil.which("bwrap") is None, reason="a network of loopback only is made by bubblewrap")
+alone = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="a network of loopback only is made by bubblewrap"
+)
 
 
 def test_ray_without_an_engine_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -28,7 +32,8 @@ def test_ray_without_an_engine_is_refused_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(
-        "--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set PREFECT_API_URL"
+        "--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set "
+        "PREFECT_API_URL"
     )
 
 
@@ -38,8 +43,22 @@ def on_cluster(flow: Flow, url: str, folder: Path, *options: str) -> str:
     flow_file = folder / "flow.yaml"
     flow_file.write_text(flow.model_dump_json())
     command = [*SYNTH, "run", str(flow_file), "--run-dir", url, "--prefect", "--runner", "ray"]
-    apart = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--unshare-pid", "--die-with-parent", "--proc", "/proc"]
-    environment = {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(folder / "prefect"), "RAY_TMPDIR": "/tmp/ray-test"}
+    apart = [
+        "bwrap",
+        "--dev-bind",
+        "/",
+        "/",
+        "--unshare-net",
+        "--unshare-pid",
+        "--die-with-parent",
+        "--proc",
+        "/proc",
+    ]
+    environment = {
+        "PYTHONPATH": str(ROOT),
+        "PREFECT_HOME": str(folder / "prefect"),
+        "RAY_TMPDIR": "/tmp/ray-test",
+    }
     done = subprocess.run(
         [*apart, sys.executable, "-m", "tests.flows.ray_cluster", str(folder), *options, *command],
         cwd=ROOT,
@@ -55,7 +74,10 @@ def on_cluster(flow: Flow, url: str, folder: Path, *options: str) -> str:
 
 def has_the_rows_of_one_process(flow: Flow, url: str, folder: Path) -> None:
     run_flow(flow, str(folder / "direct"))
-    ray, direct = ({t.trajectory_id: canonical_content(t) for t in Ledger(at).trajectories()} for at in (url, str(folder / "direct")))
+    ray, direct = (
+        {t.trajectory_id: canonical_content(t) for t in Ledger(at).trajectories()}
+        for at in (url, str(folder / "direct"))
+    )
     assert ray == direct
     assert len(ray) == 80
     state = Ledger(url).state
@@ -68,16 +90,24 @@ def test_two_nodes_that_share_a_directory_give_the_ledger_of_one_process(tmp_pat
     flow = echo_flow(env=ENV, stages=STAGES)
     on_cluster(flow, str(tmp_path / "run"), tmp_path)
     has_the_rows_of_one_process(flow, str(tmp_path / "run"), tmp_path)
-    places = {path.read_text() for number in range(2) for path in (tmp_path / f"node{number}").glob("journal/*/place")}
+    places = {
+        path.read_text()
+        for number in range(2)
+        for path in (tmp_path / f"node{number}").glob("journal/*/place")
+    }
     assert len(places) == 2, "both nodes had shards"
 
 
 @alone
-def test_two_nodes_that_share_only_a_bucket_of_which_one_is_killed_give_the_ledger_of_one_process(tmp_path: Path) -> None:
+def test_two_nodes_that_share_only_a_bucket_of_which_one_is_killed_give_the_ledger_of_one_process(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("moto")
     stages = [{"rollout": {"trials": 4, "shard": 20, "live": 2}}, {"filter": ["solved"]}]
     flow = echo_flow(env=ENV | {"step_ms": 50}, stages=stages, lease_s=4)
     on_cluster(flow, "s3://ray/run", tmp_path, "--s3", "--kill")
     assert (tmp_path / "node1" / "killed").exists()
     has_the_rows_of_one_process(flow, str(tmp_path / "bucket" / "run"), tmp_path)
-    assert len(Ledger(str(tmp_path / "bucket" / "run")).state.fences) == 1, "the killed node was declared dead, and nobody else"
+    assert len(Ledger(str(tmp_path / "bucket" / "run")).state.fences) == 1, (
+        "the killed node was declared dead, and nobody else"
+    )

@@ -1,4 +1,6 @@
-"""Trials that went the wrong way and came back are taken within a quota, and what they did wrong is never learnt."""
+"""Trials that went the wrong way and came back are taken within a quota, and what they did wrong is
+never learnt.
+"""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +25,9 @@ POLICY = "tests.flows.test_recovery_rows:wavering"
 
 
 class _Wavering:
-    """Half of the time it goes left, from where nobody arrives; then every other time it says so and turns right."""
+    """Half of the time it goes left, from where nobody arrives; then every other time it says so
+    and turns right.
+    """
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
@@ -33,15 +37,24 @@ class _Wavering:
         if not view.turns:
             return Act(turn=take("left" if draw < 0.5 else "right"))
         if len(view.turns) == 1 and "left" in view.turns[0].tool_calls[0].arguments and draw < 0.5:
-            return Act(turn=AgentTurn("My mistake: that is the wrong way.", take("right").tool_calls))
+            return Act(
+                turn=AgentTurn("My mistake: that is the wrong way.", take("right").tool_calls)
+            )
         return Act(turn=throw(0))
 
 
-def wavering(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def wavering(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     def open_policy(episode: Episode) -> Policy:
         return _Wavering(episode)
 
-    return PolicySpec(name="wavering", authorship=Authorship.SCRIPTED, identity={"policy": "wavering"}, open=open_policy)
+    return PolicySpec(
+        name="wavering",
+        authorship=Authorship.SCRIPTED,
+        identity={"policy": "wavering"},
+        open=open_policy,
+    )
 
 
 def flow(sft: dict[str, Any], export: dict[str, Any]) -> Flow:
@@ -61,8 +74,15 @@ def flow(sft: dict[str, Any], export: dict[str, Any]) -> Flow:
 
 
 def exported(url: str) -> list[dict[str, Any]]:
-    rows = [row for shard in Path(url, "datasets", "sft").glob("*.parquet") for row in pq.read_table(shard).to_pylist()]
-    return [row | {"messages": [json.loads(message) for message in row.get("messages", ())]} for row in rows]
+    rows = [
+        row
+        for shard in Path(url, "datasets", "sft").glob("*.parquet")
+        for row in pq.read_table(shard).to_pylist()
+    ]
+    return [
+        row | {"messages": [json.loads(message) for message in row.get("messages", ())]}
+        for row in rows
+    ]
 
 
 def recovered(url: str) -> set[str]:
@@ -70,10 +90,16 @@ def recovered(url: str) -> set[str]:
     return {identity for (identity,) in query(Ledger(url), sql).fetchall()}
 
 
-def test_the_wrong_turn_stays_in_the_context_without_loss_and_the_way_back_is_learnt(tmp_path: Path) -> None:
+def test_the_wrong_turn_stays_in_the_context_without_loss_and_the_way_back_is_learnt(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow({"recovery_share": 1.0}, {"keep_masked": True}), url)
-    came_back = {t.trajectory_id for t in Ledger(url).trajectories() if t.outcome == "success" and len(t.turns) == 3}
+    came_back = {
+        t.trajectory_id
+        for t in Ledger(url).trajectories()
+        if t.outcome == "success" and len(t.turns) == 3
+    }
     assert recovered(url) <= came_back
     rows = exported(url)
     of = {row["trajectory_id"]: row for row in rows if row["trajectory_id"] in recovered(url)}
@@ -81,9 +107,15 @@ def test_the_wrong_turn_stays_in_the_context_without_loss_and_the_way_back_is_le
     for row in of.values():
         assert row["trained_turns"] == [1, 2]
         assert row["masked_turns"] == [{"turn": 0, "reason": "excursion"}]
-        assert row["messages"][2]["tool_calls"][0]["function"]["arguments"] == {"way": "left"}, "it is still shown"
+        assert row["messages"][2]["tool_calls"][0]["function"]["arguments"] == {"way": "left"}, (
+            "it is still shown"
+        )
     assert all(row["masked_turns"] == [] for row in rows if row["trajectory_id"] not in of)
-    (line,) = (note for note in reports["export"]["datasets"]["sft"]["notes"] if "come back from an error" in note)
+    (line,) = (
+        note
+        for note in reports["export"]["datasets"]["sft"]["notes"]
+        if "come back from an error" in note
+    )
     assert line.startswith(f"{len(of)} of {len(rows)} rows come back")
     assert reports["export"]["datasets"]["sft"]["masked"] == {"excursion": len(of)}
 
@@ -99,7 +131,10 @@ def test_rows_of_one_turn_have_none_for_the_wrong_turn(tmp_path: Path) -> None:
 def test_recoveries_have_their_share_of_the_loss_that_is_left(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(flow({"recovery_share": 0.4}, {"keep_masked": True}), url)
-    loss = {row["trajectory_id"]: sum(_size(row["messages"], turn) for turn in row["trained_turns"]) for row in exported(url)}
+    loss = {
+        row["trajectory_id"]: sum(_size(row["messages"], turn) for turn in row["trained_turns"])
+        for row in exported(url)
+    }
     of_recoveries = sum(size for identity, size in loss.items() if identity in recovered(url))
     assert 0 < of_recoveries <= 0.4 * sum(loss.values())
 
@@ -107,12 +142,18 @@ def test_recoveries_have_their_share_of_the_loss_that_is_left(tmp_path: Path) ->
 def _size(messages: list[dict[str, Any]], turn: int) -> int:
     message = [one for one in messages if one["role"] == "assistant"][turn]
     calls = message.get("tool_calls", ())
-    return len(message["content"] or "") + sum(len(call["function"]["name"] + json.dumps(call["function"]["arguments"])) for call in calls)
+    return len(message["content"] or "") + sum(
+        len(call["function"]["name"] + json.dumps(call["function"]["arguments"])) for call in calls
+    )
 
 
-def test_where_no_export_can_say_that_a_turn_carries_no_loss_they_take_no_place(tmp_path: Path) -> None:
+def test_where_no_export_can_say_that_a_turn_carries_no_loss_they_take_no_place(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(flow({"recovery_share": 1.0}, {}), url)
     sql = "SELECT trajectory_id FROM decisions WHERE filter = 'select' AND reason = 'masked_turns'"
-    assert {identity for (identity,) in query(Ledger(url), sql).fetchall()} == recovered(url) != set()
+    assert (
+        {identity for (identity,) in query(Ledger(url), sql).fetchall()} == recovered(url) != set()
+    )
     assert exported(url)

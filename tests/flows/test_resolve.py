@@ -1,4 +1,6 @@
-"""Names and settings in a flow, bound to parts: what is wrong is told with its place and what is allowed there."""
+"""Names and settings in a flow, bound to parts: what is wrong is told with its place and what is
+allowed there.
+"""
 
 import sys
 from pathlib import Path
@@ -41,16 +43,25 @@ def said(name: str) -> Bindings:
     [
         (
             {"env": {"name": "nowhere"}},
-            "env.name: unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your own as package.module:attribute",
+            "env.name: unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your "
+            "own as package.module:attribute",
         ),
-        ({"env": {"name": "json:dumps"}}, "env.name: world 'json:dumps' is of type function, not a ToolEnv or a synth.envs.world.World"),
+        (
+            {"env": {"name": "json:dumps"}},
+            "env.name: world 'json:dumps' is of type function, not a ToolEnv or a "
+            "synth.envs.world.World",
+        ),
         (
             {"env": {"name": "echo", "task": 3}},
-            "env.task is not a setting; allowed: blocking_ms, difficulty, drift_at_turn, fail_at_turn, hang_at_turn, name, payload_bytes, "
+            "env.task is not a setting; allowed: blocking_ms, difficulty, drift_at_turn, "
+            "fail_at_turn, hang_at_turn, name, payload_bytes, "
             "raise_in_check, step_ms, tasks, turns",
         ),
         ({"env": {"name": "echo", "turns": "x"}}, "env.turns: must be a whole number"),
-        ({"models": {"explorer": {}}}, "models.explorer: name a `policy` (chat, expert, mixture, random) or a `model`"),
+        (
+            {"models": {"explorer": {}}},
+            "models.explorer: name a `policy` (chat, expert, mixture, random) or a `model`",
+        ),
         (
             {"models": {"explorer": {"policy": "nobody"}}},
             "models.explorer.policy: unknown policy 'nobody'; known: chat, ",
@@ -59,23 +70,57 @@ def said(name: str) -> Bindings:
             {"models": {"explorer": {"policy": "expert", "profile": "x"}}},
             "models.explorer.profile is not a setting; allowed: model, policy, profiles",
         ),
-        ({"models": {"explorer": {"policy": "mixture", "of": [{"policy": "expert"}]}}}, "models.explorer.of: must have at least 2 entries"),
         (
-            {"models": {"explorer": {"policy": "mixture", "of": [{"policy": "expert"}, {"policy": "expert", "x": 1}]}}},
+            {"models": {"explorer": {"policy": "mixture", "of": [{"policy": "expert"}]}}},
+            "models.explorer.of: must have at least 2 entries",
+        ),
+        (
+            {
+                "models": {
+                    "explorer": {
+                        "policy": "mixture",
+                        "of": [{"policy": "expert"}, {"policy": "expert", "x": 1}],
+                    }
+                }
+            },
             "models.explorer: policy mixture: of[1].x is not a setting",
         ),
-        ({"models": {"explorer": MODEL | {"temperature": "warm"}}}, "models.explorer.temperature: must be a number"),
-        ({"models": {"explorer": {"policy": "json:dumps"}}}, "models.explorer: policy 'json:dumps': TypeError: "),
-        ({"stages": [{"rollout": {"trials": 0}}]}, "stages[0].rollout.trials: must be at least 1"),
-        ({"stages": [{"rollout": {"trials": 10**12}}]}, "stages[0].rollout.trials: must be at most 10000"),
-        ({"stages": [{"rollout": 3}]}, "stages[0].rollout: must be a mapping of settings; allowed: limits, live, role, shard, trials"),
-        ({"stages": [{"rollout": {"role": "nobody"}}]}, "stages[0].rollout: rollout needs the role 'nobody'"),
         (
-            {"models": {"user": MODEL}, "stages": [{"rollout": {"role": "user"}}], "env": {"name": "storefront", "tasks": 1}},
-            "stages[0].rollout: role: 'user' plays the user of the world, not its agent; give the agent a role of its own",
+            {"models": {"explorer": MODEL | {"temperature": "warm"}}},
+            "models.explorer.temperature: must be a number",
+        ),
+        (
+            {"models": {"explorer": {"policy": "json:dumps"}}},
+            "models.explorer: policy 'json:dumps': TypeError: ",
+        ),
+        ({"stages": [{"rollout": {"trials": 0}}]}, "stages[0].rollout.trials: must be at least 1"),
+        (
+            {"stages": [{"rollout": {"trials": 10**12}}]},
+            "stages[0].rollout.trials: must be at most 10000",
+        ),
+        (
+            {"stages": [{"rollout": 3}]},
+            "stages[0].rollout: must be a mapping of settings; allowed: limits, live, role, "
+            "shard, trials",
+        ),
+        (
+            {"stages": [{"rollout": {"role": "nobody"}}]},
+            "stages[0].rollout: rollout needs the role 'nobody'",
+        ),
+        (
+            {
+                "models": {"user": MODEL},
+                "stages": [{"rollout": {"role": "user"}}],
+                "env": {"name": "storefront", "tasks": 1},
+            },
+            "stages[0].rollout: role: 'user' plays the user of the world, not its agent; give the "
+            "agent a role of its own",
         ),
         ({"stages": [{"filter": ["solvd"]}]}, "stages[0].filter: unknown filter 'solvd'; known: "),
-        ({"stages": [{"filter": [{"solved": {"x": 1}}]}]}, "stages[0].filter.solved.x is not a setting; allowed: none"),
+        (
+            {"stages": [{"filter": [{"solved": {"x": 1}}]}]},
+            "stages[0].filter.solved.x is not a setting; allowed: none",
+        ),
         ({"stages": ["rolout"]}, "stages[0]: unknown stage 'rolout'; known: "),
     ],
 )
@@ -86,16 +131,38 @@ def test_the_place_and_what_is_allowed_there_are_named(changes: dict[str, Any], 
 def test_a_models_typo_lists_the_models_and_the_policys_keys() -> None:
     line = refusal(models={"explorer": MODEL | {"max_inflight": 3}})
     assert line.startswith("models.explorer.max_inflight is not a setting; allowed: ")
-    assert {"max_in_flight", "policy", "send_thoughts", "model", "base_url"} <= set(line.partition("allowed: ")[2].split(", "))
+    assert {"max_in_flight", "policy", "send_thoughts", "model", "base_url"} <= set(
+        line.partition("allowed: ")[2].split(", ")
+    )
 
 
 def test_more_episodes_than_fit_into_memory_are_refused_before_anything_is_made() -> None:
-    line = refusal(env={"name": "echo", "tasks": 1_000_000}, stages=[{"rollout": {"trials": 10_000}}])
-    assert line.startswith("stages[0].rollout: 1,000,000 tasks x 10,000 trials are 10,000,000,000 episodes")
+    line = refusal(
+        env={"name": "echo", "tasks": 1_000_000}, stages=[{"rollout": {"trials": 10_000}}]
+    )
+    assert line.startswith(
+        "stages[0].rollout: 1,000,000 tasks x 10,000 trials are 10,000,000,000 episodes"
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["::", ":", "a:", ":a", "a::b", "a..b:c", ".a:b", "..:x", "../x:y", "/etc/passwd:x", "a b:c", "a:b:c", "a\0:b", ""]
+    "name",
+    [
+        "::",
+        ":",
+        "a:",
+        ":a",
+        "a::b",
+        "a..b:c",
+        ".a:b",
+        "..:x",
+        "../x:y",
+        "/etc/passwd:x",
+        "a b:c",
+        "a:b:c",
+        "a\0:b",
+        "",
+    ],
 )
 @pytest.mark.parametrize("kind", ["world", "filter", "policy", "stage"])
 def test_names_that_no_module_can_have_are_unknown_names(kind: str, name: str) -> None:
@@ -103,12 +170,19 @@ def test_names_that_no_module_can_have_are_unknown_names(kind: str, name: str) -
         part(kind, name, {"echo": "synth.envs.echo:WORLD"})
 
 
-def test_a_module_beside_the_flow_is_found_and_an_absent_one_says_where_it_was_looked_for(mine: Path) -> None:
+def test_a_module_beside_the_flow_is_found_and_an_absent_one_says_where_it_was_looked_for(
+    mine: Path,
+) -> None:
     (mine / "beside_the_flow.py").write_text("from synth.envs.echo import WORLD\n")
     assert world("beside_the_flow:WORLD").spec.name == "echo"
-    with pytest.raises(ConfigError, match=rf"cannot import absent_module: it is not installed, nor in .*{mine.name}"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"cannot import absent_module: it is not installed, nor in .*{mine.name}",
+    ):
         world("absent_module:WORLD")
-    with pytest.raises(ConfigError, match=r"beside_the_flow has no WORDL \(it is .*beside_the_flow\.py\)"):
+    with pytest.raises(
+        ConfigError, match=r"beside_the_flow has no WORDL \(it is .*beside_the_flow\.py\)"
+    ):
         world("beside_the_flow:WORDL")
 
 
@@ -116,14 +190,27 @@ def test_a_module_beside_the_flow_is_found_and_an_absent_one_says_where_it_was_l
     ("name", "source", "line"),
     [
         ("broken_syntax", "x = (\n", "SyntaxError: '(' was never closed (broken_syntax.py:1)"),
-        ("broken_name", "\n\nx = undefined\n", "NameError: name 'undefined' is not defined (broken_name.py:3 in <module>)"),
-        ("broken_import", "\nimport absent_module_2\n", "No module named 'absent_module_2' (broken_import.py:2 in <module>)"),
+        (
+            "broken_name",
+            "\n\nx = undefined\n",
+            "NameError: name 'undefined' is not defined (broken_name.py:3 in <module>)",
+        ),
+        (
+            "broken_import",
+            "\nimport absent_module_2\n",
+            "No module named 'absent_module_2' (broken_import.py:2 in <module>)",
+        ),
         ("broken_exit", "raise SystemExit(3)\n", "SystemExit: 3 (broken_exit.py:1 in <module>)"),
     ],
 )
-def test_what_is_wrong_inside_a_users_module_is_one_line_with_its_place(mine: Path, name: str, source: str, line: str) -> None:
+def test_what_is_wrong_inside_a_users_module_is_one_line_with_its_place(
+    mine: Path, name: str, source: str, line: str
+) -> None:
     (mine / f"{name}.py").write_text(source)
-    assert refusal(env={"name": f"{name}:WORLD"}) == f"env.name: world '{name}:WORLD': cannot import {name}: {line}"
+    assert (
+        refusal(env={"name": f"{name}:WORLD"})
+        == f"env.name: world '{name}:WORLD': cannot import {name}: {line}"
+    )
 
 
 TASKS = """
@@ -139,11 +226,23 @@ WORLD = World(SPEC, open_echo, make_tasks, EchoConfig)
 @pytest.mark.parametrize(
     ("name", "body", "line"),
     [
-        ("tasks_raise", "return [config['absent']]", r"make_tasks: KeyError: 'absent' \(tasks_raise\.py:6 in make_tasks\)"),
+        (
+            "tasks_raise",
+            "return [config['absent']]",
+            r"make_tasks: KeyError: 'absent' \(tasks_raise\.py:6 in make_tasks\)",
+        ),
         ("tasks_text", "return ['a']", "make_tasks gave a str, not a synth.schemas.task.Task"),
         ("tasks_none", "return None", "make_tasks: TypeError: "),
-        ("tasks_env", "return [Task.identified(env='tasks_env', goal='g')]", "a task with env='tasks_env'; it must be 'tasks_env:WORLD'"),
-        ("tasks_seed", "return [Task.identified(env='tasks_seed:WORLD', goal='g', seed=2**63)]", "beyond 64 bits"),
+        (
+            "tasks_env",
+            "return [Task.identified(env='tasks_env', goal='g')]",
+            "a task with env='tasks_env'; it must be 'tasks_env:WORLD'",
+        ),
+        (
+            "tasks_seed",
+            "return [Task.identified(env='tasks_seed:WORLD', goal='g', seed=2**63)]",
+            "beyond 64 bits",
+        ),
     ],
 )
 def test_tasks_that_no_run_can_use_are_told(mine: Path, name: str, body: str, line: str) -> None:
@@ -152,7 +251,9 @@ def test_tasks_that_no_run_can_use_are_told(mine: Path, name: str, body: str, li
         said(f"{name}:WORLD").make_tasks(f"{name}:WORLD", {}, 1, 1)
 
 
-def test_a_world_that_makes_tasks_without_end_is_asked_for_as_many_as_are_wanted(mine: Path) -> None:
+def test_a_world_that_makes_tasks_without_end_is_asked_for_as_many_as_are_wanted(
+    mine: Path,
+) -> None:
     body = "return (Task.identified(env='tasks_endless:WORLD', goal=str(i)) for i in iter(int, 1))"
     (mine / "tasks_endless.py").write_text(TASKS.format(body=body))
     assert len(said("tasks_endless:WORLD").make_tasks("tasks_endless:WORLD", {}, 1, 3)) == 3
@@ -173,15 +274,22 @@ def test_our_worlds_take_the_first_and_the_last_seed(name: str, seed: int) -> No
         (5, ": must be a mapping of settings; allowed: limits, live, role, shard, trials"),
     ],
 )
-def test_a_broken_rollout_is_told_with_its_own_place_by_whatever_stage_takes_its_limits(stage: str, rollout: Any, said: str) -> None:
+def test_a_broken_rollout_is_told_with_its_own_place_by_whatever_stage_takes_its_limits(
+    stage: str, rollout: Any, said: str
+) -> None:
     with pytest.raises(FlowError) as caught:
         resolve(echo_flow(stages=[{stage: {}}, {"rollout": rollout}]))
     assert str(caught.value) == f"stages[1].rollout{said}"
 
 
 @pytest.mark.parametrize("stage", ["reflect_retry", "failure_injection", "critical_step"])
-def test_episodes_that_go_on_from_a_roles_trials_have_the_limits_of_that_roles_rollout(stage: str) -> None:
-    rollouts = [{"rollout": {"role": "teacher", "limits": {"max_turns": 7}}}, {"rollout": {"limits": {"max_turns": 5}}}]
+def test_episodes_that_go_on_from_a_roles_trials_have_the_limits_of_that_roles_rollout(
+    stage: str,
+) -> None:
+    rollouts = [
+        {"rollout": {"role": "teacher", "limits": {"max_turns": 7}}},
+        {"rollout": {"limits": {"max_turns": 5}}},
+    ]
     models = {"explorer": {"policy": "expert"}, "teacher": {"policy": "expert"}}
     _, stages = resolve(echo_flow(models=models, stages=[*rollouts, {stage: {}}]))
     assert stages[-1].settings["limits"]["max_turns"] == 5

@@ -17,7 +17,13 @@ SMALL = {"env": {"name": "echo", "tasks": 1, "turns": 1}, "stages": [{"rollout":
 @pytest.mark.parametrize(
     "name",
     [
-        *("flow.yaml", "cost.json", "datasets/mine/a.txt", "tasks/mine.md", "trajectories/a.parquet"),
+        *(
+            "flow.yaml",
+            "cost.json",
+            "datasets/mine/a.txt",
+            "tasks/mine.md",
+            "trajectories/a.parquet",
+        ),
         *("notes.txt", "manifest/mine.yaml", "a/b/c"),
     ],
 )
@@ -40,7 +46,11 @@ def test_the_folder_of_the_flow_file_is_refused(tmp_path: Path) -> None:
 def test_of_many_files_the_first_three_are_named(tmp_path: Path) -> None:
     for name in ("d.md", "b.md", "a.md", "c.md"):
         (tmp_path / name).write_text("mine")
-    with pytest.raises(ConfigError, match=r"is not a run folder, and holds a\.md, b\.md, c\.md, \.\.\.; name another one with --run-dir"):
+    with pytest.raises(
+        ConfigError,
+        match=r"is not a run folder, and holds a\.md, b\.md, c\.md, \.\.\.; name another one with "
+        r"--run-dir",
+    ):
         refuse_foreign(str(tmp_path))
 
 
@@ -48,18 +58,24 @@ def test_a_prefix_of_an_object_store_that_holds_other_objects_is_refused() -> No
     storage = Storage("memory://foreign/prefix")
     refuse_foreign("memory://foreign/prefix")
     storage.create("photos/a.jpg", b"mine")
-    with pytest.raises(ConfigError, match="is not a run folder, and holds photos; name another one"):
+    with pytest.raises(
+        ConfigError, match="is not a run folder, and holds photos; name another one"
+    ):
         refuse_foreign("memory://foreign/prefix")
 
 
-def test_a_run_that_lost_its_first_manifest_line_is_called_damaged_not_foreign(tmp_path: Path) -> None:
+def test_a_run_that_lost_its_first_manifest_line_is_called_damaged_not_foreign(
+    tmp_path: Path,
+) -> None:
     run_flow(echo_flow(**SMALL), str(tmp_path))
     (tmp_path / "manifest" / "00000000").unlink()
     with pytest.raises(DamagedError, match="00000000: this manifest line is missing"):
         run_flow(echo_flow(**SMALL), str(tmp_path))
 
 
-def test_shards_that_a_killed_import_left_are_no_obstacle_and_other_files_are(tmp_path: Path) -> None:
+def test_shards_that_a_killed_import_left_are_no_obstacle_and_other_files_are(
+    tmp_path: Path,
+) -> None:
     for name in ("trajectories", "turns"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{'0a' * 16}.parquet").write_text("")
@@ -101,8 +117,26 @@ def test_a_copied_run_goes_on_from_where_the_first_stopped(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "url",
     [
-        *("", " ", "a::b", "::", "simplecache::memory://x", "x\udc80", "x\ny", "/dev/null", "/dev/null/x"),
-        *("foo://x", "http://127.0.0.1:1/x", "github://a/b", "ftp://127.0.0.1/x", "hf://a/b", "reference://", "data:,x"),
+        *(
+            "",
+            " ",
+            "a::b",
+            "::",
+            "simplecache::memory://x",
+            "x\udc80",
+            "x\ny",
+            "/dev/null",
+            "/dev/null/x",
+        ),
+        *(
+            "foo://x",
+            "http://127.0.0.1:1/x",
+            "github://a/b",
+            "ftp://127.0.0.1/x",
+            "hf://a/b",
+            "reference://",
+            "data:,x",
+        ),
         *("memory://", "s3://"),
     ],
 )
@@ -113,7 +147,9 @@ def test_where_no_run_can_lie_is_told_at_once(url: str) -> None:
     str(caught.value).encode()
 
 
-def test_a_new_run_inside_another_one_is_refused_and_one_that_is_there_goes_on(tmp_path: Path) -> None:
+def test_a_new_run_inside_another_one_is_refused_and_one_that_is_there_goes_on(
+    tmp_path: Path,
+) -> None:
     outer, inner = tmp_path / "mine", tmp_path / "mine" / "2026-11-21"
     refuse_foreign(str(inner))
     Ledger(str(inner), create=True)
@@ -122,11 +158,16 @@ def test_a_new_run_inside_another_one_is_refused_and_one_that_is_there_goes_on(t
     refuse_foreign(str(inner))
     refuse_foreign(f"{outer}-2026-11-21")
     refuse_foreign("memory://mine/2026-11-21")
-    with pytest.raises(ConfigError, match=f"lies inside the run {outer}; name a folder beside it .*{outer}-2026-11-22"):
+    with pytest.raises(
+        ConfigError,
+        match=f"lies inside the run {outer}; name a folder beside it .*{outer}-2026-11-22",
+    ):
         refuse_foreign(str(outer / "2026-11-22"))
 
 
-def test_heartbeats_and_leases_of_a_worker_that_began_nothing_are_no_obstacle(tmp_path: Path) -> None:
+def test_heartbeats_and_leases_of_a_worker_that_began_nothing_are_no_obstacle(
+    tmp_path: Path,
+) -> None:
     for name in ("heartbeats", "leases"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a").write_text("x")

@@ -53,7 +53,9 @@ def test_a_run_that_another_process_completed_is_completed(storage: Storage) -> 
     assert "--reap" not in err
 
 
-def test_a_process_beside_the_completed_one_that_beat_longest_changes_nothing(storage: Storage) -> None:
+def test_a_process_beside_the_completed_one_that_beat_longest_changes_nothing(
+    storage: Storage,
+) -> None:
     killed(storage, beat=time.time() + 3)
     record(storage, "other", state="completed", stages_done=3)
     assert told()[0].startswith("completed ")

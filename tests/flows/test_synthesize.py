@@ -27,7 +27,10 @@ def test_a_flow_ends_with_verified_rows_and_a_cost_file(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(echo_flow(), url)
     assert reports["rollout"]["outcomes"] == {"success": 8}
-    assert [(f["name"], f["kept"]) for f in reports["filter"]["filters"]] == [("solved", {"success": 8}), ("reexecuted", {"same": 8})]
+    assert [(f["name"], f["kept"]) for f in reports["filter"]["filters"]] == [
+        ("solved", {"success": 8}),
+        ("reexecuted", {"same": 8}),
+    ]
     assert reports["export"]["datasets"]["sft"]["rows"] == 8
     assert len(list((tmp_path / "run/datasets/sft").glob("train-*-00000.parquet"))) == 1
     assert json.loads((tmp_path / "run/cost.json").read_text())["total"]["attempts"] == 8
@@ -46,10 +49,17 @@ def test_a_run_on_an_object_store_gives_the_same_trajectories(tmp_path: Path) ->
 def test_the_second_run_redoes_nothing_and_writes_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
-    before = sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml"))
+    before = sorted(
+        p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml")
+    )
     _, reports, said = run_flow(echo_flow(), url)
-    assert sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml")) == before
-    assert said.splitlines()[1:] == [f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")]
+    assert (
+        sorted(p for p in (tmp_path / "run").rglob("*") if p.name not in ("cost.json", "flow.yaml"))
+        == before
+    )
+    assert said.splitlines()[1:] == [
+        f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")
+    ]
     assert reports["rollout"]["outcomes"] == {"success": 8}
 
 
@@ -80,7 +90,9 @@ def test_a_changed_filter_leaves_the_episodes_alone_and_redoes_what_follows(tmp_
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
     export = {"export": {"kinds": ["sft"], "as": "trl", "include_scripted": True}}
-    _, _, said = run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}, {"filter": ["solved"]}, export]), url)
+    _, _, said = run_flow(
+        echo_flow(stages=[{"rollout": {"trials": 2}}, {"filter": ["solved"]}, export]), url
+    )
     assert "rollout: nothing to do" in said
     assert "filter: 8 trajectories to do (reexecuted: " in said
     assert "export: 1 datasets to do (its input changed)" in said
@@ -89,15 +101,28 @@ def test_a_changed_filter_leaves_the_episodes_alone_and_redoes_what_follows(tmp_
 def test_another_profile_is_other_work(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(stages=["rollout"]), url)
-    _, reports, _ = run_flow(echo_flow(stages=["rollout"], models={"explorer": {"policy": "expert", "profiles": "stops_early"}}), url)
+    _, reports, _ = run_flow(
+        echo_flow(
+            stages=["rollout"], models={"explorer": {"policy": "expert", "profiles": "stops_early"}}
+        ),
+        url,
+    )
     assert sum(reports["rollout"]["outcomes"].values()) == 16
-    assert query(Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories_all").fetchall() == [(32,)]
+    assert query(
+        Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories_all"
+    ).fetchall() == [(32,)]
 
 
-def test_a_model_behind_a_server_solves_the_tasks_and_its_tokens_are_accounted(tmp_path: Path) -> None:
+def test_a_model_behind_a_server_solves_the_tasks_and_its_tokens_are_accounted(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     with ChatServer(echo_expert) as server:
-        flow = model_flow(server.url, model={"price": {"input": 1.0, "output": 2.0}}, stages=[{"rollout": {"trials": 2}}])
+        flow = model_flow(
+            server.url,
+            model={"price": {"input": 1.0, "output": 2.0}},
+            stages=[{"rollout": {"trials": 2}}],
+        )
         _, reports, _ = run_flow(flow, url)
         calls = server.counts()["total"]
     assert reports["rollout"]["outcomes"] == {"success": 8}
@@ -107,7 +132,9 @@ def test_a_model_behind_a_server_solves_the_tasks_and_its_tokens_are_accounted(t
     assert total["cost_usd"] == pytest.approx(expected)
 
 
-def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(tmp_path: Path) -> None:
+def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     one_by_one = {"model": {"max_retries": 0}, "stages": [{"rollout": {"trials": 1, "live": 1}}]}
     with ChatServer(echo_expert, mishaps=[None] * 9 + [Mishap("disconnect")] * 100) as server:
@@ -118,16 +145,22 @@ def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(t
         _, reports, _ = run_flow(model_flow(server.url, **one_by_one), url)
         assert server.counts()["total"] == 2 * 4
     assert reports["rollout"]["outcomes"] == {"success": 4, "invalid": 6}
-    assert query(Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories WHERE outcome = 'success'").fetchall() == [(4,)]
+    assert query(
+        Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories WHERE outcome = 'success'"
+    ).fetchall() == [(4,)]
 
 
 def test_faults_of_the_world_are_not_tried_again_by_a_rerun(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     flow = echo_flow(
-        env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}, {"filter": ["solved"]}]
+        env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1},
+        stages=[{"rollout": {"trials": 1}}, {"filter": ["solved"]}],
     )
     _, reports, _ = run_flow(flow, url)
-    assert (reports["rollout"]["outcomes"], reports["rollout"]["faults"]) == ({"invalid": 4}, {"environment": 4})
+    assert (reports["rollout"]["outcomes"], reports["rollout"]["faults"]) == (
+        {"invalid": 4},
+        {"environment": 4},
+    )
     assert reports["rollout"]["details"] == {planned_fault(1): 4}
     assert reports["filter"]["total"] == 0
     _, _, said = run_flow(flow, url)
@@ -157,13 +190,22 @@ def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
     (turns,) = (tmp_path / "run/turns").glob("*.parquet")
     turns.unlink()
     _, _, said = run_flow(echo_flow(), url)
-    assert f"{turns}: missing; the 8 trajectories of its shard (stage rollout) count as never made: run the flow again" in said
+    assert (
+        f"{turns}: missing; the 8 trajectories of its shard (stage rollout) count as never made: "
+        "run the flow again" in said
+    )
     again = [content | {"trajectory_id": "", "attempt": 0} for content in contents(url).values()]
     assert again == [content | {"trajectory_id": ""} for content in before.values()]
-    assert not contents(url).keys() & before.keys(), "verdicts on the lost attempts are not verdicts on these"
-    assert query(Ledger(url), "SELECT count(*) FROM decisions JOIN trajectories USING (trajectory_id)").fetchall() == [(16,)]
+    assert not contents(url).keys() & before.keys(), (
+        "verdicts on the lost attempts are not verdicts on these"
+    )
+    assert query(
+        Ledger(url), "SELECT count(*) FROM decisions JOIN trajectories USING (trajectory_id)"
+    ).fetchall() == [(16,)]
     _, _, said = run_flow(echo_flow(), url)
-    assert said.splitlines()[-4:] == [f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")]
+    assert said.splitlines()[-4:] == [
+        f"{stage}: nothing to do" for stage in ("tasks", "rollout", "filter", "export")
+    ]
 
 
 def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
@@ -173,7 +215,10 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
     half = tmp_path / "run/turns/.tmp-999999999-dead"
     half.write_bytes(b"PAR1")
     _, _, said = run_flow(echo_flow(), url)
-    assert said.splitlines()[1] == f"{half}: half-written by a process that died; it is part of nothing and may be deleted"
+    assert (
+        said.splitlines()[1]
+        == f"{half}: half-written by a process that died; it is part of nothing and may be deleted"
+    )
     assert contents(url) == before
 
 
@@ -182,23 +227,40 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
     [
         ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, mcp, storefront"),
         ({"env": {"name": "echo", "turnz": 3}}, "env.turnz is not a setting; allowed: blocking_ms"),
-        ({"stages": ["rolout"]}, r"stages\[0\]: unknown stage 'rolout'; known: .*export, .*filter, .*rollout"),
+        (
+            {"stages": ["rolout"]},
+            r"stages\[0\]: unknown stage 'rolout'; known: .*export, .*filter, .*rollout",
+        ),
         (
             {"stages": [{"rollout": {"trails": 3}}]},
-            r"stages\[0\].rollout.trails is not a setting; allowed: limits, live, role, shard, trials",
+            r"stages\[0\].rollout.trails is not a setting; allowed: limits, live, role, shard, "
+            r"trials",
         ),
         (
             {"stages": [{"rollout": {"limits": {"max_turn": 3}}}]},
             r"stages\[0\].rollout.limits.max_turn is not a setting; allowed: .*max_turns",
         ),
         ({"stages": [{"rollout": {"role": "judge"}}]}, "rollout needs the role 'judge'"),
-        ({"stages": [{"filter": ["solvd"]}]}, "unknown filter 'solvd'; known: .*reexecuted, .*solved"),
-        ({"stages": [{"filter": []}]}, "give a list of filters"),
-        ({"stages": [{"export": {"kinds": ["sftt"]}}]}, r"stages\[0\].export.kinds: 'sftt' is not a kind"),
-        ({"stages": [{"export": {"as": "trll"}}]}, r"'trll' is not a form of sft; known: trl"),
-        ({"models": {"explorer": {"policy": "exprt"}}}, "unknown policy 'exprt'; known: chat, expert, mixture, random"),
         (
-            {"models": {"explorer": {"model": "m", "base_url": "http://x", "api_key": "sk-secret"}}},
+            {"stages": [{"filter": ["solvd"]}]},
+            "unknown filter 'solvd'; known: .*reexecuted, .*solved",
+        ),
+        ({"stages": [{"filter": []}]}, "give a list of filters"),
+        (
+            {"stages": [{"export": {"kinds": ["sftt"]}}]},
+            r"stages\[0\].export.kinds: 'sftt' is not a kind",
+        ),
+        ({"stages": [{"export": {"as": "trll"}}]}, r"'trll' is not a form of sft; known: trl"),
+        (
+            {"models": {"explorer": {"policy": "exprt"}}},
+            "unknown policy 'exprt'; known: chat, expert, mixture, random",
+        ),
+        (
+            {
+                "models": {
+                    "explorer": {"model": "m", "base_url": "http://x", "api_key": "sk-secret"}
+                }
+            },
             "models.explorer.api_key: .*api_key_env",
         ),
         ({"models": {"explorer": {}}}, "models.explorer: name a `policy`"),
@@ -216,10 +278,13 @@ def test_a_flow_that_cannot_work_is_refused_in_one_line_before_anything_is_made(
     assert not url.exists()
 
 
-def test_a_part_of_ones_own_needs_no_registration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_ones_own_needs_no_registration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_filters.py").write_text(
-        "from pydantic import BaseModel\nfrom synth.schemas.filter import Filter\nfrom synth.schemas.verdict import Verdict\n"
+        "from pydantic import BaseModel\nfrom synth.schemas.filter import Filter\nfrom "
+        "synth.schemas.verdict import Verdict\n"
         "class Config(BaseModel):\n    longest: int = 3\n"
         "async def short(case, config):\n"
         "    return Verdict(len(case.trajectory.turns) <= config.longest, 'length')\n"
@@ -227,13 +292,19 @@ def test_a_part_of_ones_own_needs_no_registration(tmp_path: Path, monkeypatch: p
     )
     stages = [{"rollout": {"trials": 1}}, {"filter": [{"my_filters:FILTER": {"longest": 2}}]}]
     _, reports, _ = run_flow(echo_flow(stages=stages), str(tmp_path / "run"))
-    assert reports["filter"]["filters"] == [{"name": "my_filters:FILTER", "kept": {}, "dropped": {"length": 4}, "undefined": {}}]
+    assert reports["filter"]["filters"] == [
+        {"name": "my_filters:FILTER", "kept": {}, "dropped": {"length": 4}, "undefined": {}}
+    ]
 
 
 def test_outcomes_of_faults_are_never_exported(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "raise_in_check": True}), url)
     for trajectory in Ledger(url).trajectories():
-        assert (trajectory.outcome, trajectory.fault, trajectory.reward) == (Outcome.INVALID, Fault.ENVIRONMENT, None)
+        assert (trajectory.outcome, trajectory.fault, trajectory.reward) == (
+            Outcome.INVALID,
+            Fault.ENVIRONMENT,
+            None,
+        )
     assert not (tmp_path / "run/datasets/sft").exists()
     assert msgspec.to_builtins(Ledger(url).state.current_valid()) == []

@@ -1,4 +1,6 @@
-"""What a user installs: one top-level package with types, from the checkout, from a wheel, from an archive without links."""
+"""What a user installs: one top-level package with types, from the checkout, from a wheel, from an
+archive without links.
+"""
 
 import os
 import subprocess
@@ -51,7 +53,12 @@ def unawaited(case: Case) -> Verdict:
 
 def done(*command: str | Path, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
+        [str(part) for part in command],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -59,7 +66,18 @@ def done(*command: str | Path, cwd: Path, **environment: str) -> "subprocess.Com
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files under version control, links among them."""
     folder = tmp_path_factory.mktemp("checkout")
-    listed = done("git", "ls-files", "-z", "README.md", "LICENSE", "pyproject.toml", ".dev", "synth", *LINKS, cwd=ROOT)
+    listed = done(
+        "git",
+        "ls-files",
+        "-z",
+        "README.md",
+        "LICENSE",
+        "pyproject.toml",
+        ".dev",
+        "synth",
+        *LINKS,
+        cwd=ROOT,
+    )
     for name in filter(None, listed.stdout.split("\0")):
         source, target = ROOT / name, folder / name
         if not source.exists():
@@ -94,13 +112,27 @@ def names(wheel: Path) -> set[str]:
         return {name for name in packed.namelist() if ".dist-info/" not in name}
 
 
-def test_a_wheel_has_one_top_level_name_and_all_that_is_in_the_folders(wheel: Path, checkout: Path) -> None:
+def test_a_wheel_has_one_top_level_name_and_all_that_is_in_the_folders(
+    wheel: Path, checkout: Path
+) -> None:
     inside = names(wheel)
     assert {name.partition("/")[0] for name in inside} == {"synth"}
-    files = [path.relative_to(checkout) for path in checkout.rglob("*") if path.is_file() and not path.is_symlink()]
-    product = {str(path) if path.parts[0] == "synth" else f"synth/{path}" for path in files if len(path.parts) > 1}
+    files = [
+        path.relative_to(checkout)
+        for path in checkout.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    ]
+    product = {
+        str(path) if path.parts[0] == "synth" else f"synth/{path}"
+        for path in files
+        if len(path.parts) > 1
+    }
     assert inside == product
-    assert {"synth/py.typed", "synth/configs/quickstart.yaml", "synth/filters/rubric/shipped/stagewise.yaml"} <= inside
+    assert {
+        "synth/py.typed",
+        "synth/configs/quickstart.yaml",
+        "synth/filters/rubric/shipped/stagewise.yaml",
+    } <= inside
 
 
 def test_an_archive_builds_the_same_wheel(wheel: Path, archive: Path, tmp_path: Path) -> None:
@@ -112,7 +144,13 @@ def test_an_archive_builds_the_same_wheel(wheel: Path, archive: Path, tmp_path: 
 
 
 @pytest.fixture(scope="module", params=["editable", "wheel", "archive"])
-def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, checkout: Path, wheel: Path, archive: Path) -> Path:
+def python(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    checkout: Path,
+    wheel: Path,
+    archive: Path,
+) -> Path:
     """An environment with synth in one of three ways, and this one's dependencies."""
     folder = tmp_path_factory.mktemp(request.param)
     venv.create(folder)
@@ -120,7 +158,14 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     (packages,) = folder.glob("lib/*/site-packages")
     (packages / "dependencies.pth").write_text(str(Path(pytest.__file__).parents[1]))
     what = {"editable": ["-e", checkout], "wheel": [wheel], "archive": [archive]}[request.param]
-    quiet = ("-q", "--disable-pip-version-check", "--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed")
+    quiet = (
+        "-q",
+        "--disable-pip-version-check",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+        "--ignore-installed",
+    )
     made = done(sys.executable, "-m", "pip", "--python", here, "install", *quiet, *what, cwd=folder)
     assert made.returncode == 0, made.stderr
     return here
@@ -129,17 +174,39 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_types_are_seen_from_outside(python: Path, tmp_path: Path) -> None:
     """mypy --strict finds the one error, and no name of synth without a type."""
     (tmp_path / "mine.py").write_text(MINE)
-    said = done(sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "mine.py", cwd=tmp_path)
+    said = done(
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--python-executable",
+        python,
+        "mine.py",
+        cwd=tmp_path,
+    )
     errors = [line for line in said.stdout.splitlines() if ": error:" in line]
     assert len(errors) == 1, said.stdout + said.stderr
     assert "mine.py:14: error: Incompatible types in assignment" in errors[0]
 
 
 def test_the_public_api_is_typed_from_outside(python: Path, tmp_path: Path) -> None:
-    """mypy --strict finds both errors, and neither a name without a type nor a name that is not exported."""
+    """mypy --strict finds both errors, and neither a name without a type nor a name that is not
+    exported.
+    """
     (tmp_path / "mine.py").write_text(PUBLIC)
-    said = done(sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "mine.py", cwd=tmp_path)
-    errors = [line.partition(": error: ")[::2] for line in said.stdout.splitlines() if ": error:" in line]
+    said = done(
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--python-executable",
+        python,
+        "mine.py",
+        cwd=tmp_path,
+    )
+    errors = [
+        line.partition(": error: ")[::2] for line in said.stdout.splitlines() if ": error:" in line
+    ]
     assert [place for place, _ in errors] == ["mine.py:13", "mine.py:15"], said.stdout + said.stderr
     assert '"Trajectory", variable has type "int"' in errors[0][1]
     assert 'expected "Callable[[Case], Awaitable[Verdict]]"' in errors[1][1]
@@ -158,11 +225,19 @@ def test_pyright_sees_them_too(python: Path, tmp_path: Path) -> None:
     assert "make_tasks" in said.stdout or "Sequence[Task]" in said.stdout
 
 
-def test_a_flow_that_is_installed_runs_by_its_name_among_the_users_own_folders(python: Path, tmp_path: Path) -> None:
+def test_a_flow_that_is_installed_runs_by_its_name_among_the_users_own_folders(
+    python: Path, tmp_path: Path
+) -> None:
     for name in (*LINKS, "data"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('not the one')\n")
-    ran = done(python.parent / "synth", "run", "empty", cwd=tmp_path, SYNTH_STATE_DIR=str(tmp_path / "state"))
+    ran = done(
+        python.parent / "synth",
+        "run",
+        "empty",
+        cwd=tmp_path,
+        SYNTH_STATE_DIR=str(tmp_path / "state"),
+    )
     assert ran.returncode == 0, ran.stderr
     where = done(python, "-c", "import synth.filters.solved as s; print(s.__file__)", cwd=tmp_path)
     assert "filters" in where.stdout

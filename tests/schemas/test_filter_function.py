@@ -1,4 +1,6 @@
-"""`@filter`: keyword parameters are settings, as strict as those of our own filters; what can be none is refused in one line."""
+"""`@filter`: keyword parameters are settings, as strict as those of our own filters; what can be
+none is refused in one line.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +26,13 @@ LAMP = {"env.tasks": 2, "env.turns": 2}
 
 
 @filter(version=3)
-async def short(case: Case, *, longest: int = 20, unit: Literal["turns", "calls"] = "turns", name: str | None = None) -> Verdict:
+async def short(
+    case: Case,
+    *,
+    longest: int = 20,
+    unit: Literal["turns", "calls"] = "turns",
+    name: str | None = None,
+) -> Verdict:
     """Keep short ones."""
     return Verdict(keep=len(case.trajectory.turns) <= longest, reason=name or unit)
 
@@ -50,7 +58,9 @@ def test_keyword_parameters_are_the_settings_with_their_defaults() -> None:
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    """A module of the user's own where they stand; each test's has another name, for modules are imported once."""
+    """A module of the user's own where they stand; each test's has another name, for modules are
+    imported once.
+    """
     name = f"mine_{abs(hash(request.node.nodeid))}"
     (tmp_path / f"{name}.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
@@ -66,7 +76,9 @@ def test_a_flow_names_it_as_package_and_name(mine: str, tmp_path: Path) -> None:
     rows = done.ledger.frame("decisions").collect()
     turns = {t.trajectory_id: len(t.turns) for t in done.ledger.trajectories()}
     assert rows.height == 2
-    assert {row["trajectory_id"]: row["keep"] for row in rows.to_dicts()} == {one: count <= 1 for one, count in turns.items()}
+    assert {row["trajectory_id"]: row["keep"] for row in rows.to_dicts()} == {
+        one: count <= 1 for one, count in turns.items()
+    }
     assert set(rows["filter"]) == {mine}
 
 
@@ -78,7 +90,9 @@ def test_a_flow_names_it_as_package_and_name(mine: str, tmp_path: Path) -> None:
         ({"longest": 20.0}, "longest"),
     ],
 )
-def test_settings_that_it_does_not_take_are_errors_of_the_flow(mine: str, tmp_path: Path, settings: Any, message: str) -> None:
+def test_settings_that_it_does_not_take_are_errors_of_the_flow(
+    mine: str, tmp_path: Path, settings: Any, message: str
+) -> None:
     with pytest.raises(synth.ConfigError, match=message) as caught:
         synth.run(flow({mine: settings}), run_dir=tmp_path / "run", quiet=True)
     assert "\n" not in str(caught.value)
@@ -128,19 +142,35 @@ def unawaited(case: Case, *, longest: int = 20) -> Verdict:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (unannotated, "@filter unannotated: parameter `longest` has no annotation; write for instance longest: int"),
-        (positional, "@filter positional: parameter `longest: int = 20` is no keyword; write the settings after `*`, each by name"),
+        (
+            unannotated,
+            "@filter unannotated: parameter `longest` has no annotation; write for instance "
+            "longest: int",
+        ),
+        (
+            positional,
+            "@filter positional: parameter `longest: int = 20` is no keyword; write the settings "
+            "after `*`, each by name",
+        ),
         (anything, "@filter anything: parameter `**settings: int` is no keyword"),
         (caseless, "@filter caseless: the first parameter is the case, `longest` cannot be"),
         (empty, "@filter empty: takes no parameter; the first is the case"),
-        (unreadable, "@filter unreadable: an annotation cannot be read: name 'Nowhere' is not defined"),
-        (shadowing, "@filter shadowing: parameter `model_dump` has a name that settings cannot have"),
+        (
+            unreadable,
+            "@filter unreadable: an annotation cannot be read: name 'Nowhere' is not defined",
+        ),
+        (
+            shadowing,
+            "@filter shadowing: parameter `model_dump` has a name that settings cannot have",
+        ),
         (hidden, "@filter hidden: parameter `_longest` has a name that settings cannot have"),
         (untypable, "@filter untypable: its parameters make no settings"),
         (unawaited, "@filter unawaited: write it as `async def`"),
     ],
 )
-def test_what_can_be_no_filter_is_refused_in_one_line(function: Callable[..., Any], message: str) -> None:
+def test_what_can_be_no_filter_is_refused_in_one_line(
+    function: Callable[..., Any], message: str
+) -> None:
     with pytest.raises(synth.ConfigError) as caught:
         filter(version=1)(function)
     assert str(caught.value).startswith(message)

@@ -8,15 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.schemas.environment import Opening
-from synth.schemas.messages import Conversation, from_messages, greeting_turn, to_messages, view_messages
+from synth.schemas.messages import (
+    Conversation,
+    from_messages,
+    greeting_turn,
+    to_messages,
+    view_messages,
+)
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(lambda n: n not in ("environment", "system"))
+name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+    lambda n: n not in ("environment", "system")
+)
 arguments = st.one_of(
-    text, st.dictionaries(text, st.one_of(st.integers(), text, st.none(), st.lists(st.integers())), max_size=3).map(json.dumps)
+    text,
+    st.dictionaries(
+        text, st.one_of(st.integers(), text, st.none(), st.lists(st.integers())), max_size=3
+    ).map(json.dumps),
 )
 
 
@@ -25,8 +36,15 @@ def turns(draw: st.DrawFn) -> tuple[Turn, ...]:
     """Turns with linked and unlinked results, users and the world between them."""
     drawn = []
     for index in range(draw(st.integers(0, 4))):
-        calls = tuple(ToolCall.received(draw(name), draw(name), draw(arguments)) for _ in range(draw(st.integers(0, 3))))
-        results = [Observation(draw(text), Source.TOOL, c.call_id, draw(st.none() | name)) for c in calls if draw(st.booleans())]
+        calls = tuple(
+            ToolCall.received(draw(name), draw(name), draw(arguments))
+            for _ in range(draw(st.integers(0, 3)))
+        )
+        results = [
+            Observation(draw(text), Source.TOOL, c.call_id, draw(st.none() | name))
+            for c in calls
+            if draw(st.booleans())
+        ]
         others = draw(st.lists(loose_observation, max_size=2))
         drawn.append(
             Turn(
@@ -50,7 +68,10 @@ openings = st.lists(loose_observation, max_size=2).map(tuple)
 
 
 def trajectory(
-    system_prompt: str | None = None, opening: tuple[Observation, ...] = (), turns: tuple[Turn, ...] = (), **fields: Any
+    system_prompt: str | None = None,
+    opening: tuple[Observation, ...] = (),
+    turns: tuple[Turn, ...] = (),
+    **fields: Any,
 ) -> Trajectory:
     """A trajectory of which only the visible parts matter."""
     return Trajectory(
@@ -90,7 +111,12 @@ def test_a_trajectory_comes_back_from_its_messages_in_all_that_a_model_can_see(
     assert visible(read.turns) == visible(drawn)
 
 
-call_message = st.builds(lambda i, n, a: {"id": i, "type": "function", "function": {"name": n, "arguments": a}}, name, name, arguments)
+call_message = st.builds(
+    lambda i, n, a: {"id": i, "type": "function", "function": {"name": n, "arguments": a}},
+    name,
+    name,
+    arguments,
+)
 
 
 def _with(required: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Message]:
@@ -100,7 +126,11 @@ def _with(required: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrate
 canonical_message: st.SearchStrategy[Message] = st.one_of(
     _with(
         {"role": st.just("assistant"), "content": st.none() | text},
-        {"name": name, "reasoning_content": text, "tool_calls": st.lists(call_message, min_size=1, max_size=3)},
+        {
+            "name": name,
+            "reasoning_content": text,
+            "tool_calls": st.lists(call_message, min_size=1, max_size=3),
+        },
     ),
     _with({"role": st.just("user"), "content": text}, {"name": name | st.just("environment")}),
     _with({"role": st.just("tool"), "content": text, "tool_call_id": name}, {"name": name}),
@@ -128,7 +158,10 @@ def read_one(*messages: Message) -> Conversation:
 
 
 def test_several_calls_and_text_stand_in_one_turn_with_their_results() -> None:
-    calls = [{"id": i, "type": "function", "function": {"name": n, "arguments": "{}"}} for i, n in (("a", "f"), ("b", "g"))]
+    calls = [
+        {"id": i, "type": "function", "function": {"name": n, "arguments": "{}"}}
+        for i, n in (("a", "f"), ("b", "g"))
+    ]
     read = read_one(
         {"role": "user", "content": "both, please"},
         {"role": "assistant", "content": "Looking.", "tool_calls": calls},
@@ -147,44 +180,78 @@ def test_several_calls_and_text_stand_in_one_turn_with_their_results() -> None:
 
 
 def test_consecutive_assistant_messages_are_separate_turns() -> None:
-    read = read_one({"role": "user", "content": "?"}, {"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"})
-    assert [(t.index, t.content, t.observations) for t in read.turns] == [(0, "a", ()), (1, "b", ())]
+    read = read_one(
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": "a"},
+        {"role": "assistant", "content": "b"},
+    )
+    assert [(t.index, t.content, t.observations) for t in read.turns] == [
+        (0, "a", ()),
+        (1, "b", ()),
+    ]
 
 
 def test_null_and_empty_content_stay_apart() -> None:
-    read = read_one({"role": "user", "content": "?"}, {"role": "assistant", "content": None}, {"role": "assistant", "content": ""})
+    read = read_one(
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": ""},
+    )
     assert [t.content for t in read.turns] == [None, ""]
 
 
 def test_broken_arguments_are_kept_to_the_byte_and_the_error_is_computed_anew() -> None:
-    call = {"id": "c", "type": "function", "parse_error": "a lie", "function": {"name": "f", "arguments": '{"a": 1,, "ü"}'}}
+    call = {
+        "id": "c",
+        "type": "function",
+        "parse_error": "a lie",
+        "function": {"name": "f", "arguments": '{"a": 1,, "ü"}'},
+    }
     (turn,) = read_one({"role": "assistant", "content": None, "tool_calls": [call]}).turns
     assert turn.tool_calls[0].arguments == '{"a": 1,, "ü"}'
     assert "not a JSON object" in str(turn.tool_calls[0].parse_error)
 
 
 @pytest.mark.parametrize(
-    ("given_arguments", "text"), [({"b": 1, "a": "é"}, '{"b": 1, "a": "é"}'), (None, "{}"), ({}, "{}"), ("", ""), ("null", "null")]
+    ("given_arguments", "text"),
+    [
+        ({"b": 1, "a": "é"}, '{"b": 1, "a": "é"}'),
+        (None, "{}"),
+        ({}, "{}"),
+        ("", ""),
+        ("null", "null"),
+    ],
 )
-def test_arguments_that_a_source_parsed_become_json_text_in_their_own_order(given_arguments: Any, text: str) -> None:
+def test_arguments_that_a_source_parsed_become_json_text_in_their_own_order(
+    given_arguments: Any, text: str
+) -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": given_arguments}}
     (turn,) = read_one({"role": "assistant", "tool_calls": [call]}).turns
     assert turn.tool_calls[0].arguments == text
 
 
 def test_a_greeting_before_anybody_spoke_is_canned_and_masked() -> None:
-    read = read_one({"role": "system", "content": "S"}, {"role": "assistant", "content": "Hi!"}, {"role": "user", "content": "I need"})
+    read = read_one(
+        {"role": "system", "content": "S"},
+        {"role": "assistant", "content": "Hi!"},
+        {"role": "user", "content": "I need"},
+    )
     assert (read.turns[0].sampled_by, read.turns[0].mask) == (SampledBy.CANNED, "canned_greeting")
 
 
 def test_an_answer_to_a_system_prompt_alone_is_no_greeting() -> None:
-    read = read_one({"role": "system", "content": "Write a poem."}, {"role": "assistant", "content": "Roses"})
+    read = read_one(
+        {"role": "system", "content": "Write a poem."}, {"role": "assistant", "content": "Roses"}
+    )
     assert (read.turns[0].sampled_by, read.turns[0].mask) == (SampledBy.POLICY, None)
 
 
 def test_a_first_message_with_calls_is_no_greeting() -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
-    read = read_one({"role": "assistant", "content": "Hi", "tool_calls": [call]}, {"role": "user", "content": "?"})
+    read = read_one(
+        {"role": "assistant", "content": "Hi", "tool_calls": [call]},
+        {"role": "user", "content": "?"},
+    )
     assert read.turns[0].mask is None
 
 
@@ -245,7 +312,9 @@ def test_the_world_and_a_system_message_in_mid_conversation_are_observations() -
     )
     assert read.system_prompt == "S"
     assert read.opening == (Observation("You are in a room.", Source.ENVIRONMENT),)
-    assert read.turns[0].observations == (Observation("Two turns are left.", Source.ENVIRONMENT, name="system"),)
+    assert read.turns[0].observations == (
+        Observation("Two turns are left.", Source.ENVIRONMENT, name="system"),
+    )
 
 
 def test_several_agents_keep_their_names() -> None:
@@ -260,16 +329,28 @@ def test_several_agents_keep_their_names() -> None:
 
 
 def test_error_marks_and_raw_replies_are_not_shown_to_a_model() -> None:
-    turn = Turn(index=0, content="x", raw="<raw>", observations=(Observation("no such order", call_id="c", error=True),))
-    assert [sorted(m) for m in to_messages(trajectory(turns=(turn,)))] == [["content", "role"], ["content", "role", "tool_call_id"]]
+    turn = Turn(
+        index=0,
+        content="x",
+        raw="<raw>",
+        observations=(Observation("no such order", call_id="c", error=True),),
+    )
+    assert [sorted(m) for m in to_messages(trajectory(turns=(turn,)))] == [
+        ["content", "role"],
+        ["content", "role", "tool_call_id"],
+    ]
     assert read_one({"role": "user", "content": "?", "error": True}).opening[0].error
 
 
 def test_the_legacy_function_call_is_a_call() -> None:
-    (turn,) = read_one({"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}).turns
+    (turn,) = read_one(
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    ).turns
     assert turn.tool_calls == (ToolCall("call_0_0", "f", "{}"),)
 
 
 def test_lone_surrogates_become_replacement_characters() -> None:
-    read = read_one({"role": "user", "content": "a\ud800b"}, {"role": "assistant", "content": "\udfff 😀"})
+    read = read_one(
+        {"role": "user", "content": "a\ud800b"}, {"role": "assistant", "content": "\udfff 😀"}
+    )
     assert (read.opening[0].content, read.turns[0].content) == ("a\ufffdb", "\ufffd 😀")

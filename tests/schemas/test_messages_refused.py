@@ -1,4 +1,6 @@
-"""Messages that have no place in the form: refused in one line that names them, never read as something else."""
+"""Messages that have no place in the form: refused in one line that names them, never read as
+something else.
+"""
 
 from typing import Any
 
@@ -15,12 +17,27 @@ json_value = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
     max_leaves=6,
 )
-shapes = ["role", "content", "name", "tool_calls", "tool_call_id", "function_call", "error", "reasoning_content", "raw", "refusal"]
+shapes = [
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "error",
+    "reasoning_content",
+    "raw",
+    "refusal",
+]
 roles = st.sampled_from(["user", "assistant", "tool", "function", "system", "developer", "critic"])
 
 
-@given(st.lists(st.dictionaries(st.sampled_from(shapes), json_value | roles) | json_value, max_size=4))
-def test_anything_is_read_or_refused_in_one_line_that_names_the_message(messages: list[Any]) -> None:
+@given(
+    st.lists(st.dictionaries(st.sampled_from(shapes), json_value | roles) | json_value, max_size=4)
+)
+def test_anything_is_read_or_refused_in_one_line_that_names_the_message(
+    messages: list[Any],
+) -> None:
     try:
         read = from_messages(messages)
     except ValueError as error:
@@ -36,6 +53,11 @@ def test_text_parts_are_joined_and_other_parts_are_refused_with_their_place() ->
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     assert from_messages([{"role": "user", "content": parts}]).opening[0].content == "ab"
     with pytest.raises(ValueError, match="message 1: content part of type 'image_url' is not text"):
-        from_messages([{"role": "user", "content": "?"}, {"role": "user", "content": [{"type": "image_url", "image_url": {}}]}])
+        from_messages(
+            [
+                {"role": "user", "content": "?"},
+                {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
+            ]
+        )
     with pytest.raises(ValueError, match="message 0: role 'critic'"):
         from_messages([{"role": "critic", "content": "bad"}])

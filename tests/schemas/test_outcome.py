@@ -12,7 +12,8 @@ from synth.schemas.canonical import canonical_json, content_hash, valid_text
 from synth.schemas.outcome import Fault, Outcome, Termination, settle
 from synth.schemas.trajectory import ToolCall, Trajectory
 
-# termination -> (check passed, check failed, no verdict), as letters: s f t u; the column under a fault is invalid throughout
+# termination -> (check passed, check failed, no verdict), as letters: s f t u; the column under a
+# fault is invalid throughout
 EXPECTED = {
     "done": "sfu",
     "agent_stop": "sfu",
@@ -24,7 +25,17 @@ EXPECTED = {
     "stuck": "ttt",
 }
 LETTER = {"s": "success", "f": "failure", "t": "truncated", "u": "unknown"}
-FAULTS = ["model", "parser", "environment", "user_simulator", "judge", "timeout", "infrastructure", "drift", "budget"]
+FAULTS = [
+    "model",
+    "parser",
+    "environment",
+    "user_simulator",
+    "judge",
+    "timeout",
+    "infrastructure",
+    "drift",
+    "budget",
+]
 VERDICTS = (True, False, None)
 
 
@@ -51,7 +62,9 @@ def test_a_fault_and_another_ending_exclude_each_other(termination: str, fault: 
             settle(Termination(termination), verdict, None if fault is None else Fault(fault))
 
 
-def build(outcome: Outcome, termination: Termination, fault: Fault | None, reward: float | None) -> Trajectory:
+def build(
+    outcome: Outcome, termination: Termination, fault: Fault | None, reward: float | None
+) -> Trajectory:
     return Trajectory(
         trajectory_id="t1",
         slot_id="s",
@@ -71,12 +84,16 @@ def build(outcome: Outcome, termination: Termination, fault: Fault | None, rewar
 def allowed(outcome: str, termination: str, fault: str | None, reward: float | None) -> bool:
     """The table read backwards, independently of `contradiction`."""
     if termination == "fault" or fault is not None or outcome == "invalid":
-        return termination == "fault" and fault is not None and outcome == "invalid" and reward is None
+        return (
+            termination == "fault" and fault is not None and outcome == "invalid" and reward is None
+        )
     return outcome in {LETTER[letter] for letter in EXPECTED[termination]}
 
 
 @pytest.mark.parametrize(("outcome", "termination"), list(product(Outcome, Termination)))
-def test_exactly_the_records_of_the_table_can_be_built(outcome: Outcome, termination: Termination) -> None:
+def test_exactly_the_records_of_the_table_can_be_built(
+    outcome: Outcome, termination: Termination
+) -> None:
     for fault, reward in product([None, *Fault], [None, 0.0, 1.0]):
         if allowed(outcome, termination, fault, reward):
             assert build(outcome, termination, fault, reward).outcome is outcome
@@ -85,7 +102,9 @@ def test_exactly_the_records_of_the_table_can_be_built(outcome: Outcome, termina
                 build(outcome, termination, fault, reward)
 
 
-@pytest.mark.parametrize("arguments", ["{}", '{"a": 1}', ' {"ü": [1, null]} ', '{"a": "\\ud83d\\ude00"}'])
+@pytest.mark.parametrize(
+    "arguments", ["{}", '{"a": 1}', ' {"ü": [1, null]} ', '{"a": "\\ud83d\\ude00"}']
+)
 def test_arguments_that_are_a_json_object_have_no_error(arguments: str) -> None:
     call = ToolCall.received("c", "f", arguments)
     assert (call.arguments, call.parse_error) == (arguments, None)
@@ -93,7 +112,19 @@ def test_arguments_that_are_a_json_object_have_no_error(arguments: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["", "null", "[]", '"text"', "{'a': 1}", '{"a": 1', '{"a": NaN}', "\ud800", "[" * 5000, '{"a":' * 5000]
+    "arguments",
+    [
+        "",
+        "null",
+        "[]",
+        '"text"',
+        "{'a': 1}",
+        '{"a": 1',
+        '{"a": NaN}',
+        "\ud800",
+        "[" * 5000,
+        '{"a":' * 5000,
+    ],
 )
 def test_arguments_that_are_no_json_object_are_kept_with_a_reason(arguments: str) -> None:
     call = ToolCall.received("c", "f", arguments)
@@ -103,8 +134,15 @@ def test_arguments_that_are_no_json_object_are_kept_with_a_reason(arguments: str
         call.parsed()
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.integers(-(2**60), 2**60) | st.booleans()))
-def test_the_hash_of_a_value_does_not_depend_on_the_order_of_its_keys(value: dict[str, Any]) -> None:
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.integers(-(2**60), 2**60) | st.booleans(),
+    )
+)
+def test_the_hash_of_a_value_does_not_depend_on_the_order_of_its_keys(
+    value: dict[str, Any],
+) -> None:
     turned: Mapping[str, Any] = dict(reversed(value.items()))
     assert canonical_json(turned) == canonical_json(value)
     assert content_hash(turned) == content_hash(value)

@@ -28,7 +28,9 @@ def test_what_steers_a_terminal_is_spelled_out_and_letters_stay(received: str, s
 def test_no_control_character_is_left_but_the_spacing_that_was_asked_for(text: str) -> None:
     assert not [sign for sign in printable(text) if unicodedata.category(sign)[0] == "C"]
     kept = printable(text, SPACING)
-    assert {sign for sign in kept if unicodedata.category(sign)[0] == "C"} <= set("\n\t\u200c\u200d")
+    assert {sign for sign in kept if unicodedata.category(sign)[0] == "C"} <= set(
+        "\n\t\u200c\u200d"
+    )
 
 
 def test_white_space_of_other_scripts_is_kept_where_texts_are_read() -> None:

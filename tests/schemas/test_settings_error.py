@@ -39,7 +39,10 @@ class Settings(BaseModel):
         ({"share": float("nan")}, "x.share: must be a finite number"),
         ({"share": 0}, "x.share: must be more than 0"),
         ({"share": 1}, "x.share: must be less than 1"),
-        ({"name": 5}, "x.name: must be text (in quotes where it looks like a number, a date or yes/no)"),
+        (
+            {"name": 5},
+            "x.name: must be text (in quotes where it looks like a number, a date or yes/no)",
+        ),
         ({"name": ""}, "x.name: must have at least 1 characters"),
         ({"as": "csv"}, "x.as: must be one of 'trl' or 'openai'"),
         ({"quiet": "perhaps"}, "x.quiet: must be true or false"),
@@ -49,9 +52,20 @@ class Settings(BaseModel):
         ({"price": {"output": 1}}, "x.price.output is not a setting; allowed: input"),
         ({"prices": [{"output": 1}]}, "x.prices[0].output is not a setting; allowed: input"),
         ({"names": {1: 1}}, "x.names[1]: a key here is no text; put it in quotes"),
-        ({"weights": {"rules": 1}}, "x.weights.rules is not a setting: a key must be one of 'rule' or 'role'"),
-        (3, "x: must be a mapping of settings; allowed: as, mine, name, names, pair, price, prices, quiet, share, trials, weights"),
-        ({"trails": 1}, "x.trails is not a setting; allowed: as, mine, name, names, pair, price, prices, quiet, share, trials, weights"),
+        (
+            {"weights": {"rules": 1}},
+            "x.weights.rules is not a setting: a key must be one of 'rule' or 'role'",
+        ),
+        (
+            3,
+            "x: must be a mapping of settings; allowed: as, mine, name, names, pair, price, "
+            "prices, quiet, share, trials, weights",
+        ),
+        (
+            {"trails": 1},
+            "x.trails is not a setting; allowed: as, mine, name, names, pair, price, prices, "
+            "quiet, share, trials, weights",
+        ),
         ({"trails": 1, "trials": 0}, "x.trials: must be at least 1 (and 1 more)"),
     ],
 )

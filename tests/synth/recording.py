@@ -20,14 +20,33 @@ async def record(env, task, policy: PolicySpec, *, trial=0, seed=0, max_turns=40
     opening = await env.reset(task)
     turns: list[Turn] = []
     if opening.greeting is not None:
-        turns.append(Turn(0, opening.greeting, observations=opening.observations, sampled_by=SampledBy.CANNED, mask="canned_greeting"))
+        turns.append(
+            Turn(
+                0,
+                opening.greeting,
+                observations=opening.observations,
+                sampled_by=SampledBy.CANNED,
+                mask="canned_greeting",
+            )
+        )
         opening = msgspec.structs.replace(opening, greeting=None, observations=())
     decide, done = policy.open(Episode(env, None, trial, seed)), False
     while not done and len(turns) < max_turns:
         act = (await decide.act(View(opening, tuple(turns)))).turn
         response = await env.step(act)
-        seen = tuple(msgspec.structs.replace(o, content=valid_text(o.content)) for o in response.observations)
-        turns.append(Turn(len(turns), act.content, act.tool_calls, seen, act.thought, state_key=response.state_key))
+        seen = tuple(
+            msgspec.structs.replace(o, content=valid_text(o.content)) for o in response.observations
+        )
+        turns.append(
+            Turn(
+                len(turns),
+                act.content,
+                act.tool_calls,
+                seen,
+                act.thought,
+                state_key=response.state_key,
+            )
+        )
         done = response.done
     check = await env.check()
     termination = Termination.DONE if done else Termination.TURN_LIMIT

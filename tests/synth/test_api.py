@@ -1,4 +1,6 @@
-"""`from synth import ...`: which names there are, what they cost, and that a notebook can use them."""
+"""`from synth import ...`: which names there are, what they cost, and that a notebook can use
+them.
+"""
 
 import ast
 import asyncio
@@ -21,7 +23,9 @@ SMALL = {"env.tasks": 2, "env.turns": 1}
 
 
 def in_a_process(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     return done.stdout.strip()
 
 
@@ -39,8 +43,23 @@ def test_the_package_alone_loads_nothing_else() -> None:
 
 
 def test_a_type_loads_no_heavy_package() -> None:
-    heavy = {"polars", "duckdb", "pyarrow", "networkx", "numpy", "openai", "torch", "transformers", "prefect", "datasets", "rich"}
-    code = f"import sys; from synth import Case, Verdict, filter, Task, Trajectory; print(sorted({heavy!r} & {{*sys.modules}}))"
+    heavy = {
+        "polars",
+        "duckdb",
+        "pyarrow",
+        "networkx",
+        "numpy",
+        "openai",
+        "torch",
+        "transformers",
+        "prefect",
+        "datasets",
+        "rich",
+    }
+    code = (
+        "import sys; from synth import Case, Verdict, filter, Task, Trajectory; "
+        f"print(sorted({heavy!r} & {{*sys.modules}}))"
+    )
     assert in_a_process(code) == "[]"
 
 
@@ -58,7 +77,9 @@ def test_type_checkers_see_the_same_names_from_the_same_modules() -> None:
     seen = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("synth."):
-            assert all(alias.asname == alias.name for alias in node.names)  # else it is no re-export
+            assert all(
+                alias.asname == alias.name for alias in node.names
+            )  # else it is no re-export
             seen |= {alias.name: node.module for alias in node.names}
     assert seen == synth._MODULES
 
@@ -75,19 +96,26 @@ def test_a_flow_runs_and_its_result_says_where_everything_lies(result: synth.Run
     assert list(result.datasets) == ["sft"]
     assert Path(result.datasets["sft"], "README.md").is_file()
     assert result.stopped is None
-    assert sorted(row["outcome"] for row in result.ledger.frame("trajectories").collect().to_dicts()) == ["success"] * 4
+    assert (
+        sorted(row["outcome"] for row in result.ledger.frame("trajectories").collect().to_dicts())
+        == ["success"] * 4
+    )
 
 
 def test_a_run_that_is_run_again_is_gone_on_with(tmp_path: Path) -> None:
     first = synth.run(echo_flow(), run_dir=tmp_path / "run", set=SMALL, quiet=True)
-    again = synth.run(echo_flow(), run_dir=tmp_path / "run", set={**SMALL, "stages.rollout.trials": 3}, quiet=True)
+    again = synth.run(
+        echo_flow(), run_dir=tmp_path / "run", set={**SMALL, "stages.rollout.trials": 3}, quiet=True
+    )
     before, after = ({t.trajectory_id for t in one.ledger.trajectories()} for one in (first, again))
     assert first.outcomes == {"success": 4}
     assert again.outcomes == {"success": 6}
     assert before == after  # both ledgers are opened now: the four are kept, two were added
 
 
-def test_a_flow_runs_by_name_and_with_settings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_runs_by_name_and_with_settings_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = synth.run("empty", quiet=True)
     assert Path(done.run_dir) == tmp_path / "runs" / "empty"
@@ -101,11 +129,17 @@ def test_a_flow_runs_by_name_and_with_settings_of_its_own(tmp_path: Path, monkey
     [
         ({"env.tasks": "many"}, "flow echo: env.tasks"),
         ({"stages.rollout.trails": 2}, r"flow echo: stages\[0\].rollout.trails is not a setting"),
-        ({"stages.nothing.trials": 2}, "set 'stages.nothing.trials': there is no 'nothing' in that list; it holds rollout, filter, export"),
+        (
+            {"stages.nothing.trials": 2},
+            "set 'stages.nothing.trials': there is no 'nothing' in that list; it holds rollout, "
+            "filter, export",
+        ),
         ({"": 2}, "set '': name a setting as a.b"),
     ],
 )
-def test_settings_are_as_strict_as_those_of_a_file(tmp_path: Path, settings: dict[str, object], message: str) -> None:
+def test_settings_are_as_strict_as_those_of_a_file(
+    tmp_path: Path, settings: dict[str, object], message: str
+) -> None:
     with pytest.raises(synth.ConfigError, match=message) as caught:
         synth.run(echo_flow(), run_dir=tmp_path / "run", set=settings, quiet=True)
     assert "\n" not in str(caught.value)
@@ -119,14 +153,18 @@ def test_a_flow_is_not_changed_by_the_settings_of_one_run(tmp_path: Path) -> Non
     assert flow.model_dump_json() == before
 
 
-def test_a_run_inside_a_running_loop_is_the_same_run(tmp_path: Path, result: synth.RunResult) -> None:
+def test_a_run_inside_a_running_loop_is_the_same_run(
+    tmp_path: Path, result: synth.RunResult
+) -> None:
     async def notebook() -> synth.RunResult:
         assert asyncio.get_running_loop().is_running()
         return synth.run(echo_flow(), run_dir=tmp_path / "run", set=SMALL, quiet=True)
 
     found = asyncio.run(notebook())
     assert found.outcomes == result.outcomes
-    assert {t.trajectory_id for t in found.ledger.trajectories()} == {t.trajectory_id for t in result.ledger.trajectories()}
+    assert {t.trajectory_id for t in found.ledger.trajectories()} == {
+        t.trajectory_id for t in result.ledger.trajectories()
+    }
     assert [thread.name for thread in threading.enumerate() if thread.name == "synth"] == []
 
 
@@ -156,7 +194,9 @@ def test_trajectories_and_tasks_are_found_by_what_they_are(tmp_path: Path) -> No
     stored = StoredLedger(str(tmp_path / "run"), create=True)
     task = make_task()
     good = make_trajectory("a", synthesizer="import", task_id=task.task_id)
-    bad = make_trajectory("b", synthesizer="import", task_id=task.task_id, outcome=synth.Outcome.FAILURE, reward=0.0)
+    bad = make_trajectory(
+        "b", synthesizer="import", task_id=task.task_id, outcome=synth.Outcome.FAILURE, reward=0.0
+    )
     stored.commit(StageRef("import", "one"), trajectories=[good, bad], tasks=[task])
     ledger = synth.open_ledger(tmp_path / "run")
     assert list(ledger.trajectories()) == [good, bad]
@@ -166,7 +206,10 @@ def test_trajectories_and_tasks_are_found_by_what_they_are(tmp_path: Path) -> No
     assert ledger.task(task.task_id) == task
     assert ledger.trajectory(good.trajectory_id[:12]) == good
     for wrong, message in (
-        (lambda: ledger.trajectories(outcome="won"), "there is none of this name; known: success, failure"),
+        (
+            lambda: ledger.trajectories(outcome="won"),
+            "there is none of this name; known: success, failure",
+        ),
         (lambda: ledger.task("nothing"), "'nothing' names no task in "),
         (lambda: ledger.trajectory("nothing"), "'nothing' names no trajectory"),
         (lambda: ledger.sql("DROP VIEW turns"), "DROP is not allowed"),

@@ -1,4 +1,6 @@
-"""What a notebook does with a run by `from synth import ...`: each gives what the command of its name would say."""
+"""What a notebook does with a run by `from synth import ...`: each gives what the command of its
+name would say.
+"""
 
 import asyncio
 import json
@@ -12,7 +14,12 @@ import synth
 from synth.envs.echo import WORLD
 from tests.flow_files import echo_flow
 
-STAGES = [{"rollout": {"trials": 2}}, "topology", {"filter": ["solved"]}, {"export": {"kinds": ["sft"], "include_scripted": True}}]
+STAGES = [
+    {"rollout": {"trials": 2}},
+    "topology",
+    {"filter": ["solved"]},
+    {"export": {"kinds": ["sft"], "include_scripted": True}},
+]
 SCRIPTED = synth.RowSettings(include_scripted=True)
 
 
@@ -22,32 +29,51 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> synth.Ledger:
     folder = tmp_path_factory.mktemp("work")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYNTH_STATE_DIR", str(folder / "state"))
-        done = synth.run(echo_flow(stages=STAGES), run_dir=folder / "run", set={"env.tasks": 2, "env.turns": 2}, quiet=True)
+        done = synth.run(
+            echo_flow(stages=STAGES),
+            run_dir=folder / "run",
+            set={"env.tasks": 2, "env.turns": 2},
+            quiet=True,
+        )
     return done.ledger
 
 
-def test_an_export_writes_what_datasets_load_and_an_empty_one_says_why(ledger: synth.Ledger, tmp_path: Path) -> None:
+def test_an_export_writes_what_datasets_load_and_an_empty_one_says_why(
+    ledger: synth.Ledger, tmp_path: Path
+) -> None:
     from datasets import load_dataset
 
     report = synth.export(ledger, "sft", to=tmp_path / "sft", as_="openai", settings=SCRIPTED)
     assert report.rows == 4
     rows = load_dataset(str(tmp_path / "sft"), split="train", cache_dir=str(tmp_path / "cache"))
     assert len(rows) == 4
-    with pytest.raises(synth.SynthError, match=r"sft: no rows, so .*empty was not written: .*include_scripted: true"):
+    with pytest.raises(
+        synth.SynthError,
+        match=r"sft: no rows, so .*empty was not written: .*include_scripted: true",
+    ):
         synth.export(ledger, "sft", to=tmp_path / "empty")
     assert not (tmp_path / "empty").exists()
     with pytest.raises(synth.ConfigError, match="kind"):
         synth.export(ledger, "nothing", to=tmp_path / "nothing")
 
 
-def test_a_dataset_is_not_replaced_unless_that_is_said(ledger: synth.Ledger, tmp_path: Path) -> None:
+def test_a_dataset_is_not_replaced_unless_that_is_said(
+    ledger: synth.Ledger, tmp_path: Path
+) -> None:
     synth.export(ledger, "sft", to=tmp_path / "sft", settings=SCRIPTED)
     with pytest.raises(synth.ConfigError, match="overwrite: true"):
         synth.export(ledger, "sft", to=tmp_path / "sft", as_="openai", settings=SCRIPTED)
-    assert synth.export(ledger, "sft", to=tmp_path / "sft", as_="openai", settings=SCRIPTED, overwrite=True).rows == 4
+    assert (
+        synth.export(
+            ledger, "sft", to=tmp_path / "sft", as_="openai", settings=SCRIPTED, overwrite=True
+        ).rows
+        == 4
+    )
 
 
-def test_a_proof_leaves_nothing_behind_and_has_no_failures(ledger: synth.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_leaves_nothing_behind_and_has_no_failures(
+    ledger: synth.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     proof = synth.check_export(ledger, "sft", as_="openai", settings=SCRIPTED)
     assert proof.report.rows == 4
@@ -88,10 +114,16 @@ def test_a_graph_counts_the_trials_of_its_task(ledger: synth.Ledger) -> None:
         synth.graph(ledger, "nothing")
 
 
-def test_a_report_is_written_where_it_is_told_or_into_the_run(ledger: synth.Ledger, tmp_path: Path) -> None:
-    assert synth.write_report(ledger.run_dir, to=tmp_path / "page.html", quiet=True) == str(tmp_path / "page.html")
+def test_a_report_is_written_where_it_is_told_or_into_the_run(
+    ledger: synth.Ledger, tmp_path: Path
+) -> None:
+    assert synth.write_report(ledger.run_dir, to=tmp_path / "page.html", quiet=True) == str(
+        tmp_path / "page.html"
+    )
     assert "<html" in (tmp_path / "page.html").read_text()
-    assert synth.write_report(ledger.run_dir, quiet=True) == str(Path(ledger.run_dir, "report.html"))
+    assert synth.write_report(ledger.run_dir, quiet=True) == str(
+        Path(ledger.run_dir, "report.html")
+    )
     with pytest.raises(synth.ConfigError, match="there is no folder"):
         synth.write_report(ledger.run_dir, to=tmp_path / "no" / "page.html", quiet=True)
 
@@ -113,7 +145,9 @@ def test_an_audit_asks_about_the_tasks_of_a_run(ledger: synth.Ledger) -> None:
         synth.audit("storefront", ledger=ledger)
 
 
-def test_trajectories_of_another_run_are_imported_and_opened(ledger: synth.Ledger, tmp_path: Path) -> None:
+def test_trajectories_of_another_run_are_imported_and_opened(
+    ledger: synth.Ledger, tmp_path: Path
+) -> None:
     tally = synth.import_trajectories(ledger.run_dir, into=tmp_path / "mine", quiet=True)
     assert tally.trajectories == 4
     assert len(list(synth.open_ledger(tmp_path / "mine").trajectories())) == 4
@@ -122,10 +156,14 @@ def test_trajectories_of_another_run_are_imported_and_opened(ledger: synth.Ledge
     assert (nothing.trajectories, dict(nothing.reasons)) == (0, {"unknown_format": 1})
     assert not (tmp_path / "other").exists()
     with pytest.raises(synth.ConfigError, match="format 'cobol' is not known"):
-        synth.import_trajectories(ledger.run_dir, into=tmp_path / "other", format="cobol", quiet=True)
+        synth.import_trajectories(
+            ledger.run_dir, into=tmp_path / "other", format="cobol", quiet=True
+        )
 
 
-def test_a_publication_is_only_looked_at_without_yes(ledger: synth.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_publication_is_only_looked_at_without_yes(
+    ledger: synth.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setenv("HF_TOKEN", "")
     report = synth.publish(ledger.run_dir, "me/set", licence="mit")

@@ -1,4 +1,6 @@
-"""The boundary: what foreign code raises becomes a fault of that call, and only the engine's own cancellation passes."""
+"""The boundary: what foreign code raises becomes a fault of that call, and only the engine's own
+cancellation passes.
+"""
 
 import asyncio
 import sys
@@ -22,7 +24,11 @@ class UnprintableError(Exception):
         raise RuntimeError("no words")
 
 
-def cross(call: Callable[[], Awaitable[Any]], fault: Fault = Fault.ENVIRONMENT, timeout_s: float | None = 5) -> Any:
+def cross(
+    call: Callable[[], Awaitable[Any]],
+    fault: Fault = Fault.ENVIRONMENT,
+    timeout_s: float | None = 5,
+) -> Any:
     return asyncio.run(_cross(call, fault, timeout_s))
 
 
@@ -53,7 +59,9 @@ def raising(error: BaseException) -> Callable[[], Awaitable[None]]:
         (ModelError("full", context_overflow=True), "full"),
     ],
 )
-def test_whatever_a_world_raises_is_a_fault_of_that_call_with_its_place(error: BaseException, said: str) -> None:
+def test_whatever_a_world_raises_is_a_fault_of_that_call_with_its_place(
+    error: BaseException, said: str
+) -> None:
     with pytest.raises(FaultError) as caught:
         cross(raising(error))
     assert caught.value.fault is Fault.ENVIRONMENT
@@ -72,7 +80,9 @@ def test_a_method_that_is_missing_or_not_async_is_a_fault_too() -> None:
     world: Any = Empty()
     with pytest.raises(FaultError, match="AttributeError: 'Empty' object has no attribute 'step'"):
         cross(lambda: world.step())
-    with pytest.raises(FaultError, match="TypeError: object int can't be used in 'await' expression"):
+    with pytest.raises(
+        FaultError, match="TypeError: object int can't be used in 'await' expression"
+    ):
         cross(lambda: world.reset())
 
 
@@ -171,7 +181,9 @@ def test_a_late_answer_is_a_timeout_whatever_the_world_makes_of_it() -> None:
 
 
 def test_a_call_within_a_call_that_is_late_is_a_timeout_of_the_outer_one() -> None:
-    """A world's planner that hangs is asked by a policy: the policy's limit ends it, and the fault is no fault of the world."""
+    """A world's planner that hangs is asked by a policy: the policy's limit ends it, and the fault
+    is no fault of the world.
+    """
 
     async def hangs() -> None:
         await asyncio.Event().wait()
@@ -182,7 +194,10 @@ def test_a_call_within_a_call_that_is_late_is_a_timeout_of_the_outer_one() -> No
     async def worker() -> None:
         with pytest.raises(FaultError) as caught:
             await crossing(Fault.MODEL, "policy", policy, 0.01)
-        assert (caught.value.fault, caught.value.detail) == (Fault.TIMEOUT, "policy: no answer within 0.01 s")
+        assert (caught.value.fault, caught.value.detail) == (
+            Fault.TIMEOUT,
+            "policy: no answer within 0.01 s",
+        )
 
     asyncio.run(side_by_side(1, worker))
 
@@ -213,10 +228,14 @@ def test_what_the_user_must_mend_passes_and_a_full_context_is_named() -> None:
     [
         (
             "import json\n\nWORLD = json.nothing\n",
-            "AttributeError: module 'json' has no attribute 'nothing' (broken_part.py:3 in <module>)",
+            "AttributeError: module 'json' has no attribute 'nothing' (broken_part.py:3 in "
+            "<module>)",
         ),
         ("def f(:\n", "SyntaxError: invalid syntax (broken_part.py:1)"),
-        ("\nimport no_such_package\n", "No module named 'no_such_package' (broken_part.py:2 in <module>)"),
+        (
+            "\nimport no_such_package\n",
+            "No module named 'no_such_package' (broken_part.py:2 in <module>)",
+        ),
         ("raise SystemExit(4)\n", "SystemExit: 4 (broken_part.py:1 in <module>)"),
     ],
 )
@@ -235,5 +254,7 @@ def test_a_users_function_that_raises_is_one_line_with_its_place() -> None:
     def make() -> None:
         raise KeyError("target")
 
-    with pytest.raises(ConfigError, match=rf"^make_tasks: KeyError: 'target' \({HERE}:\d+ in make\)$"):
+    with pytest.raises(
+        ConfigError, match=rf"^make_tasks: KeyError: 'target' \({HERE}:\d+ in make\)$"
+    ):
         called("make_tasks", make)

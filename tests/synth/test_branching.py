@@ -36,7 +36,9 @@ def with_turn(index, **changes):
 
 
 def with_observation(index, **changes):
-    return with_turn(index, observations=(replaced(TRAJECTORY.turns[index].observations[0], **changes),))
+    return with_turn(
+        index, observations=(replaced(TRAJECTORY.turns[index].observations[0], **changes),)
+    )
 
 
 @pytest.mark.parametrize("turns", [1, 2, 8])
@@ -45,7 +47,9 @@ def with_observation(index, **changes):
 def test_every_recorded_echo_trajectory_replays_exactly(policy, trial, turns):
     config = {"turns": turns}
     for task in make_tasks(config, 9, 3):
-        again = replayed(recorded(WORLD, config, task, policy, trial=trial), config=config, task=task)
+        again = replayed(
+            recorded(WORLD, config, task, policy, trial=trial), config=config, task=task
+        )
         assert (again.matched, again.first_difference) == (True, None)
 
 
@@ -58,7 +62,11 @@ MUTATIONS = {
         f"turn {index}: {name}": (index, what, with_observation(index, **changes))
         for index in range(len(TRAJECTORY.turns))
         for name, what, changes in [
-            ("content", "observations", {"content": TRAJECTORY.turns[index].observations[0].content + " "}),
+            (
+                "content",
+                "observations",
+                {"content": TRAJECTORY.turns[index].observations[0].content + " "},
+            ),
             ("error", "observations", {"error": True}),
             ("source", "observations", {"source": Source.ENVIRONMENT}),
             ("call id", "observations", {"call_id": None}),
@@ -66,11 +74,23 @@ MUTATIONS = {
         ]
     },
     "a missing observation": (1, "observations", with_turn(1, observations=())),
-    "an extra observation": (1, "observations", with_turn(1, observations=(*TRAJECTORY.turns[1].observations, Observation("and?")))),
-    "a doubled observation": (1, "observations", with_turn(1, observations=TRAJECTORY.turns[1].observations * 2)),
+    "an extra observation": (
+        1,
+        "observations",
+        with_turn(1, observations=(*TRAJECTORY.turns[1].observations, Observation("and?"))),
+    ),
+    "a doubled observation": (
+        1,
+        "observations",
+        with_turn(1, observations=TRAJECTORY.turns[1].observations * 2),
+    ),
     "a state key": (1, "state key", with_turn(1, state_key=TRAJECTORY.turns[0].state_key)),
     "no state key": (1, "state key", with_turn(1, state_key=None)),
-    "the opening's content": (None, "observations", replaced(TRAJECTORY, opening=(Observation("Echo.", Source.USER),))),
+    "the opening's content": (
+        None,
+        "observations",
+        replaced(TRAJECTORY, opening=(Observation("Echo.", Source.USER),)),
+    ),
     "no opening": (None, "observations", replaced(TRAJECTORY, opening=())),
     "the opening's state key": (None, "state key", replaced(TRAJECTORY, opening_state_key="0")),
     "the system prompt": (None, "system prompt", replaced(TRAJECTORY, system_prompt="Be kind.")),
@@ -95,14 +115,19 @@ def test_any_single_character_of_any_observation_counts(data):
     content = TRAJECTORY.turns[index].observations[0].content
     place = data.draw(st.integers(0, len(content) - 1))
     new = data.draw(st.characters(exclude_characters=content[place], exclude_categories=["Cs"]))
-    found = replayed(with_observation(index, content=content[:place] + new + content[place + 1 :])).first_difference
+    found = replayed(
+        with_observation(index, content=content[:place] + new + content[place + 1 :])
+    ).first_difference
     assert (found.turn, found.what) == (index, "observations")
 
 
 def test_a_record_that_goes_on_after_the_end_is_drift():
     last = TRAJECTORY.turns[-1]
     longer = replaced(TRAJECTORY, turns=(*TRAJECTORY.turns, replaced(last, index=last.index + 1)))
-    assert (replayed(longer).first_difference.turn, replayed(longer).first_difference.what) == (last.index, "end")
+    assert (replayed(longer).first_difference.turn, replayed(longer).first_difference.what) == (
+        last.index,
+        "end",
+    )
 
 
 def test_a_record_that_claims_an_end_which_did_not_come_is_drift():
@@ -118,15 +143,25 @@ def test_a_stored_verdict_that_the_check_does_not_repeat_is_a_difference():
 
 
 def test_a_verdict_of_an_older_check_may_differ_but_not_the_facts():
-    older = replaced(TRAJECTORY.check_result, passed=not TRAJECTORY.check_result.passed, version="0")
+    older = replaced(
+        TRAJECTORY.check_result, passed=not TRAJECTORY.check_result.passed, version="0"
+    )
     assert replayed(replaced(TRAJECTORY, check_result=older)).matched
     other_facts = replaced(older, facts={**older.facts, "said/0/text": "other"})
-    assert replayed(replaced(TRAJECTORY, check_result=other_facts)).first_difference.what == "final facts"
+    assert (
+        replayed(replaced(TRAJECTORY, check_result=other_facts)).first_difference.what
+        == "final facts"
+    )
 
 
 def test_an_attempt_that_ended_in_a_fault_replays_up_to_its_last_full_turn():
     cut = replaced(
-        TRAJECTORY, turns=TRAJECTORY.turns[:2], outcome=Outcome.INVALID, termination=Termination.FAULT, fault=Fault.MODEL, check_result=None
+        TRAJECTORY,
+        turns=TRAJECTORY.turns[:2],
+        outcome=Outcome.INVALID,
+        termination=Termination.FAULT,
+        fault=Fault.MODEL,
+        check_result=None,
     )
     assert replayed(cut).matched
 
@@ -134,11 +169,19 @@ def test_an_attempt_that_ended_in_a_fault_replays_up_to_its_last_full_turn():
 def test_drift_between_processes_is_caught():
     config = {"turns": 3, "drift_at_turn": 1}
     script = (
-        "import sys, asyncio, msgspec; from tests.synth.recording import EXPERT, record; from synth.envs.echo import make_tasks, open_echo;"
+        "import sys, asyncio, msgspec; from tests.synth.recording import EXPERT, record; from "
+        "synth.envs.echo import make_tasks, open_echo;"
         f"config = {config!r}; (task,) = make_tasks(config, 1, 1);"
-        "sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(record(open_echo(config), task, EXPERT, trial=1))))"
+        "sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(record(open_echo(config), task, "
+        "EXPERT, trial=1))))"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=60, cwd=Path(__file__).parents[2])
+    told = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        cwd=Path(__file__).parents[2],
+    )
     trajectory = msgspec.json.decode(told.stdout, type=Trajectory)
     (task,) = make_tasks(config, 1, 1)
     again = replayed(trajectory, config=config, task=task)
@@ -150,7 +193,15 @@ def test_drift_between_processes_is_caught():
     def without_token(observation):
         return replaced(observation, content=observation.content.split()[0])
 
-    asyncio.run(branch(open_echo(config), task, trajectory, 2, normalise=lambda o: without_token(o) if o.source is Source.TOOL else o))
+    asyncio.run(
+        branch(
+            open_echo(config),
+            task,
+            trajectory,
+            2,
+            normalise=lambda o: without_token(o) if o.source is Source.TOOL else o,
+        )
+    )
 
 
 async def rest_from(env, task, trajectory, turn):
@@ -168,10 +219,19 @@ def test_going_on_from_every_turn_gives_the_recorded_rest(with_snapshots):
             await source.step(AgentTurn(turn.content, turn.tool_calls))
         for turn in range(len(TRAJECTORY.turns) + 1):
             env = open_echo(CONFIG)
-            opening = await branch(env, TASK, TRAJECTORY, turn, snapshots=snapshots if with_snapshots else None)
-            assert opening == Opening(TRAJECTORY.system_prompt, TRAJECTORY.tools, TRAJECTORY.opening, TRAJECTORY.opening_state_key)
+            opening = await branch(
+                env, TASK, TRAJECTORY, turn, snapshots=snapshots if with_snapshots else None
+            )
+            assert opening == Opening(
+                TRAJECTORY.system_prompt,
+                TRAJECTORY.tools,
+                TRAJECTORY.opening,
+                TRAJECTORY.opening_state_key,
+            )
             rest = await rest_from(env, TASK, TRAJECTORY, turn)
-            assert [(r.observations, r.state_key) for r in rest] == [(t.observations, t.state_key) for t in TRAJECTORY.turns[turn:]]
+            assert [(r.observations, r.state_key) for r in rest] == [
+                (t.observations, t.state_key) for t in TRAJECTORY.turns[turn:]
+            ]
             assert await env.check() == TRAJECTORY.check_result
 
     asyncio.run(from_every_turn())
@@ -254,21 +314,35 @@ def test_a_canned_greeting_is_compared_but_not_replayed():
     opening = asyncio.run(branch(desk(), TASK, trajectory, 2))
     assert (opening.greeting, opening.observations) == (None, ())
     found = asyncio.run(replay(open_echo(CONFIG), TASK, trajectory)).first_difference
-    assert (found.turn, found.what, found.expected, found.found) == (None, "greeting", "Hello!", None)
+    assert (found.turn, found.what, found.expected, found.found) == (
+        None,
+        "greeting",
+        "Hello!",
+        None,
+    )
 
 
 class SpeaksInSurrogates(EchoEnv):
     """Answers text with a lone surrogate, which no ledger can hold."""
 
     async def step(self, turn):
-        return replaced(await super().step(turn), observations=(Observation("\ud800"),)) if turn.content else await super().step(turn)
+        return (
+            replaced(await super().step(turn), observations=(Observation("\ud800"),))
+            if turn.content
+            else await super().step(turn)
+        )
 
 
 def test_what_the_ledger_cannot_hold_is_compared_as_it_was_stored():
     env = SpeaksInSurrogates(WORLD.config.model_validate(CONFIG))
     turn = Turn(0, "hi", observations=(Observation("\ufffd"),), state_key=content_hash([]))
     stored = replaced(
-        TRAJECTORY, turns=(turn,), check_result=None, termination=Termination.TURN_LIMIT, outcome=Outcome.TRUNCATED, reward=None
+        TRAJECTORY,
+        turns=(turn,),
+        check_result=None,
+        termination=Termination.TURN_LIMIT,
+        outcome=Outcome.TRUNCATED,
+        reward=None,
     )
     assert asyncio.run(replay(env, TASK, stored)).matched
 

@@ -25,19 +25,32 @@ def call(arguments, name="echo"):
 
 
 def test_two_executions_of_the_same_do_not_part():
-    assert first_divergence(A, replaced(recorded(WORLD, CONFIG, TASK, trial=1), trajectory_id="b", trial=5)) is None
+    assert (
+        first_divergence(
+            A, replaced(recorded(WORLD, CONFIG, TASK, trial=1), trajectory_id="b", trial=5)
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
     ("b", "turn", "what"),
     [
         (with_turn(1, tool_calls=call('{"text": "other"}')), 1, Parting.ACTION),
-        (with_turn(1, tool_calls=call(A.turns[1].tool_calls[0].arguments, "finish")), 1, Parting.ACTION),
+        (
+            with_turn(1, tool_calls=call(A.turns[1].tool_calls[0].arguments, "finish")),
+            1,
+            Parting.ACTION,
+        ),
         (with_turn(1, tool_calls=call("{")), 1, Parting.ACTION),
         (with_turn(1, tool_calls=A.turns[1].tool_calls * 2), 1, Parting.ACTION),
         (with_turn(1, content="Now the second."), 1, Parting.ACTION),
         (with_turn(2, observations=()), 2, Parting.OBSERVATION),
-        (with_turn(2, observations=(replaced(A.turns[2].observations[0], error=True),)), 2, Parting.OBSERVATION),
+        (
+            with_turn(2, observations=(replaced(A.turns[2].observations[0], error=True),)),
+            2,
+            Parting.OBSERVATION,
+        ),
         (with_turn(2, state_key="k"), 2, Parting.STATE),
         (replaced(A, turns=A.turns[:2]), 2, Parting.END),
         (replaced(A, opening=(Observation("Hi."),)), None, Parting.OPENING),
@@ -74,4 +87,7 @@ def test_what_the_world_never_sees_is_no_parting(same):
 
 def test_both_sides_are_shown_as_plain_data():
     parting = first_divergence(A, with_turn(1, tool_calls=call('{"text": "other"}')))
-    assert parting.right == {"content": None, "tool_calls": [{"name": "echo", "arguments": {"text": "other"}}]}
+    assert parting.right == {
+        "content": None,
+        "tool_calls": [{"name": "echo", "arguments": {"text": "other"}}],
+    }

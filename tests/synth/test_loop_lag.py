@@ -1,4 +1,6 @@
-"""Time for which the loop is held is counted at once and once; time that is waited or computed elsewhere is not."""
+"""Time for which the loop is held is counted at once and once; time that is waited or computed
+elsewhere is not.
+"""
 
 import asyncio
 import time

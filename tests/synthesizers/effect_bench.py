@@ -35,9 +35,14 @@ class Bench:
         self.ledger = Ledger(str(folder / "run"), create=True)
         none: Callable[..., Any] = lambda *given: pytest.fail("nothing is made here")  # noqa: E731
         self.run = Run(
-            self.ledger, Flow(name="f"), {}, lambda name, settings: WORLD.open({**config, **settings}), none,
-            lambda name, settings: SPEC, progress_for(quiet=True),
-        )  # fmt: skip
+            self.ledger,
+            Flow(name="f"),
+            {},
+            lambda name, settings: WORLD.open({**config, **settings}),
+            none,
+            lambda name, settings: SPEC,
+            progress_for(quiet=True),
+        )
         (self.task,) = make_tasks({}, 1, 1)
         self.role = Role(policy or roller({}, model_name=None, sampling={}), None)
         self.parent = self._parent()
@@ -46,26 +51,43 @@ class Bench:
     def _parent(self) -> Trajectory:
         left = roller({}, model_name=None, sampling={})
         work = Work(
-            slot_id="base", task=self.task, trial=0, seed=SEED, synthesizer="rollout", policy=left, limits=Limits(), role="explorer"
+            slot_id="base",
+            task=self.task,
+            trial=0,
+            seed=SEED,
+            synthesizer="rollout",
+            policy=left,
+            limits=Limits(),
+            role="explorer",
         )
         with self.journal("base"):
             filled = fill_slots(
-                [work], lambda work: WORLD.open({"left": 0}), None, self.run.journals["base"], {}, live_episodes=1,
-                may_start=lambda: True, finished=lambda attempts: None,
-            )  # fmt: skip
+                [work],
+                lambda work: WORLD.open({"left": 0}),
+                None,
+                self.run.journals["base"],
+                {},
+                live_episodes=1,
+                may_start=lambda: True,
+                finished=lambda attempts: None,
+            )
             (parent,) = asyncio.run(filled)
         assert parent.outcome is Outcome.FAILURE
         return parent
 
     @contextmanager
     def journal(self, name: str, *, keep: bool = False) -> Any:
-        journal = self.run.journals[name] = Journal(self.ledger.journal_folder / f"key-{name}.jsonl")
+        journal = self.run.journals[name] = Journal(
+            self.ledger.journal_folder / f"key-{name}.jsonl"
+        )
         try:
             yield
         finally:
             journal.close(discard=not keep)
 
-    async def effect(self, good: Put | None = None, bad: Put | None = None, **changes: Any) -> Effect:
+    async def effect(
+        self, good: Put | None = None, bad: Put | None = None, **changes: Any
+    ) -> Effect:
         given: dict[str, Any] = {
             "synthesizer": "critical_step",
             "parent": self.parent,

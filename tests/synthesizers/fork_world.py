@@ -1,7 +1,10 @@
-"""A fork in the road, then a throw of dice: how often each way leads to success is a setting, and how it fails is one too.
+"""A fork in the road, then a throw of dice: how often each way leads to success is a setting, and
+how it fails is one too.
 
-A task is solved by `take` of a way and then `throw` of a number below what the way asks for. `Roller` throws 0 to 99, each as likely, so
-the chance of a way is its setting in percent. `dice.opened` counts worlds, `dice.thrown` what was thrown; the run dies as the world number
+A task is solved by `take` of a way and then `throw` of a number below what the way asks for.
+`Roller` throws 0 to 99, each as likely, so
+the chance of a way is its setting in percent. `dice.opened` counts worlds, `dice.thrown` what was
+thrown; the run dies as the world number
 `dice.dies_at` is opened.
 """
 
@@ -23,16 +26,29 @@ from synth.schemas.trajectory import Authorship, Observation, Source, ToolCall, 
 NAME = "tests.synthesizers.fork_world:WORLD"
 POLICY = "tests.synthesizers.fork_world:roller"
 SPEC = EnvSpec(
-    name=NAME, version="1", licence="Apache-2.0", capabilities=frozenset({"expert", "facts", "tasks"}), facts={"road/*/won": "required"}
+    name=NAME,
+    version="1",
+    licence="Apache-2.0",
+    capabilities=frozenset({"expert", "facts", "tasks"}),
+    facts={"road/*/won": "required"},
 )
 TOOLS: tuple[ToolSchema, ...] = tuple(
-    {"type": "function", "function": {"name": name, "description": name, "parameters": {"type": "object", "properties": {}}}}
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": name,
+            "parameters": {"type": "object", "properties": {}},
+        },
+    }
     for name in ("take", "throw")
 )
 
 
 class ForkConfig(BaseModel):
-    """Chances of the ways in percent; throws from `breaks_from` on break the world; one that `drifts` greets differently each time."""
+    """Chances of the ways in percent; throws from `breaks_from` on break the world; one that
+    `drifts` greets differently each time.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -106,7 +122,9 @@ def throw(number: int) -> AgentTurn:
 
 
 def _called(name: str, arguments: Any) -> AgentTurn:
-    return AgentTurn(tool_calls=(ToolCall.received("c", name, msgspec.json.encode(arguments).decode()),))
+    return AgentTurn(
+        tool_calls=(ToolCall.received("c", name, msgspec.json.encode(arguments).decode()),)
+    )
 
 
 class _Roller:
@@ -120,20 +138,33 @@ class _Roller:
         return Act(turn=throw(turn_draws(self._episode, view).randrange(100)))
 
 
-def roller(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def roller(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     """Takes the way `way`, then throws 0 to 99, each as likely."""
     way = str(settings.get("way", "left"))
 
     def open_policy(episode: Episode) -> Policy:
         return _Roller(episode, way)
 
-    return PolicySpec(name="roller", authorship=Authorship.SCRIPTED, identity={"policy": "roller", "way": way}, open=open_policy)
+    return PolicySpec(
+        name="roller",
+        authorship=Authorship.SCRIPTED,
+        identity={"policy": "roller", "way": way},
+        open=open_policy,
+    )
 
 
 def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
     check = Check(required=(RowPredicate("road", {"id": "0", "won": True}),))
     return [
-        Task.identified(env=NAME, env_config=dict(config), goal=f"Reach {seed} {number}.", seed=number, check=check)
+        Task.identified(
+            env=NAME,
+            env_config=dict(config),
+            goal=f"Reach {seed} {number}.",
+            seed=number,
+            check=check,
+        )
         for number in range(count)
     ]
 
@@ -142,7 +173,15 @@ WORLD = World(SPEC, Fork, make_tasks, ForkConfig)
 
 
 def _alone(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    return [msgspec.structs.replace(task, env=f"{NAME.partition(':')[0]}:WITHOUT_EXPERT") for task in make_tasks(config, seed, count)]
+    return [
+        msgspec.structs.replace(task, env=f"{NAME.partition(':')[0]}:WITHOUT_EXPERT")
+        for task in make_tasks(config, seed, count)
+    ]
 
 
-WITHOUT_EXPERT = World(msgspec.structs.replace(SPEC, capabilities=frozenset({"facts", "tasks"})), Fork, _alone, ForkConfig)
+WITHOUT_EXPERT = World(
+    msgspec.structs.replace(SPEC, capabilities=frozenset({"facts", "tasks"})),
+    Fork,
+    _alone,
+    ForkConfig,
+)

@@ -1,4 +1,6 @@
-"""Critical steps: labels that stand on counted continuations, with their control; killed or stopped in the middle, the same ones."""
+"""Critical steps: labels that stand on counted continuations, with their control; killed or stopped
+in the middle, the same ones.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,20 +31,41 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_act_that_lost_is_found_and_what_would_have_saved_it(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(fork_flow(), url)
-    at_the_fork = [(value, detail) for _, turn, value, detail in rows(url) if turn == 0 and not detail["control"]]
+    at_the_fork = [
+        (value, detail)
+        for _, turn, value, detail in rows(url)
+        if turn == 0 and not detail["control"]
+    ]
     assert len(at_the_fork) == 6
     for value, detail in at_the_fork:
-        assert (value, detail["status"], detail["method"], detail["stopped_at"]) == (1.0, "confirmed", "sequential", 4)
-        assert (detail["q_pos"], detail["n_pos"], detail["q_neg"], detail["n_neg"]) == (1.0, 4, 0.0, 4)
-        assert msgspec.json.decode(detail["alternative"]["tool_calls"][0]["arguments"]) == {"way": "right"}
-        assert (detail["alternative_from"], detail["alternative_authorship"]) == ("expert", "scripted")
+        assert (value, detail["status"], detail["method"], detail["stopped_at"]) == (
+            1.0,
+            "confirmed",
+            "sequential",
+            4,
+        )
+        assert (detail["q_pos"], detail["n_pos"], detail["q_neg"], detail["n_neg"]) == (
+            1.0,
+            4,
+            0.0,
+            4,
+        )
+        assert msgspec.json.decode(detail["alternative"]["tool_calls"][0]["arguments"]) == {
+            "way": "right"
+        }
+        assert (detail["alternative_from"], detail["alternative_authorship"]) == (
+            "expert",
+            "scripted",
+        )
         assert msgspec.json.decode(detail["on_policy_for"]) == {"policy": "roller", "way": "left"}
     last = [value for _, turn, value, detail in rows(url) if turn == 1 and not detail["control"]]
     assert set(last) == {0.0}, "on the lost way no throw is any better"
     assert reports["critical_step"]["verified"] == 6
 
 
-def test_every_share_of_a_label_can_be_counted_again_from_the_trajectories_that_it_names(tmp_path: Path) -> None:
+def test_every_share_of_a_label_can_be_counted_again_from_the_trajectories_that_it_names(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(fork_flow({"proposals": {"from": "all"}}, tasks=12, left=30, right=70), url)
     known = outcomes(url)
@@ -59,9 +82,17 @@ def test_every_share_of_a_label_can_be_counted_again_from_the_trajectories_that_
         assert value == detail["q_pos"] - detail["q_neg"]
     for subject, turn, value, detail in rows(url, "step_value"):
         assert value == detail["successes"] / detail["n"]
-        sides = [d[f"{side}_ids"] for s, t, _, d in labels if (s, t) == (subject, turn) for side in _sides_of(d, detail["act"])]
+        sides = [
+            d[f"{side}_ids"]
+            for s, t, _, d in labels
+            if (s, t) == (subject, turn)
+            for side in _sides_of(d, detail["act"])
+        ]
         counted = {identity for ids in sides for identity in ids}
-        assert (detail["n"], detail["successes"]) == (len(counted), sum(known[i] == "success" for i in counted))
+        assert (detail["n"], detail["successes"]) == (
+            len(counted),
+            sum(known[i] == "success" for i in counted),
+        )
 
 
 def _sides_of(label: Mapping[str, Any], act: str) -> list[str]:
@@ -73,7 +104,12 @@ def test_continuations_are_played_once_and_committed_once(tmp_path: Path) -> Non
     url = str(tmp_path / "run")
     run_flow(fork_flow({"alternatives_from": ["expert"]}), url)
     played = evidence(url)
-    counted = {identity for _, _, _, d in rows(url) for side in ("pos_ids", "neg_ids") for identity in d[side]}
+    counted = {
+        identity
+        for _, _, _, d in rows(url)
+        for side in ("pos_ids", "neg_ids")
+        for identity in d[side]
+    }
     assert counted == set(played)
     assert len(set(played.values())) == len(played)
     asked_the_expert, trials = 12, 6
@@ -83,7 +119,12 @@ def test_continuations_are_played_once_and_committed_once(tmp_path: Path) -> Non
 def test_truncated_trials_are_no_failures_to_learn_from(tmp_path: Path) -> None:
     flow = fork_flow()
     flow = flow.model_copy(
-        update={"stages": (flow.stages[0].model_copy(update={"settings": {"limits": {"max_turns": 1}}}), flow.stages[1])}
+        update={
+            "stages": (
+                flow.stages[0].model_copy(update={"settings": {"limits": {"max_turns": 1}}}),
+                flow.stages[1],
+            )
+        }
     )
     _, reports, _ = run_flow(flow, str(tmp_path / "run"))
     assert reports["rollout"]["outcomes"] == {"truncated": 24}
@@ -98,11 +139,15 @@ def test_continuations_are_played_under_the_limits_of_the_rollout(tmp_path: Path
     assert stage.settings["limits"]["max_turns"] == 17
 
 
-def test_the_own_act_is_compared_with_itself_and_the_rate_is_told_with_its_count(tmp_path: Path) -> None:
+def test_the_own_act_is_compared_with_itself_and_the_rate_is_told_with_its_count(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(fork_flow({"control_share": 0.2}, tasks=10, right=90), url)
     controls = [detail for _, _, _, detail in rows(url) if detail["control"]]
-    assert len(controls) == 0.2 * 10 * 3 * 2, "of the tests planned: three steps, two alternatives each"
+    assert len(controls) == 0.2 * 10 * 3 * 2, (
+        "of the tests planned: three steps, two alternatives each"
+    )
     for detail in controls:
         assert detail["status"] == "control"
         assert not set(detail["pos_ids"]) & set(detail["neg_ids"])
@@ -126,7 +171,12 @@ def test_a_rerun_plays_nothing_and_writes_nothing(tmp_path: Path) -> None:
     before, shards = rows(url), len(Ledger(url).state.shards)
     dice.opened = 0
     _, again, said = run_flow(fork_flow(), url)
-    assert (dice.opened, rows(url), again, len(Ledger(url).state.shards)) == (0, before, first, shards)
+    assert (dice.opened, rows(url), again, len(Ledger(url).state.shards)) == (
+        0,
+        before,
+        first,
+        shards,
+    )
     assert "critical_step: nothing to do" in said
 
 
@@ -141,7 +191,9 @@ def test_changed_settings_take_over_the_continuations_that_are_there(tmp_path: P
     labels = rows(url)
     assert {turn for _, turn, _, _ in labels} == {0}
     seen = outcomes(url)
-    counted = {identity for _, _, _, d in labels for side in ("pos_ids", "neg_ids") for identity in d[side]}
+    counted = {
+        identity for _, _, _, d in labels for side in ("pos_ids", "neg_ids") for identity in d[side]
+    }
     assert counted <= set(seen) == set(before)
     dice.opened = 0
     run_flow(fork_flow(only_expert | {"proposals": {"per_trajectory": 1}}), url)
@@ -151,7 +203,11 @@ def test_changed_settings_take_over_the_continuations_that_are_there(tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("dies_at", [60])
 def test_killed_in_the_middle_it_comes_to_the_same_labels(tmp_path: Path, dies_at: int) -> None:
-    flow, whole, cut = fork_flow({"shard": 2}, left=20, right=80), str(tmp_path / "whole"), str(tmp_path / "cut")
+    flow, whole, cut = (
+        fork_flow({"shard": 2}, left=20, right=80),
+        str(tmp_path / "whole"),
+        str(tmp_path / "cut"),
+    )
     run_flow(flow, whole)
     dice.opened, dice.dies_at = 0, dies_at
     with pytest.raises(SynthError, match="the disk is full"):
@@ -194,8 +250,13 @@ def test_a_deterministic_policy_is_flipped_once_and_has_no_control(tmp_path: Pat
     )
     _, reports, _ = run_flow(flow, url)
     labels = rows(url)
-    flipped = [(turn, value, d["status"], d["method"], d["n_pos"], d["n_neg"]) for _, turn, value, d in labels]
-    assert flipped == [(2, 1.0, "confirmed", "flip_deterministic", 1, 1)] * 4, "it said two words of three, then finished"
+    flipped = [
+        (turn, value, d["status"], d["method"], d["n_pos"], d["n_neg"])
+        for _, turn, value, d in labels
+    ]
+    assert flipped == [(2, 1.0, "confirmed", "flip_deterministic", 1, 1)] * 4, (
+        "it said two words of three, then finished"
+    )
     report = reports["critical_step"]
     assert report["control"] == {"accepted": 0, "tests": 0}
     assert report["also"] == ["4 flips of a deterministic policy, 4 from failure to success"]
@@ -205,15 +266,30 @@ def test_a_deterministic_policy_is_flipped_once_and_has_no_control(tmp_path: Pat
 def test_no_later_stage_takes_evidence_for_a_trial(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     export = {"kinds": ["sft"], "include_scripted": True, "include_evidence": True}
-    after = [{"topology": {}}, {"filter": ["solved"]}, {"select": {"sft": {"per_task": 9}}}, {"export": export}]
-    _, reports, _ = run_flow(fork_flow({"proposals": {"from": "all"}}, tasks=8, after=after, left=50), url)
+    after = [
+        {"topology": {}},
+        {"filter": ["solved"]},
+        {"select": {"sft": {"per_task": 9}}},
+        {"export": export},
+    ]
+    _, reports, _ = run_flow(
+        fork_flow({"proposals": {"from": "all"}}, tasks=8, after=after, left=50), url
+    )
     trials = {t.trajectory_id for t in Ledger(url).trajectories()}
     played = evidence(url)
     assert len(played) > 20
     assert not trials & set(played)
     with connect(Ledger(url)) as connection:
-        judged = {identity for (identity,) in connection.execute("SELECT DISTINCT trajectory_id FROM decisions").fetchall()}
-        text = json.dumps(connection.execute("SELECT * FROM nodes").fetchall() + connection.execute("SELECT * FROM edges").fetchall())
+        judged = {
+            identity
+            for (identity,) in connection.execute(
+                "SELECT DISTINCT trajectory_id FROM decisions"
+            ).fetchall()
+        }
+        text = json.dumps(
+            connection.execute("SELECT * FROM nodes").fetchall()
+            + connection.execute("SELECT * FROM edges").fetchall()
+        )
     assert judged <= trials
     assert not any(identity in text for identity in played)
     assert len(trials) == sum(reports["rollout"]["outcomes"].values())
@@ -224,8 +300,15 @@ def test_no_later_stage_takes_evidence_for_a_trial(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"role": "teacher"}, "stages[1].critical_step: critical_step needs the role 'teacher': add `models: {teacher: ...}` to the flow"),
-        ({"alternatives_from": ["critic"]}, "stages[1].critical_step: critical_step needs the role 'critic'"),
+        (
+            {"role": "teacher"},
+            "stages[1].critical_step: critical_step needs the role 'teacher': add `models: "
+            "{teacher: ...}` to the flow",
+        ),
+        (
+            {"alternatives_from": ["critic"]},
+            "stages[1].critical_step: critical_step needs the role 'critic'",
+        ),
         ({"control_share": 0}, "stages[1].critical_step.control_share: must be more than 0"),
         ({"proposals": {"form": "all"}}, "stages[1].critical_step.proposals.form is not a setting"),
     ],
@@ -247,5 +330,7 @@ def test_a_rollout_that_is_set_wrong_is_told_as_its_own_mistake() -> None:
 def test_a_world_without_an_expert_is_told_when_its_expert_is_asked_for(tmp_path: Path) -> None:
     content = fork_flow({"alternatives_from": ["expert"]}).model_dump(mode="json")
     content["env"]["name"] = "tests.synthesizers.fork_world:WITHOUT_EXPERT"
-    with pytest.raises(SynthError, match=r"^stages\[1\]\.critical_step: world .* has no expert; name a role"):
+    with pytest.raises(
+        SynthError, match=r"^stages\[1\]\.critical_step: world .* has no expert; name a role"
+    ):
         run_flow(Flow.model_validate(content), str(tmp_path / "run"))

@@ -1,4 +1,6 @@
-"""Critical steps of a chat model: its own other samples are the alternatives, and no reply is paid for twice."""
+"""Critical steps of a chat model: its own other samples are the alternatives, and no reply is paid
+for twice.
+"""
 
 import os
 import subprocess
@@ -32,7 +34,9 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def fork_brain(body: Body) -> dict[str, Any]:
-    """Takes a way, left three times of four, then throws; what it draws hangs on the seed that it is sent."""
+    """Takes a way, left three times of four, then throws; what it draws hangs on the seed that it
+    is sent.
+    """
     done = sum(message["role"] == "assistant" for message in body["messages"])
     drawn = int(content_hash([body["seed"], done]), 16)
     if done == 0:
@@ -41,12 +45,24 @@ def fork_brain(body: Body) -> dict[str, Any]:
 
 
 def chat_flow(url: str, **changes: Any) -> Flow:
-    content = fork_flow({"alternatives_from": ["explorer"], "proposals": {"samples": 8}}).model_dump(mode="json")
-    content["models"] = {"explorer": {"model": "m", "base_url": url, "seed": 11, "temperature": 1.0, "max_retries": 0}}
+    content = fork_flow(
+        {"alternatives_from": ["explorer"], "proposals": {"samples": 8}}
+    ).model_dump(mode="json")
+    content["models"] = {
+        "explorer": {
+            "model": "m",
+            "base_url": url,
+            "seed": 11,
+            "temperature": 1.0,
+            "max_retries": 0,
+        }
+    }
     return Flow.model_validate(content | changes)
 
 
-def test_a_ceiling_leaves_the_rest_to_a_rerun_and_labels_wait_for_the_whole_control(tmp_path: Path) -> None:
+def test_a_ceiling_leaves_the_rest_to_a_rerun_and_labels_wait_for_the_whole_control(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     whole = str(tmp_path / "whole")
     with ChatServer(fork_brain) as server:
@@ -62,7 +78,9 @@ def test_a_ceiling_leaves_the_rest_to_a_rerun_and_labels_wait_for_the_whole_cont
         assert connection.execute(twice).fetchall() == []
 
 
-def test_a_models_own_other_samples_are_the_alternatives_and_each_reply_is_paid_for_once(tmp_path: Path) -> None:
+def test_a_models_own_other_samples_are_the_alternatives_and_each_reply_is_paid_for_once(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     with ChatServer(fork_brain) as server:
         run, reports, _ = run_flow(chat_flow(server.url), url)
@@ -70,10 +88,16 @@ def test_a_models_own_other_samples_are_the_alternatives_and_each_reply_is_paid_
     found = [d for _, turn, _, d in rows(url) if turn == 0 and d["status"] == "confirmed"]
     assert found
     for detail in found:
-        assert (detail["alternative_from"], detail["alternative_authorship"], detail["on_policy_for"]) == ("explorer", "model", "m")
+        assert (
+            detail["alternative_from"],
+            detail["alternative_authorship"],
+            detail["on_policy_for"],
+        ) == ("explorer", "model", "m")
         assert "right" in detail["alternative"]["tool_calls"][0]["arguments"]
     with connect(run.ledger) as connection:
-        replies = connection.execute("SELECT count(*) FROM replies WHERE purpose = 'alternative' AND role = 'explorer'").fetchone()
+        replies = connection.execute(
+            "SELECT count(*) FROM replies WHERE purpose = 'alternative' AND role = 'explorer'"
+        ).fetchone()
         calls = connection.execute("SELECT sum(model_calls) FROM trajectories_all").fetchone()
     assert replies is not None
     assert calls is not None
@@ -123,7 +147,9 @@ asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills
 
 
 @pytest.mark.parametrize("steps", [1, 5, 9])
-def test_a_sigkill_in_mid_stage_costs_no_reply_twice_and_the_labels_are_the_same(tmp_path: Path, steps: int) -> None:
+def test_a_sigkill_in_mid_stage_costs_no_reply_twice_and_the_labels_are_the_same(
+    tmp_path: Path, steps: int
+) -> None:
     url, whole = str(tmp_path / "run"), str(tmp_path / "whole")
     with ChatServer(fork_brain) as server:
         content = chat_flow(server.url).model_dump(mode="json")
@@ -132,14 +158,18 @@ def test_a_sigkill_in_mid_stage_costs_no_reply_twice_and_the_labels_are_the_same
         run_flow(flow, whole)
         once = server.counts()["total"]
         command = [sys.executable, "-c", KILLED, flow.model_dump_json(), url, str(steps)]
-        killed = subprocess.run(command, cwd=Path(__file__).resolve().parents[2], env=os.environ, check=False)
+        killed = subprocess.run(
+            command, cwd=Path(__file__).resolve().parents[2], env=os.environ, check=False
+        )
         assert killed.returncode == -9
         assert rows(url) == [], "no label before the control of the whole stage is counted"
         under_way = server.counts()["total"] - once
         assert 0 < under_way < once
         run_flow(flow, url)
         again = server.counts()["total"] - 2 * once
-    in_flight = 2 + 2 * 4  # two episodes, and two questions in each of the four shards that are done at once
+    in_flight = (
+        2 + 2 * 4
+    )  # two episodes, and two questions in each of the four shards that are done at once
     assert 0 <= again <= in_flight, "only what was under way when it was killed"
     assert rows(url) == rows(whole)
     assert evidence(url).keys() == evidence(whole).keys()
@@ -157,11 +187,15 @@ def test_continuations_of_two_checkpoints_are_not_compared(tmp_path: Path) -> No
         _, reports, _ = run_flow(chat_flow(server.url), url)
     labels = [detail for _, _, _, detail in rows(url)]
     with connect(Ledger(url)) as connection:
-        weights = dict(connection.execute("SELECT trajectory_id, weights_id FROM trajectories_all").fetchall())
+        weights = dict(
+            connection.execute("SELECT trajectory_id, weights_id FROM trajectories_all").fetchall()
+        )
     assert {detail["reason"] for detail in labels} == {None, "mixed_weights"}
     for detail in labels:
         played_with = {weights[identity] for identity in (*detail["pos_ids"], *detail["neg_ids"])}
-        assert (detail["reason"] == "mixed_weights") == (len(played_with) > 1 or "mixed" in played_with)
+        assert (detail["reason"] == "mixed_weights") == (
+            len(played_with) > 1 or "mixed" in played_with
+        )
         assert detail["reason"] is not None or {detail["weights_id"]} == played_with
     assert reports["critical_step"]["rejected"]["mixed_weights"] > 0
 
@@ -182,13 +216,20 @@ def test_what_a_judge_names_is_tested_and_decided_by_continuations_alone(tmp_pat
     url = str(tmp_path / "run")
     with ChatServer(fork_brain) as server, ChatServer(says("[1]")) as judge:
         run, _, _ = run_flow(with_judge(server.url, judge.url), url)
-        failures = sum(t.synthesizer == "rollout" and t.outcome == "failure" for t in Ledger(url).trajectories())
+        failures = sum(
+            t.synthesizer == "rollout" and t.outcome == "failure"
+            for t in Ledger(url).trajectories()
+        )
         assert judge.counts()["total"] == failures > 3
     labels = rows(url)
     assert {(turn, detail["proposed_by"]) for _, turn, _, detail in labels} == {(1, "judge")}
-    assert "confirmed" not in {detail["status"] for _, _, _, detail in labels}, "on the left way no throw wins, whoever suspects it"
+    assert "confirmed" not in {detail["status"] for _, _, _, detail in labels}, (
+        "on the left way no throw wins, whoever suspects it"
+    )
     with connect(run.ledger) as connection:
-        asked = connection.execute("SELECT count(*) FROM replies WHERE role = 'judge' AND purpose = 'suspected_steps'").fetchone()
+        asked = connection.execute(
+            "SELECT count(*) FROM replies WHERE role = 'judge' AND purpose = 'suspected_steps'"
+        ).fetchone()
     assert asked == (failures,)
 
 
@@ -197,9 +238,14 @@ def test_a_judge_that_is_not_understood_leaves_the_rules(tmp_path: Path, answer:
     url = str(tmp_path / "run")
     with ChatServer(fork_brain) as server, ChatServer(says(answer)) as judge:
         run_flow(with_judge(server.url, judge.url), url)
-    assert {(turn, detail["proposed_by"]) for _, turn, _, detail in rows(url)} <= {(0, "departure"), (0, "effect")}
+    assert {(turn, detail["proposed_by"]) for _, turn, _, detail in rows(url)} <= {
+        (0, "departure"),
+        (0, "effect"),
+    }
     with connect(Ledger(url)) as connection:
-        assert connection.execute("SELECT count(*) FROM replies WHERE role = 'judge' AND unreadable IS NULL").fetchone() == (0,)
+        assert connection.execute(
+            "SELECT count(*) FROM replies WHERE role = 'judge' AND unreadable IS NULL"
+        ).fetchone() == (0,)
 
 
 def test_trials_that_no_judge_could_be_asked_about_wait_for_one(tmp_path: Path) -> None:
@@ -218,7 +264,10 @@ def test_trials_that_no_judge_could_be_asked_about_wait_for_one(tmp_path: Path) 
 
 def test_labels_of_a_former_run_are_judged_anew_by_the_control_of_all(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
-    with ChatServer(fork_brain) as server, ChatServer(says("[0]"), mishaps=[Mishap("status", status=500)] * 3) as judge:
+    with (
+        ChatServer(fork_brain) as server,
+        ChatServer(says("[0]"), mishaps=[Mishap("status", status=500)] * 3) as judge,
+    ):
         flow = with_judge(server.url, judge.url)
         _, first, _ = run_flow(flow, url)
         early = rows(url)
@@ -226,10 +275,18 @@ def test_labels_of_a_former_run_are_judged_anew_by_the_control_of_all(tmp_path: 
     assert first["critical_step"]["left_open"] > 0
     assert early
     labels = rows(url)
-    assert {(subject, turn) for subject, turn, *_ in early} < {(subject, turn) for subject, turn, *_ in labels}
-    tests = [(subject, turn, detail.get("alternative_digest")) for subject, turn, _, detail in labels]
+    assert {(subject, turn) for subject, turn, *_ in early} < {
+        (subject, turn) for subject, turn, *_ in labels
+    }
+    tests = [
+        (subject, turn, detail.get("alternative_digest")) for subject, turn, _, detail in labels
+    ]
     assert len(tests) == len(set(tests)), "a label stands once"
-    assert {detail["fdr"] for *_, detail in labels} == {second["critical_step"]["expected_false_share"]}
+    assert {detail["fdr"] for *_, detail in labels} == {
+        second["critical_step"]["expected_false_share"]
+    }
     with connect(Ledger(url)) as connection:
-        ((every,),) = connection.execute("SELECT count(*) FROM scores_all WHERE metric = 'critical_step'").fetchall()
+        ((every,),) = connection.execute(
+            "SELECT count(*) FROM scores_all WHERE metric = 'critical_step'"
+        ).fetchall()
     assert every == len(early) + len(labels), "the former labels are kept, in no view"

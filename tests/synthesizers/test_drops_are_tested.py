@@ -1,4 +1,6 @@
-"""Drops of the success potential are proposals: critical_step tests them where `topology` ran before it, and continuations decide."""
+"""Drops of the success potential are proposals: critical_step tests them where `topology` ran
+before it, and continuations decide.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -32,25 +34,48 @@ def flow(*stages: Any) -> Flow:
 def drops(url: str) -> set[tuple[str, int]]:
     with connect(Ledger(url)) as connection:
         sql = "SELECT subject_id, turn FROM scores JOIN trajectories ON subject_id = trajectory_id"
-        return set(connection.execute(f"{sql} WHERE metric = 'decisive_drop' AND outcome = 'failure'").fetchall())
+        return set(
+            connection.execute(
+                f"{sql} WHERE metric = 'decisive_drop' AND outcome = 'failure'"
+            ).fetchall()
+        )
 
 
 def proposed_by_drop(url: str) -> set[tuple[str, int]]:
-    return {(identity, turn) for identity, turn, _, detail in rows(url) if detail.get("proposed_by") == "drop"}
+    return {
+        (identity, turn)
+        for identity, turn, _, detail in rows(url)
+        if detail.get("proposed_by") == "drop"
+    }
 
 
 def test_every_drop_of_a_failed_trial_is_tested_by_continuations(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
-    run_flow(flow({"topology": {"level": "state"}}, {"critical_step": {"proposals": {"per_trajectory": 1}}}), url)
+    run_flow(
+        flow(
+            {"topology": {"level": "state"}},
+            {"critical_step": {"proposals": {"per_trajectory": 1}}},
+        ),
+        url,
+    )
     assert proposed_by_drop(url) == drops(url) != set()
     opened = dice.opened
-    run_flow(flow({"topology": {"level": "state"}}, {"critical_step": {"proposals": {"per_trajectory": 1}}}), url)
+    run_flow(
+        flow(
+            {"topology": {"level": "state"}},
+            {"critical_step": {"proposals": {"per_trajectory": 1}}},
+        ),
+        url,
+    )
     assert dice.opened == opened, "what is tested stays tested"
 
 
 def test_a_topology_after_it_changes_nothing_of_its_tests(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
-    later = flow({"critical_step": {"proposals": {"per_trajectory": 1}}}, {"topology": {"level": "state", "learn": 0}})
+    later = flow(
+        {"critical_step": {"proposals": {"per_trajectory": 1}}},
+        {"topology": {"level": "state", "learn": 0}},
+    )
     run_flow(later, url)
     assert proposed_by_drop(url) == set()
     opened = dice.opened

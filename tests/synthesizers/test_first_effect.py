@@ -8,13 +8,24 @@ from tests.synth.topology.trials import trial, turn
 
 
 def test_the_first_turn_after_which_the_world_is_in_another_state() -> None:
-    turns = [turn(0, "delete_note", state="a"), turn(1, "get_order", state="b"), turn(2, "get_order", state="c")]
+    turns = [
+        turn(0, "delete_note", state="a"),
+        turn(1, "get_order", state="b"),
+        turn(2, "get_order", state="c"),
+    ]
     assert first_effect(trial("T", turns, True, opening_state_key="a")) == 1
 
 
 def test_without_states_the_first_effectful_call_that_was_not_refused() -> None:
-    refused = Turn(1, tool_calls=turn(1, "cancel_order").tool_calls, observations=(Observation("no", call_id="c1", error=True),))
-    assert first_effect(trial("T", [turn(0, "get_order"), refused, turn(2, "cancel_order")], True)) == 2
+    refused = Turn(
+        1,
+        tool_calls=turn(1, "cancel_order").tool_calls,
+        observations=(Observation("no", call_id="c1", error=True),),
+    )
+    assert (
+        first_effect(trial("T", [turn(0, "get_order"), refused, turn(2, "cancel_order")], True))
+        == 2
+    )
 
 
 def test_where_nothing_was_changed_the_first_turn_of_the_policy() -> None:
@@ -24,15 +35,29 @@ def test_where_nothing_was_changed_the_first_turn_of_the_policy() -> None:
 
 def continuations(letters: str) -> list[Continuation]:
     kinds = {
-        "p": Continuation("id", Outcome.SUCCESS), "f": Continuation("id", Outcome.FAILURE), "t": Continuation("id", Outcome.TRUNCATED),
-        "d": Continuation(fault="drift"), "m": Continuation(fault="model"),
-    }  # fmt: skip
+        "p": Continuation("id", Outcome.SUCCESS),
+        "f": Continuation("id", Outcome.FAILURE),
+        "t": Continuation("id", Outcome.TRUNCATED),
+        "d": Continuation(fault="drift"),
+        "m": Continuation(fault="model"),
+    }
     return [kinds[letter] for letter in letters]
 
 
 def test_two_passes_of_four_count_and_what_was_lost_is_no_failure() -> None:
-    found = {letters: _concluded(continuations(letters)) for letters in ("pp", "ffpp", "ffpf", "pttt", "pdff", "pmff", "dfff")}
+    found = {
+        letters: _concluded(continuations(letters))
+        for letters in ("pp", "ffpp", "ffpf", "pttt", "pdff", "pmff", "dfff")
+    }
     assert {letters: one.passes for letters, one in found.items()} == {
-        "pp": 2, "ffpp": 2, "ffpf": 1, "pttt": 1, "pdff": None, "pmff": None, "dfff": 0,
-    }  # fmt: skip
-    assert [letters for letters, one in found.items() if one.open] == ["pmff"], "a server's fault is tried again, drift is not"
+        "pp": 2,
+        "ffpp": 2,
+        "ffpf": 1,
+        "pttt": 1,
+        "pdff": None,
+        "pmff": None,
+        "dfff": 0,
+    }
+    assert [letters for letters, one in found.items() if one.open] == ["pmff"], (
+        "a server's fault is tried again, drift is not"
+    )

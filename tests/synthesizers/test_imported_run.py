@@ -1,4 +1,6 @@
-"""A run imported by the command line, in another run: its trials are retried, their steps tested, mistakes put into its successes."""
+"""A run imported by the command line, in another run: its trials are retried, their steps tested,
+mistakes put into its successes.
+"""
 
 import os
 import subprocess
@@ -28,7 +30,11 @@ def synth(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [*SYNTH, *arguments],
         cwd=folder,
-        env=os.environ | {"SYNTH_STATE_DIR": str(folder / "state"), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env=os.environ
+        | {
+            "SYNTH_STATE_DIR": str(folder / "state"),
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        },
         capture_output=True,
         text=True,
         timeout=200,
@@ -39,7 +45,9 @@ def synth(folder: Path, *arguments: str) -> str:
 
 
 def flow(folder: Path, name: str, **content: Any) -> str:
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump({"name": name, "seed": 5, "models": EXPLORER, **content}))
+    (folder / f"{name}.yaml").write_text(
+        yaml.safe_dump({"name": name, "seed": 5, "models": EXPLORER, **content})
+    )
     return f"{name}.yaml"
 
 
@@ -47,7 +55,12 @@ def flow(folder: Path, name: str, **content: Any) -> str:
 def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The run that was imported into, and what its flow said."""
     folder = tmp_path_factory.mktemp("imported")
-    theirs = flow(folder, "theirs", env={"name": "storefront", "tasks": 12}, stages=[{"rollout": {"trials": 4}}])
+    theirs = flow(
+        folder,
+        "theirs",
+        env={"name": "storefront", "tasks": 12},
+        stages=[{"rollout": {"trials": 4}}],
+    )
     synth(folder, "run", theirs, "--run-dir", "theirs")
     synth(folder, "import", "theirs", "--format", "synth", "--into", "ours")
     ours = flow(folder, "ours", env={"name": "storefront", "tasks": 0}, stages=STAGES)
@@ -60,7 +73,13 @@ def column(run: Path, sql: str) -> list[Any]:
 
 def test_failed_trials_are_retried_from_their_turns(imported: tuple[Path, str]) -> None:
     run, said = imported
-    failed = set(column(run, "SELECT trajectory_id FROM trajectories WHERE synthesizer = 'import' AND outcome <> 'success'"))
+    failed = set(
+        column(
+            run,
+            "SELECT trajectory_id FROM trajectories WHERE synthesizer = 'import' AND outcome <> "
+            "'success'",
+        )
+    )
     retries = [t for t in Ledger(str(run)).trajectories() if t.synthesizer == "reflect_retry"]
     assert {t.parent_id for t in retries} == failed != set()
     assert any(t.outcome == "success" for t in retries)

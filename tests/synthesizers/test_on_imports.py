@@ -1,4 +1,6 @@
-"""Retries and step tests on trials that were imported: built on where their world is here, counted with the reason where not."""
+"""Retries and step tests on trials that were imported: built on where their world is here, counted
+with the reason where not.
+"""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,11 +20,19 @@ pytestmark = pytest.mark.slow
 STOREFRONT = {"name": "storefront", "tasks": 8}
 TEXTWORLD = {"name": "textworld", "tasks": 4}
 EXPERT: dict[str, Any] = {"policy": "expert", "profiles": "mixed"}
-WANDERING: dict[str, Any] = {"policy": "mixture", "of": [{"policy": "expert", "weight": 0.3}, {"policy": "random", "weight": 0.7}]}
+WANDERING: dict[str, Any] = {
+    "policy": "mixture",
+    "of": [{"policy": "expert", "weight": 0.3}, {"policy": "random", "weight": 0.7}],
+}
 WORLDS = [
     pytest.param(STOREFRONT, EXPERT, id="storefront"),
     pytest.param(
-        TEXTWORLD, WANDERING, id="textworld", marks=pytest.mark.skipif(find_spec("textworld") is None, reason="needs the extra textworld")
+        TEXTWORLD,
+        WANDERING,
+        id="textworld",
+        marks=pytest.mark.skipif(
+            find_spec("textworld") is None, reason="needs the extra textworld"
+        ),
     ),
 ]
 
@@ -46,10 +56,14 @@ def failed(url: Path, *, truncated: bool = True) -> set[str]:
 
 
 @pytest.mark.parametrize(("env", "explorer"), WORLDS)
-def test_imported_trials_are_retried_in_their_rebuilt_world(tmp_path: Path, env: dict[str, Any], explorer: dict[str, Any]) -> None:
+def test_imported_trials_are_retried_in_their_rebuilt_world(
+    tmp_path: Path, env: dict[str, Any], explorer: dict[str, Any]
+) -> None:
     url = as_import(played(tmp_path, env, explorer))
     bases = failed(url)
-    _, reports, _ = run_flow(ours({"reflect_retry": {"reflector": "rules_blind"}}, None, explorer), str(url))
+    _, reports, _ = run_flow(
+        ours({"reflect_retry": {"reflector": "rules_blind"}}, None, explorer), str(url)
+    )
     report = reports["reflect_retry"]
     retries = [t for t in Ledger(str(url)).trajectories() if t.synthesizer == "reflect_retry"]
     assert report["attempted"] == len(bases) > 0
@@ -61,27 +75,44 @@ def test_imported_trials_are_retried_in_their_rebuilt_world(tmp_path: Path, env:
 
 
 @pytest.mark.parametrize(("env", "explorer"), WORLDS)
-def test_steps_of_imported_trials_are_tested_in_their_rebuilt_world(tmp_path: Path, env: dict[str, Any], explorer: dict[str, Any]) -> None:
+def test_steps_of_imported_trials_are_tested_in_their_rebuilt_world(
+    tmp_path: Path, env: dict[str, Any], explorer: dict[str, Any]
+) -> None:
     url = as_import(played(tmp_path, env, explorer))
     proposals = {"per_trajectory": 1, "alternatives": 1, "from": "all"}
     stage = {"critical_step": {"proposals": proposals, "limits": {"max_turns": 30}}}
     _, reports, _ = run_flow(ours(stage, env, explorer), str(url))
     labels = [row for row in rows(str(url)) if not row[3]["control"]]
     assert labels
-    assert {subject for subject, *_ in labels} <= {t.trajectory_id for t in Ledger(str(url)).trajectories()}
+    assert {subject for subject, *_ in labels} <= {
+        t.trajectory_id for t in Ledger(str(url)).trajectories()
+    }
     assert {detail["status"] for *_, detail in labels} <= {"confirmed", "rejected"}
     assert "no_world" not in reports["critical_step"]["rejected"]
 
 
-@pytest.mark.parametrize(("changes", "reason"), [({"env": "a world of theirs"}, "no_world"), ({"check": None}, "no_check")])
-def test_trials_that_cannot_be_built_on_are_counted_with_the_reason(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [({"env": "a world of theirs"}, "no_world"), ({"check": None}, "no_check")],
+)
+def test_trials_that_cannot_be_built_on_are_counted_with_the_reason(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
     url = as_import(played(tmp_path, STOREFRONT, EXPERT), **changes)
     count = len(failed(url))
-    _, reports, _ = run_flow(ours({"reflect_retry": {"reflector": "rules_blind"}}, STOREFRONT, EXPERT), str(url))
-    assert (reports["reflect_retry"]["attempted"], reports["reflect_retry"]["rejected"]) == (count, {reason: count})
+    _, reports, _ = run_flow(
+        ours({"reflect_retry": {"reflector": "rules_blind"}}, STOREFRONT, EXPERT), str(url)
+    )
+    assert (reports["reflect_retry"]["attempted"], reports["reflect_retry"]["rejected"]) == (
+        count,
+        {reason: count},
+    )
     flow, count = ours({"critical_step": {}}, STOREFRONT, EXPERT), len(failed(url, truncated=False))
     _, reports, _ = run_flow(flow, str(url))
-    assert (reports["critical_step"]["attempted"], reports["critical_step"]["rejected"]) == (count, {reason: count})
+    assert (reports["critical_step"]["attempted"], reports["critical_step"]["rejected"]) == (
+        count,
+        {reason: count},
+    )
     assert rows(str(url)) == []
     _, again, said = run_flow(flow, str(url))
     assert "critical_step: nothing to do" in said
@@ -93,4 +124,6 @@ def test_trials_that_their_world_does_not_reproduce_are_counted_as_drift(tmp_pat
     for stage in ({"reflect_retry": {"reflector": "rules_blind"}}, {"critical_step": {}}):
         (name,) = stage
         _, reports, _ = run_flow(ours(stage, STOREFRONT, EXPERT), str(url))
-        assert reports[name]["rejected"] == {"drift": len(failed(url, truncated=name == "reflect_retry"))}
+        assert reports[name]["rejected"] == {
+            "drift": len(failed(url, truncated=name == "reflect_retry"))
+        }

@@ -1,4 +1,6 @@
-"""What an act does to success: counted in live continuations whose chances are known, faults and the recorded failure never among them."""
+"""What an act does to success: counted in live continuations whose chances are known, faults and
+the recorded failure never among them.
+"""
 
 import asyncio
 from functools import partial
@@ -29,13 +31,30 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
 
 
-def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(tmp_path: Path) -> None:
+def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(
+    tmp_path: Path,
+) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     (effect,) = bench.tested()
-    assert (effect.accepted, effect.stopped_at, effect.method, effect.invalid) == (True, 4, "sequential", 0)
-    assert (effect.good_successes, effect.good_n, effect.bad_successes, effect.bad_n) == (4, 4, 0, 4)
+    assert (effect.accepted, effect.stopped_at, effect.method, effect.invalid) == (
+        True,
+        4,
+        "sequential",
+        0,
+    )
+    assert (effect.good_successes, effect.good_n, effect.bad_successes, effect.bad_n) == (
+        4,
+        4,
+        0,
+        4,
+    )
     assert effect.difference == 1.0
-    assert dice.opened == len(effect.continuations) == len({t.slot_id for t in effect.continuations}) == 8
+    assert (
+        dice.opened
+        == len(effect.continuations)
+        == len({t.slot_id for t in effect.continuations})
+        == 8
+    )
 
 
 def test_an_act_that_changes_nothing_stops_after_two(tmp_path: Path) -> None:
@@ -44,7 +63,9 @@ def test_an_act_that_changes_nothing_stops_after_two(tmp_path: Path) -> None:
         assert (effect.accepted, effect.stopped_at, effect.difference) == (False, 2, 0.0)
 
 
-def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its_trial(tmp_path: Path) -> None:
+def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its_trial(
+    tmp_path: Path,
+) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     (effect,) = bench.tested()
     assert len(set(dice.thrown)) > 4, "eight throws of a hundred"
@@ -53,7 +74,9 @@ def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its
             *("critical_step", bench.parent.trajectory_id, 0, "roller", "explorer"),
         )
         assert [turn.mask for turn in t.turns] == ["tested_act", None]
-    assert set(effect.good_ids) | set(effect.bad_ids) == {t.trajectory_id for t in effect.continuations}
+    assert set(effect.good_ids) | set(effect.bad_ids) == {
+        t.trajectory_id for t in effect.continuations
+    }
 
 
 def test_the_recorded_failure_is_never_counted(tmp_path: Path) -> None:
@@ -68,7 +91,11 @@ def test_alternatives_at_a_state_share_the_continuations_of_the_own_act(tmp_path
     rest = Put(act=Act(turn=take("left")), mask="tested_act", injected="detour")
     first, second, again = bench.tested(bench.effect, partial(bench.effect, rest), bench.effect)
     assert first.bad_ids[:2] == second.bad_ids
-    assert (len(first.continuations), len(second.continuations), len(again.continuations)) == (8, 2, 0)
+    assert (len(first.continuations), len(second.continuations), len(again.continuations)) == (
+        8,
+        2,
+        0,
+    )
     assert msgspec.structs.replace(again, continuations=first.continuations) == first
     assert dice.opened == 10
 
@@ -96,7 +123,9 @@ def test_what_the_ledger_holds_is_counted_and_not_played_again(tmp_path: Path) -
     assert msgspec.structs.replace(again, continuations=first[0].continuations) == first[0]
 
 
-def test_an_act_against_itself_is_played_on_both_sides_by_draws_of_their_own(tmp_path: Path) -> None:
+def test_an_act_against_itself_is_played_on_both_sides_by_draws_of_their_own(
+    tmp_path: Path,
+) -> None:
     bench = Bench(tmp_path, left=50)
     own = Put(act=recorded_act(bench.parent.turns[0]), mask="tested_act")
     (effect,) = bench.tested(partial(bench.effect, own, own))
@@ -125,8 +154,14 @@ def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: 
         Put(act=Act(turn=take("up")), mask="tested_act"),
     ]
     others = [{"limits": Limits(max_turns=7)}, {"seed": 6}, {"synthesizer": "failure_injection"}]
-    effects = bench.tested(*(partial(bench.effect, put) for put in same), *(partial(bench.effect, **other) for other in others))
-    slots = [{t.slot_id for t in effect.continuations if t.trajectory_id in effect.good_ids} for effect in effects]
+    effects = bench.tested(
+        *(partial(bench.effect, put) for put in same),
+        *(partial(bench.effect, **other) for other in others),
+    )
+    slots = [
+        {t.slot_id for t in effect.continuations if t.trajectory_id in effect.good_ids}
+        for effect in effects
+    ]
     assert len(set().union(*slots)) == sum(map(len, slots))
 
 
@@ -136,7 +171,9 @@ def test_faults_are_no_verdicts_and_beyond_a_quarter_nothing_is_said(tmp_path: P
     assert (effect.good_n, effect.bad_n, effect.invalid) == (0, 0, 4)
     assert not effect.open, "a broken world breaks again"
     assert {t.fault for t in effect.continuations} == {Fault.ENVIRONMENT}
-    assert len(effect.continuations) == 8, "each was tried again once in its slot, and replaced by none"
+    assert len(effect.continuations) == 8, (
+        "each was tried again once in its slot, and replaced by none"
+    )
 
 
 def test_a_lost_continuation_never_helps_an_act_to_be_accepted(tmp_path: Path) -> None:
@@ -147,7 +184,10 @@ def test_a_lost_continuation_never_helps_an_act_to_be_accepted(tmp_path: Path) -
         assert effect.bad_successes == 0
         assert effect.good_n + effect.bad_n + effect.invalid == 2 * effect.stopped_at
         if effect.accepted:
-            assert effect.good_successes - (effect.stopped_at - effect.bad_n) >= {4: 4, 6: 5, 8: 5}[effect.stopped_at]
+            assert (
+                effect.good_successes - (effect.stopped_at - effect.bad_n)
+                >= {4: 4, 6: 5, 8: 5}[effect.stopped_at]
+            )
         elif effect.accepted is None:
             assert effect.invalid > effect.stopped_at / 2
 
@@ -156,7 +196,12 @@ def test_a_truncated_continuation_counts_as_not_solved(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     (effect,) = bench.tested(partial(bench.effect, limits=Limits(max_turns=1)))
     assert {t.outcome for t in effect.continuations} == {Outcome.TRUNCATED}
-    assert (effect.accepted, effect.good_successes, effect.good_n, effect.invalid) == (False, 0, 2, 0)
+    assert (effect.accepted, effect.good_successes, effect.good_n, effect.invalid) == (
+        False,
+        0,
+        2,
+        0,
+    )
 
 
 def test_a_world_that_is_not_the_recorded_one_gives_no_verdict(tmp_path: Path) -> None:
@@ -176,13 +221,23 @@ def test_a_ceiling_leaves_a_test_open(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     bench.run.stopped = "max_tokens 1 is reached"
     (effect,) = bench.tested()
-    assert (effect.accepted, effect.reason, effect.open, effect.invalid) == (None, "not_started", True, 0)
+    assert (effect.accepted, effect.reason, effect.open, effect.invalid) == (
+        None,
+        "not_started",
+        True,
+        0,
+    )
     assert dice.opened == 0
 
 
-def test_one_flip_is_exact_for_a_policy_that_is_deterministic_in_a_world_that_is(tmp_path: Path) -> None:
+def test_one_flip_is_exact_for_a_policy_that_is_deterministic_in_a_world_that_is(
+    tmp_path: Path,
+) -> None:
     sure = msgspec.structs.replace(roller({}, model_name=None, sampling={}), deterministic=True)
-    saved, lost = Bench(tmp_path / "a", sure, left=0, right=100).tested(), Bench(tmp_path / "b", sure, left=100, right=100).tested()
+    saved, lost = (
+        Bench(tmp_path / "a", sure, left=0, right=100).tested(),
+        Bench(tmp_path / "b", sure, left=100, right=100).tested(),
+    )
     assert [(e.accepted, e.method, e.good_n, e.bad_n, e.stopped_at) for e in (*saved, *lost)] == [
         (True, "flip_deterministic", 1, 1, 1),
         (False, "flip_deterministic", 1, 1, 1),
@@ -201,10 +256,14 @@ def test_which_policies_are_deterministic() -> None:
     assert not chat(temperature=0.7)
     assert not chat(), "what the server draws by is not known"
     assert not random_policy({}, model_name=None, sampling={}).deterministic
-    assert not mixture_policy({"of": [{"policy": "expert"}, {"policy": "expert"}]}, model_name=None, sampling={}).deterministic
+    assert not mixture_policy(
+        {"of": [{"policy": "expert"}, {"policy": "expert"}]}, model_name=None, sampling={}
+    ).deterministic
 
 
-def test_an_interrupted_test_goes_on_with_the_continuations_that_were_played(tmp_path: Path) -> None:
+def test_an_interrupted_test_goes_on_with_the_continuations_that_were_played(
+    tmp_path: Path,
+) -> None:
     whole = Bench(tmp_path / "whole", left=0, right=100)
     (expected,) = whole.tested()
     bench = Bench(tmp_path / "cut", left=0, right=100)
@@ -222,7 +281,11 @@ def test_an_interrupted_test_goes_on_with_the_continuations_that_were_played(tmp
         asyncio.run(bench.effect())
     bench.run.open_env = sound
     (effect,) = bench.tested()
-    assert (effect.good_ids, effect.bad_ids, effect.accepted) == (expected.good_ids, expected.bad_ids, True)
+    assert (effect.good_ids, effect.bad_ids, effect.accepted) == (
+        expected.good_ids,
+        expected.bad_ids,
+        True,
+    )
 
 
 def test_the_world_is_named_as_its_module(tmp_path: Path) -> None:

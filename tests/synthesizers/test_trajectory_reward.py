@@ -1,4 +1,6 @@
-"""Rewards of passed trials: 1 to 5 by a judge, asked once, never a verdict, null where nothing could be read."""
+"""Rewards of passed trials: 1 to 5 by a judge, asked once, never a verdict, null where nothing
+could be read.
+"""
 
 import json
 from collections.abc import Callable
@@ -40,7 +42,11 @@ def by_first_word(shown: str) -> str:
 
 def rewards(url: Path) -> dict[str, float | None]:
     with connect(Ledger(str(url))) as connection:
-        return dict(connection.execute("SELECT subject_id, value FROM scores WHERE metric = 'trajectory_reward'").fetchall())
+        return dict(
+            connection.execute(
+                "SELECT subject_id, value FROM scores WHERE metric = 'trajectory_reward'"
+            ).fetchall()
+        )
 
 
 def test_passed_trials_are_judged_once_and_failed_ones_never(tmp_path: Path) -> None:
@@ -51,8 +57,12 @@ def test_passed_trials_are_judged_once_and_failed_ones_never(tmp_path: Path) -> 
         assert server.counts()["total"] == asked
     outcomes = {t.trajectory_id: t.outcome for t in Ledger(str(tmp_path / "run")).trajectories()}
     found = rewards(tmp_path / "run")
-    assert set(found) == {identity for identity, outcome in outcomes.items() if outcome == "success"}
-    assert 0 < len(found) == asked < len(outcomes), "some trials failed, and nobody was asked about them"
+    assert set(found) == {
+        identity for identity, outcome in outcomes.items() if outcome == "success"
+    }
+    assert 0 < len(found) == asked < len(outcomes), (
+        "some trials failed, and nobody was asked about them"
+    )
     assert reports["trajectory_reward"]["verified"] == len(found)
 
 
@@ -62,32 +72,47 @@ def test_a_reward_is_a_weight_among_all_that_were_judged(tmp_path: Path) -> None
     found = list(rewards(tmp_path / "run").values())
     fives, threes = found.count(5.0), found.count(3.0)
     details = reports["trajectory_reward"]["details"]
-    expected = {"3": round(3 * threes / (3 * threes + 5 * fives), 4), "5": round(5 * fives / (3 * threes + 5 * fives), 4)}
-    assert details["share_of_draws"] == {reward: share for reward, share in expected.items() if share}
+    expected = {
+        "3": round(3 * threes / (3 * threes + 5 * fives), 4),
+        "5": round(5 * fives / (3 * threes + 5 * fives), 4),
+    }
+    assert details["share_of_draws"] == {
+        reward: share for reward, share in expected.items() if share
+    }
 
 
 def drawn_flow(url: str, **select: Any) -> Flow:
     """Trials that all pass; of each task one row."""
-    stages = [{"rollout": {"trials": 4}}, {"trajectory_reward": {"tasks": "all"}}, {"select": {"sft": {"per_task": 1, "cap": 1} | select}}]
+    stages = [
+        {"rollout": {"trials": 4}},
+        {"trajectory_reward": {"tasks": "all"}},
+        {"select": {"sft": {"per_task": 1, "cap": 1} | select}},
+    ]
     models = judged_flow(url).model_dump(mode="json")["models"] | {"explorer": {"policy": "expert"}}
     return echo_flow(models=models, stages=stages, seed=3)
 
 
 def selected(url: Path) -> set[str]:
     with connect(Ledger(str(url))) as connection:
-        rows = connection.execute("SELECT trajectory_id FROM decisions WHERE filter = 'select' AND keep").fetchall()
+        rows = connection.execute(
+            "SELECT trajectory_id FROM decisions WHERE filter = 'select' AND keep"
+        ).fetchall()
     return {identity for (identity,) in rows}
 
 
 @pytest.mark.slow
 def test_of_each_task_a_row_is_drawn_by_reward_where_the_flow_says_so(tmp_path: Path) -> None:
     numbers = cycle([5, 1, 3, 2])
-    with ChatServer(says(lambda shown: json.dumps({"reason": "so it is", "reward": next(numbers)}))) as server:
+    with ChatServer(
+        says(lambda shown: json.dumps({"reason": "so it is", "reward": next(numbers)}))
+    ) as server:
         run_flow(drawn_flow(server.url, by_reward=True), str(tmp_path / "run"))
         first = selected(tmp_path / "run")
         run_flow(drawn_flow(server.url, by_reward=True), str(tmp_path / "run"))
         run_flow(drawn_flow(server.url), str(tmp_path / "plain"))
-    tasks = {trial.trajectory_id: trial.task_id for trial in Ledger(str(tmp_path / "run")).trajectories()}
+    tasks = {
+        trial.trajectory_id: trial.task_id for trial in Ledger(str(tmp_path / "run")).trajectories()
+    }
     found = rewards(tmp_path / "run")
     expected: dict[str, str] = {}
     for identity in sorted(found, key=lambda identity: -draw_rank(3, identity, found[identity])):
@@ -101,7 +126,9 @@ def test_drawing_by_rewards_that_nobody_gave_is_refused_in_one_line(tmp_path: Pa
     flow = drawn_flow("http://127.0.0.1:9", by_reward=True)
     unjudged = [stage for stage in flow.stages if stage.name != "trajectory_reward"]
     with pytest.raises(
-        SynthError, match=r"^select: by_reward draws by the scores of the stage trajectory_reward, and none came before it$"
+        SynthError,
+        match=r"^select: by_reward draws by the scores of the stage trajectory_reward, and none "
+        r"came before it$",
     ):
         run_flow(flow.model_copy(update={"stages": tuple(unjudged)}), str(tmp_path / "run"))
 
@@ -122,19 +149,36 @@ def test_only_trials_of_derived_tasks_are_judged_where_nothing_else_is_said(tmp_
 
 def test_without_a_model_to_judge_the_flow_is_refused(tmp_path: Path) -> None:
     flow = echo_flow(stages=["rollout", "trajectory_reward"])
-    with pytest.raises(ConfigError, match=r"trajectory_reward needs a model as 'judge': add `judge: {model: ...}` to the flow's models"):
+    with pytest.raises(
+        ConfigError,
+        match=r"trajectory_reward needs a model as 'judge': add `judge: {model: ...}` to the flow's "
+        r"models",
+    ):
         run_flow(flow, str(tmp_path / "run"))
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "5", '{"reward": 5}', '{"reason": "x", "reward": 6}', '{"reason": "x", "reward": 0}', '{"reason": "x", "reward": "5"}',
-     '{"reason": "x", "reward": 4.5}', '{"reason": "x", "reward": true}'],
-)  # fmt: skip
+    [
+        "",
+        "5",
+        '{"reward": 5}',
+        '{"reason": "x", "reward": 6}',
+        '{"reason": "x", "reward": 0}',
+        '{"reason": "x", "reward": "5"}',
+        '{"reason": "x", "reward": 4.5}',
+        '{"reason": "x", "reward": true}',
+    ],
+)
 def test_nothing_but_a_whole_number_from_1_to_5_is_a_reward(text: str) -> None:
     with pytest.raises(UnreadableError):
         read_reward(Completion(content=text))
 
 
 def test_a_reward_is_read_out_of_a_fence() -> None:
-    assert read_reward(Completion(content='```json\n{"reason": "Well done.", "reward": 4}\n```')).reward == 4
+    assert (
+        read_reward(
+            Completion(content='```json\n{"reason": "Well done.", "reward": 4}\n```')
+        ).reward
+        == 4
+    )

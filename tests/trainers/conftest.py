@@ -27,7 +27,11 @@ STOREFRONT = {
 
 @pytest.fixture(scope="session", autouse=True)
 def _alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'; `make test-train` has an environment of its own")
+    pytest.importorskip(
+        "trl",
+        reason="needs the extra: pip install -e '.[train]'; `make test-train` has an environment of "
+        "its own",
+    )
     import torch
 
     torch.set_num_threads(1)  # with more, a busy machine makes small models twenty times slower
@@ -41,16 +45,22 @@ def _alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def exported(run: str, folder: Path, kinds: tuple[str, ...], **settings: object) -> Path:
     for kind in kinds:
-        export(kind, Ledger(run), DatasetFolder(folder / kind), RowSettings.model_validate(settings))
+        export(
+            kind, Ledger(run), DatasetFolder(folder / kind), RowSettings.model_validate(settings)
+        )
     return folder
 
 
 @pytest.fixture(scope="session")
 def storefront(_alone: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every kind that TRL reads, from trials of the storefront and the tests of their critical steps; a script played them."""
+    """Every kind that TRL reads, from trials of the storefront and the tests of their critical
+    steps; a script played them.
+    """
     folder = tmp_path_factory.mktemp("storefront")
     run_flow(Flow.model_validate(STOREFRONT), str(folder / "run"))
-    return exported(str(folder / "run"), folder, ("sft", "dpo", "kto", "prm", "rl"), include_scripted=True)
+    return exported(
+        str(folder / "run"), folder, ("sft", "dpo", "kto", "prm", "rl"), include_scripted=True
+    )
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +69,10 @@ def echo(_alone: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("echo")
     with ChatServer(echo_expert) as server:
         stages = [{"rollout": {"trials": 1}}]
-        run_flow(model_flow(server.url, env={"name": "echo", "tasks": 4, "turns": 1}, stages=stages), str(folder / "run"))
+        run_flow(
+            model_flow(server.url, env={"name": "echo", "tasks": 4, "turns": 1}, stages=stages),
+            str(folder / "run"),
+        )
     return exported(str(folder / "run"), folder, ("sft", "rl"))
 
 
@@ -70,7 +83,11 @@ def student(storefront: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("student")
     rows = datasets.load_dataset(str(storefront / "sft"), split="train")
-    tiny_model(folder, [str(row["messages"]) + str(row["tools"]) for row in rows.select(range(8))], vocabulary=2000)
+    tiny_model(
+        folder,
+        [str(row["messages"]) + str(row["tools"]) for row in rows.select(range(8))],
+        vocabulary=2000,
+    )
     return folder
 
 
@@ -81,5 +98,11 @@ def echo_student(echo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("echo_student")
     rows = datasets.load_dataset(str(echo / "sft"), split="train")
-    tiny_model(folder, [str(row["messages"]) + str(row["tools"]) for row in rows], vocabulary=600, width=96, layers=2)
+    tiny_model(
+        folder,
+        [str(row["messages"]) + str(row["tools"]) for row in rows],
+        vocabulary=600,
+        width=96,
+        layers=2,
+    )
     return folder

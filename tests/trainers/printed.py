@@ -1,4 +1,6 @@
-"""The code of docs/training.md, by heading, as a user would run it: with a small model, short, on CPU."""
+"""The code of docs/training.md, by heading, as a user would run it: with a small model, short, on
+CPU.
+"""
 
 import re
 from pathlib import Path
@@ -17,9 +19,19 @@ def code_under(heading: str, block: int = 0) -> str:
 def trained(code: str, model: Path, data: Path, **settings: Any) -> dict[str, Any]:
     """Runs the code and gives its variables; `settings` go into the trainer's configuration."""
     code = code.replace("Qwen/Qwen3-0.6B", str(model)).replace('"data/', f'"{data}/')
-    further = {"use_cpu": True, "report_to": "none", "disable_tqdm": True, "save_strategy": "no", "logging_steps": 1, "seed": 1, **settings}
+    further = {
+        "use_cpu": True,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "logging_steps": 1,
+        "seed": 1,
+        **settings,
+    }
     code, count = re.subn(
-        r'output_dir="(\w+)"', ", ".join([r'output_dir="\1"', *(f"{name}={value!r}" for name, value in further.items())]), code
+        r'output_dir="(\w+)"',
+        ", ".join([r'output_dir="\1"', *(f"{name}={value!r}" for name, value in further.items())]),
+        code,
     )
     assert count <= 1
     made: dict[str, Any] = {}

@@ -1,4 +1,6 @@
-"""Two trajectories with what loaders stumble over: thoughts, text beside calls, calls side by side, null and nested arguments, masks."""
+"""Two trajectories with what loaders stumble over: thoughts, text beside calls, calls side by side,
+null and nested arguments, masks.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +21,24 @@ def spoken(*, thoughts: bool, masked: bool = False) -> Trajectory:
     look, end = ("look\nfirst", "it is there") if thoughts else (None, None)
     both = (call('{"q": "b"}', "c2"), call("{}", "c3", "ship"))
     turns = (
-        Turn(index=0, content="I look it up.", thought=look, tool_calls=(call(NESTED),), observations=(result('a <tool> {"x": null}'),)),
-        Turn(index=1, tool_calls=both, observations=(result("one", "c2"), result("two", "c3")), mask="repeats" if masked else None),
-        Turn(index=2, content="There: 5 < 6.", observations=(Observation("Thanks. <image>", Source.USER),)),
+        Turn(
+            index=0,
+            content="I look it up.",
+            thought=look,
+            tool_calls=(call(NESTED),),
+            observations=(result('a <tool> {"x": null}'),),
+        ),
+        Turn(
+            index=1,
+            tool_calls=both,
+            observations=(result("one", "c2"), result("two", "c3")),
+            mask="repeats" if masked else None,
+        ),
+        Turn(
+            index=2,
+            content="There: 5 < 6.",
+            observations=(Observation("Thanks. <image>", Source.USER),),
+        ),
         Turn(index=3, content="Bye.", thought=end),
     )
     return trajectory(f"spoken-{thoughts}-{masked}", turns=turns)
@@ -29,7 +46,11 @@ def spoken(*, thoughts: bool, masked: bool = False) -> Trajectory:
 
 def written(folder: Path, *trajectories: Trajectory, **settings: object) -> ExportReport:
     """Exports them to a folder."""
-    return export_sft([(one, {}) for one in trajectories], DatasetFolder(folder), RowSettings.model_validate(settings))
+    return export_sft(
+        [(one, {}) for one in trajectories],
+        DatasetFolder(folder),
+        RowSettings.model_validate(settings),
+    )
 
 
 def of(template: str, student: Path) -> Template:

@@ -1,6 +1,8 @@
-"""Axolotl's own `chat_template` strategy over rows of `--as axolotl`: loss where our masks say, token by token.
+"""Axolotl's own `chat_template` strategy over rows of `--as axolotl`: loss where our masks say,
+token by token.
 
-Under the template of Qwen 2.5: that of Qwen 3 writes an empty thinking block, which TRL trains on and Axolotl does not.
+Under the template of Qwen 2.5: that of Qwen 3 writes an empty thinking block, which TRL trains on
+and Axolotl does not.
 """
 
 import re
@@ -26,15 +28,28 @@ def test_loss_is_where_our_masks_are(storefront: Path, student: Path, tmp_path: 
     from synth.exporters.proof.template import student_template
     from synth.exporters.registry import form_of
 
-    export("sft", Ledger(str(storefront / "run")), DatasetFolder(tmp_path / "sft"), RowSettings(form="axolotl", include_scripted=True))
-    template = replace(student_template("trl:qwen2_5"), tokenizer=student_template(str(student)).tokenizer)
+    export(
+        "sft",
+        Ledger(str(storefront / "run")),
+        DatasetFolder(tmp_path / "sft"),
+        RowSettings(form="axolotl", include_scripted=True),
+    )
+    template = replace(
+        student_template("trl:qwen2_5"), tokenizer=student_template(str(student)).tokenizer
+    )
     source = template.source.replace("{% generation %}", "").replace("{% endgeneration %}", "")
-    printed = re.search(r"```yaml\n(.*?)```", form_of("sft", "axolotl").training(str(tmp_path / "sft")), re.DOTALL)
+    printed = re.search(
+        r"```yaml\n(.*?)```", form_of("sft", "axolotl").training(str(tmp_path / "sft")), re.DOTALL
+    )
     assert printed is not None
     (entry,) = yaml.safe_load(printed[1])["datasets"]
-    fields = {name: entry[name] for name in ("field_messages", "field_tools", "message_field_training")}
+    fields = {
+        name: entry[name] for name in ("field_messages", "field_tools", "message_field_training")
+    }
     strategy = ChatTemplateStrategy(
-        ChatTemplatePrompter(template.tokenizer, chat_template=source, max_length=100_000, **fields),
+        ChatTemplatePrompter(
+            template.tokenizer, chat_template=source, max_length=100_000, **fields
+        ),
         tokenizer=template.tokenizer,
         train_on_inputs=False,
         sequence_len=100_000,
@@ -47,7 +62,10 @@ def test_loss_is_where_our_masks_are(storefront: Path, student: Path, tmp_path: 
         text, spans = template.spans(chat.messages, chat.tools)
         tokens = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         lit = [spans[turn] for turn in chat.trained]
-        ours = [any(start <= first and last <= end for start, end in lit) for first, last in tokens["offset_mapping"]]
+        ours = [
+            any(start <= first and last <= end for start, end in lit)
+            for first, last in tokens["offset_mapping"]
+        ]
         made = strategy.tokenize_prompt(row)
         made = made[0] if isinstance(made, list) else made
         assert made["input_ids"] == tokens["input_ids"]

@@ -1,4 +1,6 @@
-"""The code that the card on the Hub prints, run as it stands there: it loads the rows from the Hub, and trains on them."""
+"""The code that the card on the Hub prints, run as it stands there: it loads the rows from the Hub,
+and trains on them.
+"""
 
 import math
 import os
@@ -30,7 +32,9 @@ trained(sys.stdin.read(), Path(sys.argv[1]), Path("data"), **eval(sys.argv[2]))
 
 
 @pytest.fixture(scope="module")
-def published(_alone: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, dict[str, str]]]:
+def published(
+    _alone: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, str, dict[str, str]]]:
     """(run, card, environment of a user whose Hub holds it)."""
     folder, hub = tmp_path_factory.mktemp("published"), Hub()
     stages = [*STOREFRONT["stages"], {"export": {"kinds": KINDS, "include_scripted": True}}]
@@ -52,22 +56,40 @@ def published(_alone: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def small(published: tuple[Path, str, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small(
+    published: tuple[Path, str, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A student whose tokenizer has seen the rows."""
     folder, rows = tmp_path_factory.mktemp("small"), on_disk(published[0], "sft")[:8]
     tiny_model(folder, [str(row["messages"]) + str(row["tools"]) for row in rows], vocabulary=2000)
     return folder
 
 
-def said(published: tuple[Path, str, dict[str, str]], kind: str, student: Path, folder: Path, **settings: Any) -> str:
+def said(
+    published: tuple[Path, str, dict[str, str]],
+    kind: str,
+    student: Path,
+    folder: Path,
+    **settings: Any,
+) -> str:
     """What the code under the kind's heading prints, in a process of its own."""
     training = published[1].split("\n## Training\n", 1)[1].split("\n## ", 1)[0]
-    (code,) = re.findall(r"```python\n(.*?)```", training.split(f"\n### {kind}\n", 1)[1].split("\n### ", 1)[0], re.DOTALL)
+    (code,) = re.findall(
+        r"```python\n(.*?)```",
+        training.split(f"\n### {kind}\n", 1)[1].split("\n### ", 1)[0],
+        re.DOTALL,
+    )
     assert f'load_dataset("me/set", "{kind}", split="train")' in code
     command = [sys.executable, "-c", RUN, str(student), repr(settings)]
     done = subprocess.run(
-        command, input=code, env=os.environ | published[2], cwd=folder, capture_output=True, text=True, timeout=300
-    )  # fmt: skip
+        command,
+        input=code,
+        env=os.environ | published[2],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -82,4 +104,6 @@ def test_the_code_for_a_kind_loads_it_from_the_hub_and_trains(
     assert len(losses) == 2
     assert all(math.isfinite(loss) and loss > 0 for loss in losses)
     if kind == "dpo":
-        assert losses[0] == pytest.approx(math.log(2), abs=0.01), "at first the policy is its own reference"
+        assert losses[0] == pytest.approx(math.log(2), abs=0.01), (
+            "at first the policy is its own reference"
+        )

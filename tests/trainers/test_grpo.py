@@ -1,4 +1,6 @@
-"""TRL's GRPOTrainer on exported tasks: it calls the tools of the world, and its rewards are those of the world's own check."""
+"""TRL's GRPOTrainer on exported tasks: it calls the tools of the world, and its rewards are those
+of the world's own check.
+"""
 
 import re
 from pathlib import Path
@@ -33,19 +35,33 @@ def taught(echo: Path, echo_student: Path, tmp_path_factory: pytest.TempPathFact
 def test_a_student_that_sft_taught_calls_the_tools_and_is_rewarded_for_the_right_calls_alone(
     echo: Path, taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the world was told to do is written down beside the reward, which is 1 for "echo the word, finish" and for nothing else."""
+    """What the world was told to do is written down beside the reward, which is 1 for "echo the
+    word, finish" and for nothing else.
+    """
     episodes: list[tuple[str, list[tuple[str, str]], float]] = []
     reward = Episode.reward
 
     async def written_down(episode: Episode) -> float:
         given = await reward(episode)
         assert episode.task is not None
-        calls = [(call.name, str(call.parsed().get("text"))) for turn in episode.turns for call in turn.tool_calls]
+        calls = [
+            (call.name, str(call.parsed().get("text")))
+            for turn in episode.turns
+            for call in turn.tool_calls
+        ]
         episodes.append((episode.task.goal.rpartition(": ")[2], calls, given))
         return given
 
     monkeypatch.setattr(Episode, "reward", written_down)
-    made = played(code_under(RL), taught, echo, tmp_path, max_steps=6, max_completion_length=400, temperature=1.0)
+    made = played(
+        code_under(RL),
+        taught,
+        echo,
+        tmp_path,
+        max_steps=6,
+        max_completion_length=400,
+        temperature=1.0,
+    )
     trainer = made["trainer"]
     history = [entry for entry in trainer.state.log_history if "reward" in entry]
     assert len(history) == 6
@@ -60,17 +76,29 @@ def test_a_student_that_sft_taught_calls_the_tools_and_is_rewarded_for_the_right
 
 
 def assert_prompts_are_shown_as_the_rollouts_were(trainer: Any, tasks: Any) -> None:
-    """The prompt as TRL tokenizes it: system prompt, goal, and the schemas as in the row, in their order."""
+    """The prompt as TRL tokenizes it: system prompt, goal, and the schemas as in the row, in their
+    order.
+    """
     row = tasks[0]
     trainer._batch_environments = [row["environment"]]
     (ids,), _, _ = trainer._tokenize_prompts([row["prompt"]])
     tokenizer = trainer.processing_class
-    plain = {"add_generation_prompt": True, "tokenize": False, "chat_template": trainer.chat_template}
-    assert tokenizer.decode(ids) == tokenizer.apply_chat_template(row["prompt"], tools=row["tool_schemas"], **plain)
+    plain = {
+        "add_generation_prompt": True,
+        "tokenize": False,
+        "chat_template": trainer.chat_template,
+    }
+    assert tokenizer.decode(ids) == tokenizer.apply_chat_template(
+        row["prompt"], tools=row["tool_schemas"], **plain
+    )
 
 
-def test_a_random_student_trains_some_steps_at_the_storefront_without_a_reward(storefront: Path, student: Path, tmp_path: Path) -> None:
-    made = played(code_under(RL), student, storefront, tmp_path, max_steps=2, max_completion_length=16)
+def test_a_random_student_trains_some_steps_at_the_storefront_without_a_reward(
+    storefront: Path, student: Path, tmp_path: Path
+) -> None:
+    made = played(
+        code_under(RL), student, storefront, tmp_path, max_steps=2, max_completion_length=16
+    )
     history = [entry for entry in made["trainer"].state.log_history if "reward" in entry]
     assert [entry["reward"] for entry in history] == [0.0, 0.0]
 
@@ -82,7 +110,9 @@ def played(code: str, student: Path, data: Path, folder: Path, **settings: Any) 
         return trained(code, student, data, **SHORT, **settings)
 
 
-def test_the_printed_loop_for_any_other_trainer_plays_every_task(echo: Path, student: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_printed_loop_for_any_other_trainer_plays_every_task(
+    echo: Path, student: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def next_call(messages: list[dict[str, Any]], tools: Any) -> dict[str, Any] | None:
         words = messages[1]["content"].rpartition(": ")[2].split()
         done = sum(message["role"] == "tool" for message in messages)

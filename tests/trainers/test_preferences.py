@@ -1,4 +1,6 @@
-"""TRL's DPOTrainer and KTOTrainer on exported rows: they learn, and what they compare is the assistant's one turn, token by token."""
+"""TRL's DPOTrainer and KTOTrainer on exported rows: they learn, and what they compare is the
+assistant's one turn, token by token.
+"""
 
 import math
 from pathlib import Path
@@ -14,7 +16,9 @@ pytestmark = pytest.mark.slow
 def run(kind: str, data: Path, student: Path, folder: Path, **settings: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        return trained(code_under(kind), student, data, max_steps=4, learning_rate=0.01, **settings)["trainer"]
+        return trained(
+            code_under(kind), student, data, max_steps=4, learning_rate=0.01, **settings
+        )["trainer"]
 
 
 def rows_of(data: Path, kind: str) -> list[dict[str, Any]]:
@@ -24,7 +28,9 @@ def rows_of(data: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def expected(row: dict[str, Any], side: str, student: Path) -> tuple[list[int], list[int]]:
-    """(all tokens, those that carry loss): what the template adds to the rendering of the prompt."""
+    """(all tokens, those that carry loss): what the template adds to the rendering of the
+    prompt.
+    """
     from synth.exporters.proof.template import served_template
 
     template = served_template(str(student))
@@ -38,15 +44,23 @@ def expected(row: dict[str, Any], side: str, student: Path) -> tuple[list[int], 
 
 def carried(batch: Any, at: int) -> tuple[list[int], list[int]]:
     """(all tokens, those that carry loss) of one sequence of a trainer's batch."""
-    ids, seen, mask = (batch[name][at].tolist() for name in ("input_ids", "attention_mask", "completion_mask"))
-    return [i for i, there in zip(ids, seen, strict=True) if there], [i for i, on in zip(ids, mask, strict=True) if on]
+    ids, seen, mask = (
+        batch[name][at].tolist() for name in ("input_ids", "attention_mask", "completion_mask")
+    )
+    return [i for i, there in zip(ids, seen, strict=True) if there], [
+        i for i, on in zip(ids, mask, strict=True) if on
+    ]
 
 
-def test_dpo_compares_the_two_turns_after_one_prompt(storefront: Path, student: Path, tmp_path: Path) -> None:
+def test_dpo_compares_the_two_turns_after_one_prompt(
+    storefront: Path, student: Path, tmp_path: Path
+) -> None:
     trainer = run("DPO", storefront, student, tmp_path, per_device_train_batch_size=2)
     found = losses(trainer)
     assert len(found) == 4
-    assert found[0] == pytest.approx(math.log(2), abs=0.01), "at first the policy is its own reference"
+    assert found[0] == pytest.approx(math.log(2), abs=0.01), (
+        "at first the policy is its own reference"
+    )
     assert all(math.isfinite(loss) for loss in found)
     assert min(found) < 0.69
     rows = rows_of(storefront, "dpo")

@@ -1,4 +1,6 @@
-"""TRL's SFTTrainer on exported rows: it learns, and its labels are, token by token, what `trained_turns` says carries loss."""
+"""TRL's SFTTrainer on exported rows: it learns, and its labels are, token by token, what
+`trained_turns` says carries loss.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,19 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def run(storefront: Path, student: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def run(
+    storefront: Path, student: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("run"))
-        return trained(code_under("SFT"), student, storefront, max_steps=6, learning_rate=0.03, per_device_train_batch_size=2)
+        return trained(
+            code_under("SFT"),
+            student,
+            storefront,
+            max_steps=6,
+            learning_rate=0.03,
+            per_device_train_batch_size=2,
+        )
 
 
 def test_the_printed_code_trains_and_the_loss_falls(run: dict[str, Any]) -> None:
@@ -23,7 +34,9 @@ def test_the_printed_code_trains_and_the_loss_falls(run: dict[str, Any]) -> None
     assert min(found[-2:]) < found[0] - 0.3
 
 
-def test_its_labels_are_what_trained_turns_says_token_by_token(run: dict[str, Any], storefront: Path, student: Path) -> None:
+def test_its_labels_are_what_trained_turns_says_token_by_token(
+    run: dict[str, Any], storefront: Path, student: Path
+) -> None:
     import datasets
 
     from synth.exporters.proof.template import student_template
@@ -39,7 +52,9 @@ def test_its_labels_are_what_trained_turns_says_token_by_token(run: dict[str, An
         tokens = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         expected = [
             token if any(start <= first and last <= end for start, end in lit) else -100
-            for token, (first, last) in zip(tokens["input_ids"], tokens["offset_mapping"], strict=True)
+            for token, (first, last) in zip(
+                tokens["input_ids"], tokens["offset_mapping"], strict=True
+            )
         ]
         assert batch["input_ids"][0].tolist() == tokens["input_ids"]
         assert batch["labels"][0].tolist() == expected

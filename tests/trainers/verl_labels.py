@@ -1,6 +1,8 @@
-"""In the environment of the loaders: verl's own settings and data set over an SFT export; prints what it trains on, by row.
+"""In the environment of the loaders: verl's own settings and data set over an SFT export; prints
+what it trains on, by row.
 
-python tests/trainers/verl_labels.py MODEL_FOLDER CHAT_TEMPLATE OVERRIDE... (the words of the command that the card prints)
+python tests/trainers/verl_labels.py MODEL_FOLDER CHAT_TEMPLATE OVERRIDE... (the words of the
+command that the card prints)
 """
 
 import json
@@ -26,7 +28,9 @@ def labels(model: str, chat_template: str, overrides: list[str]) -> list[dict[st
         except (AssertionError, ValueError) as error:
             made.append({"error": str(error)})
         else:
-            made.append({"input_ids": row["input_ids"].tolist(), "loss_mask": row["loss_mask"].tolist()})
+            made.append(
+                {"input_ids": row["input_ids"].tolist(), "loss_mask": row["loss_mask"].tolist()}
+            )
     return made
 
 

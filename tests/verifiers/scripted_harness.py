@@ -1,4 +1,6 @@
-"""A harness of verifiers that does what a file says: the calls of one stored trajectory, through the rollout's own tool server."""
+"""A harness of verifiers that does what a file says: the calls of one stored trajectory, through
+the rollout's own tool server.
+"""
 
 import json
 import os
@@ -24,13 +26,32 @@ class ScriptedHarness(vf.Harness[ScriptedConfig]):
     NEEDS_CONTAINER = False
 
     async def launch(
-        self, ctx: Any, trace: Any, runtime: Any, endpoint: str, secret: str, mcp_urls: dict[str, str], data: Any, **more: Any
+        self,
+        ctx: Any,
+        trace: Any,
+        runtime: Any,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: Any,
+        **more: Any,
     ) -> Any:
         system, prompt = self.resolve_prompt(data)
         async with mcp_client({"url": next(iter(mcp_urls.values()))}) as client:
             tools = [tool.model_dump(mode="json") for tool in (await client.list_tools()).tools]
-            said = [(await client.call_tool(name, arguments)).content[0].text for name, arguments in calls_of(data.id)]
-        write_down(data.id, {"system": system, "prompt": prompt if isinstance(prompt, str) else None, "tools": tools, "said": said})
+            said = [
+                (await client.call_tool(name, arguments)).content[0].text
+                for name, arguments in calls_of(data.id)
+            ]
+        write_down(
+            data.id,
+            {
+                "system": system,
+                "prompt": prompt if isinstance(prompt, str) else None,
+                "tools": tools,
+                "said": said,
+            },
+        )
         return vf.ProgramResult(exit_code=0, stdout="", stderr="")
 
 
@@ -41,4 +62,6 @@ def calls_of(task_id: str) -> Any:
 
 def write_down(task_id: str, shown: Any) -> None:
     """What a task's agent was shown and answered."""
-    Path(os.environ["SCRIPTED_CALLS"]).with_suffix(f".{task_id}.shown").write_text(json.dumps(shown), encoding="utf-8")
+    Path(os.environ["SCRIPTED_CALLS"]).with_suffix(f".{task_id}.shown").write_text(
+        json.dumps(shown), encoding="utf-8"
+    )

@@ -1,4 +1,6 @@
-"""Rollouts of verifiers over an exported data set: its runner, tool servers and scoring; its rewards are the ledger's outcomes."""
+"""Rollouts of verifiers over an exported data set: its runner, tool servers and scoring; its
+rewards are the ledger's outcomes.
+"""
 
 import json
 import os
@@ -25,7 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def of_each_outcome() -> list[tuple[Task, Trajectory]]:
-    """Two solved and two failed trials of the storefront's expert, each of a task of its own, one call a turn."""
+    """Two solved and two failed trials of the storefront's expert, each of a task of its own, one
+    call a turn.
+    """
     found: dict[Outcome, list[tuple[Task, Trajectory]]] = {Outcome.SUCCESS: [], Outcome.FAILURE: []}
     for trial, task in enumerate(make_tasks("storefront", {}, 5, 30)):
         trajectory = recorded(STOREFRONT, task.env_config, task, trial=trial)
@@ -39,26 +43,46 @@ def breaking() -> tuple[Task, Trajectory]:
     (plain,) = make_tasks("echo", {"turns": 1}, 5, 1)
     (task,) = make_tasks("echo", {"turns": 1, "fail_at_turn": 0}, 5, 1)
     played = recorded(ECHO, {}, plain)
-    return task, msgspec.structs.replace(played, task_id=task.task_id, trajectory_id="breaks", slot_id="breaks")
+    return task, msgspec.structs.replace(
+        played, task_id=task.task_id, trajectory_id="breaks", slot_id="breaks"
+    )
 
 
-def test_rewards_are_the_outcomes_tools_are_the_schemas_and_a_fault_is_no_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rewards_are_the_outcomes_tools_are_the_schemas_and_a_fault_is_no_reward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     python = os.environ.get("SYNTH_VERIFIERS_PYTHON")
     if python is None:
-        pytest.skip("needs verifiers in an environment of its own: `make test-verifiers`, or SYNTH_VERIFIERS_PYTHON")
+        pytest.skip(
+            "needs verifiers in an environment of its own: `make test-verifiers`, or "
+            "SYNTH_VERIFIERS_PYTHON"
+        )
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     outcomes, (broken, trial) = of_each_outcome(), breaking()
     (idle,) = make_tasks("echo", {"turns": 2}, 6, 1)
     idled = recorded(ECHO, {}, idle)
-    played = [(task, msgspec.structs.replace(t, slot_id=t.trajectory_id)) for task, t in [*outcomes, (broken, trial), (idle, idled)]]
+    played = [
+        (task, msgspec.structs.replace(t, slot_id=t.trajectory_id))
+        for task, t in [*outcomes, (broken, trial), (idle, idled)]
+    ]
     ledger = planted(tmp_path, [t for _, t in played], [], tasks=[task for task, _ in played])
     export("rl", ledger, DatasetFolder(tmp_path / "rl"), RowSettings())
-    calls = {t.task_id: [(call.name, call.parsed()) for turn in t.turns for call in turn.tool_calls] for _, t in played}
+    calls = {
+        t.task_id: [(call.name, call.parsed()) for turn in t.turns for call in turn.tool_calls]
+        for _, t in played
+    }
     (tmp_path / "calls.json").write_text(json.dumps(calls | {idle.task_id: []}))
 
-    given = {"PYTHONPATH": str(ROOT), "SCRIPTED_CALLS": str(tmp_path / "calls.json"), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    given = {
+        "PYTHONPATH": str(ROOT),
+        "SCRIPTED_CALLS": str(tmp_path / "calls.json"),
+        "HOME": str(tmp_path),
+        "PATH": os.environ["PATH"],
+    }
     command = [python, str(ROOT / "tests/verifiers/play.py"), str(tmp_path / "rl")]
-    done = subprocess.run(command, capture_output=True, text=True, env=given, timeout=300, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=given, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     rewards = json.loads(done.stdout.splitlines()[-1])
 
@@ -67,10 +91,18 @@ def test_rewards_are_the_outcomes_tools_are_the_schemas_and_a_fault_is_no_reward
     assert "planned: echo fails at turn 0" in str(rewards[broken.task_id])
     for _, trajectory in outcomes:
         shown = json.loads((tmp_path / f"calls.{trajectory.task_id}.shown").read_text())
-        assert (shown["system"], shown["prompt"]) == (trajectory.system_prompt, trajectory.opening[0].content)
+        assert (shown["system"], shown["prompt"]) == (
+            trajectory.system_prompt,
+            trajectory.opening[0].content,
+        )
         functions = [tool["function"] for tool in trajectory.tools]
         assert [(t["name"], t["description"], t["input_schema"]) for t in shown["tools"]] == [
             (f["name"], f["description"], f["parameters"]) for f in functions
         ]
-        answers = [next(o.content for o in turn.observations if o.source == "tool") for turn in trajectory.turns]
-        assert all(said.startswith(answer) for said, answer in zip(shown["said"], answers, strict=True))
+        answers = [
+            next(o.content for o in turn.observations if o.source == "tool")
+            for turn in trajectory.turns
+        ]
+        assert all(
+            said.startswith(answer) for said, answer in zip(shown["said"], answers, strict=True)
+        )

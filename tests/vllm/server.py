@@ -1,4 +1,6 @@
-"""A real vLLM server on loopback, in a process group of its own, that can be killed and started again at the same address."""
+"""A real vLLM server on loopback, in a process group of its own, that can be killed and started
+again at the same address.
+"""
 
 import os
 import signal
@@ -26,7 +28,9 @@ FLAGS = [
 
 
 class VLLMServer:
-    """`python` is the interpreter of vLLM's environment, `model` the folder of `random_model.build`."""
+    """`python` is the interpreter of vLLM's environment, `model` the folder of
+    `random_model.build`.
+    """
 
     def __init__(self, python: Path, model: Path, log: Path) -> None:
         self._python, self._model, self._log = python, model, log
@@ -57,11 +61,15 @@ class VLLMServer:
             "HF_HUB_OFFLINE": "1",
         }
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, start_new_session=True
+            )
         deadline = time.monotonic() + START_S
         while not self._healthy():
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"vLLM did not start:\n{self._log.read_text(errors='replace')[-3000:]}")
+                raise RuntimeError(
+                    f"vLLM did not start:\n{self._log.read_text(errors='replace')[-3000:]}"
+                )
             time.sleep(0.5)
 
     def kill(self) -> None:
@@ -75,11 +83,17 @@ class VLLMServer:
         """The sum of a counter over its labels."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
             lines = answer.read().decode().splitlines()
-        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name}{{", f"{name} ")))
+        return sum(
+            float(line.rpartition(" ")[2])
+            for line in lines
+            if line.startswith((f"{name}{{", f"{name} "))
+        )
 
     def _healthy(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=2) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.port}/health", timeout=2
+            ) as answer:
                 return int(answer.status) == 200
         except (urllib.error.URLError, OSError):
             return False

@@ -17,12 +17,16 @@ COUNTERS = {
 }
 
 
-def test_calls_and_tokens_are_those_of_the_servers_own_metrics(server: VLLMServer, tmp_path: Path) -> None:
+def test_calls_and_tokens_are_those_of_the_servers_own_metrics(
+    server: VLLMServer, tmp_path: Path
+) -> None:
     before = {name: server.metric(counter) for name, counter in COUNTERS.items()}
     process = synth(flow_file(tmp_path, server, trials=2), tmp_path / "run")
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     total = json.loads((tmp_path / "run/cost.json").read_text())["total"]
     assert total["model_calls"] > 0
-    assert {name: total[name] for name in COUNTERS} == {name: server.metric(counter) - before[name] for name, counter in COUNTERS.items()}
+    assert {name: total[name] for name in COUNTERS} == {
+        name: server.metric(counter) - before[name] for name, counter in COUNTERS.items()
+    }
     assert total["cost_usd"] is None, "the flow names no price"

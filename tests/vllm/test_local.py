@@ -1,4 +1,6 @@
-"""Engine `vllm_local` starts, loses and regains a real vLLM; what vLLM scores is what `transformers` scores on the same text."""
+"""Engine `vllm_local` starts, loses and regains a real vLLM; what vLLM scores is what
+`transformers` scores on the same text.
+"""
 
 import asyncio
 import json
@@ -27,9 +29,17 @@ ROOT = Path(__file__).parents[2]
 ASK: list[Message] = [{"role": "user", "content": "Where is my order?"}]
 TOOL: ToolSchema = {
     "type": "function",
-    "function": {"name": "find_order", "description": "Finds.", "parameters": {"type": "object", "properties": {"id": {"type": "string"}}}},
+    "function": {
+        "name": "find_order",
+        "description": "Finds.",
+        "parameters": {"type": "object", "properties": {"id": {"type": "string"}}},
+    },
 }
-CALL = {"id": "c", "type": "function", "function": {"name": "find_order", "arguments": '{"id": "é-1", "deep": {"b": [1, 2.5]}}'}}
+CALL = {
+    "id": "c",
+    "type": "function",
+    "function": {"name": "find_order", "arguments": '{"id": "é-1", "deep": {"b": [1, 2.5]}}'},
+}
 CHATS: list[list[Message]] = [
     [*ASK, {"role": "assistant", "content": "It is on its way to you."}],
     [
@@ -61,7 +71,12 @@ print(json.dumps(asyncio.run(run(*json.load(sys.stdin)))))
 
 def settings(python: Path, model: Path, *server_args: str) -> ModelSettings:
     return ModelSettings(
-        engine="vllm_local", model=str(model), python=str(python), server_args=(*FLAGS, *server_args), logprobs=True, timeout_s=300
+        engine="vllm_local",
+        model=str(model),
+        python=str(python),
+        server_args=(*FLAGS, *server_args),
+        logprobs=True,
+        timeout_s=300,
     )
 
 
@@ -89,14 +104,26 @@ def parent_of(process: int) -> int:
 
 
 def kill_worker_or_server(model: Path, who: str) -> None:
-    worker = next(process for process, command in processes_of(model).items() if b"vllm_local_worker" in command)
-    server = next(process for process in processes_of(model) if process != worker and parent_of(process) == worker)
+    worker = next(
+        process
+        for process, command in processes_of(model).items()
+        if b"vllm_local_worker" in command
+    )
+    server = next(
+        process
+        for process in processes_of(model)
+        if process != worker and parent_of(process) == worker
+    )
     os.kill({"worker": worker, "server": server}[who], signal.SIGKILL)
 
 
 @pytest.mark.usefixtures("cpu")
-def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(vllm_python: Path, model: Path, tmp_path: Path) -> None:
-    model = shutil.copytree(model, tmp_path / "model")  # a path that no other server's command line names
+def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(
+    vllm_python: Path, model: Path, tmp_path: Path
+) -> None:
+    model = shutil.copytree(
+        model, tmp_path / "model"
+    )  # a path that no other server's command line names
 
     async def scene() -> list[Completion]:
         chat = open_model(settings(vllm_python, model))
@@ -131,13 +158,20 @@ def test_flags_that_vllm_refuses_are_told_in_its_own_words(vllm_python: Path, mo
         finally:
             await chat.close()
 
-    with pytest.raises(ConfigError, match=r"vLLM does not start: .*unrecognized arguments: --no-such-flag.*its log is /"):
+    with pytest.raises(
+        ConfigError,
+        match=r"vLLM does not start: .*unrecognized arguments: --no-such-flag.*its log is /",
+    ):
         asyncio.run(scene())
 
 
-def test_vllm_and_transformers_score_the_same_text_the_same(server: VLLMServer, vllm_python: Path, model: Path) -> None:
+def test_vllm_and_transformers_score_the_same_text_the_same(
+    server: VLLMServer, vllm_python: Path, model: Path
+) -> None:
     async def served() -> list[Scored]:
-        scoring = open_scoring(ModelSettings(engine="vllm", model=MODEL_NAME, base_url=server.url, timeout_s=300))
+        scoring = open_scoring(
+            ModelSettings(engine="vllm", model=MODEL_NAME, base_url=server.url, timeout_s=300)
+        )
         try:
             return [await scoring.score(chat, (TOOL,)) for chat in CHATS]
         finally:
@@ -157,7 +191,9 @@ def test_vllm_and_transformers_score_the_same_text_the_same(server: VLLMServer, 
         assert found.not_scored is None
         assert found.template_hash == expected["template_hash"]
         assert list(found.turn_of_token) == expected["turn_of_token"]
-        assert [token.token_id for token in found.tokens] == [token["token_id"] for token in expected["tokens"]]
+        assert [token.token_id for token in found.tokens] == [
+            token["token_id"] for token in expected["tokens"]
+        ]
         assert len(found.tokens) > 5
         differ = 0
         for token, other in zip(found.tokens, expected["tokens"], strict=True):

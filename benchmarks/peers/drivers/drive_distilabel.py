@@ -1,4 +1,6 @@
-"""distilabel: `OpenAILLM.generate_outputs`, a batch of `in_flight` inputs at a time. Single turns, no tools: it has no tool loop."""
+"""distilabel: `OpenAILLM.generate_outputs`, a batch of `in_flight` inputs at a time. Single turns,
+no tools: it has no tool loop.
+"""
 
 from distilabel.models.llms import OpenAILLM
 from echo_work import given
@@ -13,7 +15,10 @@ def main() -> None:
     for start in range(0, len(work.goals), work.in_flight):
         batch = work.goals[start : start + work.in_flight]
         outputs = llm.generate_outputs(
-            inputs=[[{"role": "system", "content": work.system}, {"role": "user", "content": goal}] for goal in batch]
+            inputs=[
+                [{"role": "system", "content": work.system}, {"role": "user", "content": goal}]
+                for goal in batch
+            ]
         )
         done += sum(bool(output["generations"][0]) for output in outputs)
     if done != len(work.goals):

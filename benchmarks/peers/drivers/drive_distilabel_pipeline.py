@@ -1,4 +1,6 @@
-"""distilabel: a `Pipeline` of LoadDataFromDicts and TextGeneration, its documented way. Single turns, no tools."""
+"""distilabel: a `Pipeline` of LoadDataFromDicts and TextGeneration, its documented way. Single
+turns, no tools.
+"""
 
 import os
 
@@ -8,14 +10,18 @@ from distilabel.steps import LoadDataFromDicts
 from distilabel.steps.tasks import TextGeneration
 from echo_work import given
 
-os.environ["DISTILABEL_LOG_LEVEL"] = "WARNING"  # otherwise a line per request, from an HTTP package that it does not know to silence
+os.environ["DISTILABEL_LOG_LEVEL"] = (
+    "WARNING"  # otherwise a line per request, from an HTTP package that it does not know to silence
+)
 
 
 def main() -> None:
     """One generation per goal; batches as large as the calls in flight, no cache."""
     work = given()
     with Pipeline(name="echo", cache_dir=work.folder) as pipeline:
-        rows = LoadDataFromDicts(data=[{"instruction": goal} for goal in work.goals], batch_size=work.in_flight)
+        rows = LoadDataFromDicts(
+            data=[{"instruction": goal} for goal in work.goals], batch_size=work.in_flight
+        )
         generate = TextGeneration(
             llm=OpenAILLM(model=work.model, base_url=work.url, api_key="none", max_retries=0),
             system_prompt=work.system,

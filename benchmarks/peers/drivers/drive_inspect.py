@@ -1,7 +1,9 @@
 """Inspect: one task, a tool and the `generate` loop, through the `openai-api` provider.
 
-Quickest settings that keep the samples: `max_connections` and `max_samples` as asked for, a local `.eval` log, no live display,
-no realtime log, no raw calls in the log, no control server. The openai package's aiohttp transport made no difference here.
+Quickest settings that keep the samples: `max_connections` and `max_samples` as asked for, a local
+`.eval` log, no live display,
+no realtime log, no raw calls in the log, no control server. The openai package's aiohttp transport
+made no difference here.
 """
 
 from echo_work import given
@@ -37,7 +39,9 @@ def main() -> None:
     config = GenerateConfig(max_connections=work.in_flight, max_retries=0)
     [log] = eval(
         task,
-        model=get_model(f"openai-api/local/{work.model}", base_url=work.url, api_key="none", config=config),
+        model=get_model(
+            f"openai-api/local/{work.model}", base_url=work.url, api_key="none", config=config
+        ),
         max_samples=work.in_flight,
         display="none",
         log_dir=work.folder,

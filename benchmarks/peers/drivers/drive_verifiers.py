@@ -1,4 +1,6 @@
-"""verifiers 0.4: `run_eval`, which is `vf-eval` without its dashboard and upload; every call passes its interception servers."""
+"""verifiers 0.4: `run_eval`, which is `vf-eval` without its dashboard and upload; every call passes
+its interception servers.
+"""
 
 import asyncio
 import logging
@@ -22,7 +24,10 @@ def main() -> None:
         {
             "env": {
                 "taskset": {"id": "verifiers_echo"},
-                "interception": {"type": "elastic", "multiplex": 16},  # measured: 32, the default, and 1, 4, 8 cost more
+                "interception": {
+                    "type": "elastic",
+                    "multiplex": 16,
+                },  # measured: 32, the default, and 1, 4, 8 cost more
                 "agent": {"harness": {"id": "verifiers_echo"}, "runtime": {"type": "subprocess"}},
             },
             "model": work.model,
@@ -36,7 +41,9 @@ def main() -> None:
     episodes = asyncio.run(run_eval(config))
     wrong = [trace for episode in episodes for trace in episode.traces if trace.errors]
     if wrong or len(episodes) != len(work.goals):
-        raise SystemExit(f"{len(wrong)} of {len(episodes)} episodes failed: {wrong[0].errors if wrong else ''}")
+        raise SystemExit(
+            f"{len(wrong)} of {len(episodes)} episodes failed: {wrong[0].errors if wrong else ''}"
+        )
 
 
 if __name__ == "__main__":

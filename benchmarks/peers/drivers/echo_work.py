@@ -1,4 +1,6 @@
-"""What every driver is given: a JSON file as its only argument. Imported by drivers, inside each tool's own environment."""
+"""What every driver is given: a JSON file as its only argument. Imported by drivers, inside each
+tool's own environment.
+"""
 
 import json
 import sys
@@ -8,7 +10,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Work:
-    """Goals to be worked on against a chat server, `in_flight` calls at a time; what is recorded goes into `folder`."""
+    """Goals to be worked on against a chat server, `in_flight` calls at a time; what is recorded
+    goes into `folder`.
+    """
 
     url: str
     model: str

@@ -1,4 +1,6 @@
-"""verifiers 0.2: `ToolEnv.evaluate` in this process, the classic interface. Results are saved as they come (`save_results`)."""
+"""verifiers 0.2: `ToolEnv.evaluate` in this process, the classic interface. Results are saved as
+they come (`save_results`).
+"""
 
 import asyncio
 from pathlib import Path

@@ -1,6 +1,8 @@
-"""A taskset and a harness for verifiers 0.4. The harness runs its loop in verifiers' own process, as `Harness.launch` allows.
+"""A taskset and a harness for verifiers 0.4. The harness runs its loop in verifiers' own process,
+as `Harness.launch` allows.
 
-The harnesses that come with verifiers start a program of their own per rollout, which costs over a second of CPU each.
+The harnesses that come with verifiers start a program of their own per rollout, which costs over a
+second of CPU each.
 """
 
 import json
@@ -17,7 +19,11 @@ ECHO = {
     "function": {
         "name": "echo",
         "description": "Says a text back.",
-        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+            "required": ["text"],
+        },
     },
 }
 
@@ -48,7 +54,9 @@ class EchoHarness(vf.Harness[vf.HarnessConfig]):
         while True:
             body = {"model": ctx.model, "messages": messages, "tools": [ECHO]}
             headers = {"Authorization": f"Bearer {secret}"}
-            async with EchoHarness.http.post(f"{endpoint}/chat/completions", json=body, headers=headers) as reply:
+            async with EchoHarness.http.post(
+                f"{endpoint}/chat/completions", json=body, headers=headers
+            ) as reply:
                 if reply.status != 200:
                     return ProgramResult(1, "", await reply.text())
                 message = (await reply.json())["choices"][0]["message"]

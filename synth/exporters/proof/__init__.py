@@ -1,1 +1,3 @@
-"""Proof of a data set before it is written: the consumer's own loader, the student's template, the mask token by token."""
+"""Proof of a data set before it is written: the consumer's own loader, the student's template, the
+mask token by token.
+"""

@@ -1,4 +1,6 @@
-"""`--check`: a data set written where nobody sees it, read back with its consumer's loader, rendered and compared; then thrown away."""
+"""`--check`: a data set written where nobody sees it, read back with its consumer's loader,
+rendered and compared; then thrown away.
+"""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -37,11 +39,21 @@ class Proof(msgspec.Struct, frozen=True):
 
     def lines(self) -> Iterator[str]:
         """One line per finding, what failed last."""
-        for name, found in (("proven", self.findings.proven), ("not proven", self.findings.unproven), ("FAILED", self.findings.failed)):
+        for name, found in (
+            ("proven", self.findings.proven),
+            ("not proven", self.findings.unproven),
+            ("FAILED", self.findings.failed),
+        ):
             yield from (f"{name}: {line}" for line in found)
 
 
-def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_key, unfinished: str | None = None) -> Proof:
+def prove(
+    kind: str,
+    ledger: Ledger,
+    settings: RowSettings,
+    say: Spelling = as_key,
+    unfinished: str | None = None,
+) -> Proof:
     """Writes to a folder of its own, checks what stands there, and removes it."""
     found, settings = kind_of(kind), as_the_flow_says(settings, ledger)
     with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
@@ -50,7 +62,9 @@ def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_k
         tally.unfinished = unfinished
         written = Written(tally.form)
         made = records(found.rows(ledger, tally), tally.form, tally)
-        report = write_records(tally, written.watched(made), lambda one: found.rows(ledger, one), DatasetFolder(folder))
+        report = write_records(
+            tally, written.watched(made), lambda one: found.rows(ledger, one), DatasetFolder(folder)
+        )
         findings = Findings()
         if report.rows:
             again = Tally(found, settings, tally.form, say, per_turn=tally.per_turn)
@@ -62,7 +76,14 @@ def prove(kind: str, ledger: Ledger, settings: RowSettings, say: Spelling = as_k
     return Proof(report, findings)
 
 
-def _check(folder: Path, cache: Path, tally: Tally, written: Written, rows: Callable[[], Iterable[Any]], findings: Findings) -> None:
+def _check(
+    folder: Path,
+    cache: Path,
+    tally: Tally,
+    written: Written,
+    rows: Callable[[], Iterable[Any]],
+    findings: Findings,
+) -> None:
     form, student = tally.form, tally.settings.student
 
     def read() -> Iterator[dict[str, Any]]:
@@ -75,7 +96,10 @@ def _check(folder: Path, cache: Path, tally: Tally, written: Written, rows: Call
     look = look_at(form, per_turn=tally.per_turn)
     if look is None:
         if tally.kind.name in RENDERED and form.layout != "files":
-            findings.unproven.append(f"{form.name} renders with templates of its own: the student's template and what carries loss")
+            findings.unproven.append(
+                f"{form.name} renders with templates of its own: the student's template and what "
+                "carries loss"
+            )
     elif form.steps is not None and student is None:
         transcript_findings(read, form, findings)
     else:

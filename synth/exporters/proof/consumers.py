@@ -11,17 +11,27 @@ from synth.exporters.row_files import FOLDER
 from synth.exporters.tally import Tally
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
-_PACKAGES = {"trl": "trl", "llamafactory": "llamafactory", "axolotl": "axolotl", "verl": "verl", "atif": "atif"}
+_PACKAGES = {
+    "trl": "trl",
+    "llamafactory": "llamafactory",
+    "axolotl": "axolotl",
+    "verl": "verl",
+    "atif": "atif",
+}
 
 
 def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings) -> None:
-    """TRL: its own test of conversations; LLaMA-Factory: its converter; ATIF: the models of the package `atif`; others: not proven."""
+    """TRL: its own test of conversations; LLaMA-Factory: its converter; ATIF: the models of the
+    package `atif`; others: not proven.
+    """
     name = tally.form.name
     package = _PACKAGES.get(name)
     if package is None:
         return
     if find_spec(package) is None:
-        findings.unproven.append(f"{name} is not installed here (pip install {package}): its own code was not asked")
+        findings.unproven.append(
+            f"{name} is not installed here (pip install {package}): its own code was not asked"
+        )
     elif name == "trl":
         _trl(tally, rows, findings)
     elif name == "atif":
@@ -29,7 +39,9 @@ def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings
     elif name == "llamafactory":
         _llamafactory(tally.form, rows, findings)
     else:
-        findings.unproven.append(f"{name}: its own loader needs a training configuration, and was not asked")
+        findings.unproven.append(
+            f"{name}: its own loader needs a training configuration, and was not asked"
+        )
 
 
 def _trl(tally: Tally, rows: Rows, findings: Findings) -> None:
@@ -54,7 +66,10 @@ def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
         from llamafactory.data.converter import SharegptDatasetConverter
         from llamafactory.data.parser import DatasetAttr
     except ImportError as error:
-        findings.unproven.append(f"llamafactory is installed, and cannot be imported ({error}): its converter was not asked")
+        findings.unproven.append(
+            f"llamafactory is installed, and cannot be imported ({error}): its converter was not "
+            "asked"
+        )
         return
 
     (entry,) = json.loads(form.beside(("train.parquet",))["dataset_info.json"]).values()

@@ -21,7 +21,11 @@ class Written:
         self.form = form
         self.digests: list[bytes] = []
         schema = form.schema()
-        self._json = () if schema is None else tuple(field.name for field in schema if _holds_json(field.type))
+        self._json = (
+            ()
+            if schema is None
+            else tuple(field.name for field in schema if _holds_json(field.type))
+        )
 
     def watched(self, made: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The records, unchanged."""
@@ -31,7 +35,12 @@ class Written:
 
     def digest_of(self, row: Mapping[str, Any]) -> bytes:
         """Of a row as the loader gives it: JSON columns as their text again."""
-        return _digest({name: [text(value) for value in found] if name in self._json else found for name, found in row.items()})
+        return _digest(
+            {
+                name: [text(value) for value in found] if name in self._json else found
+                for name, found in row.items()
+            }
+        )
 
 
 def _holds_json(kind: pa.DataType) -> bool:
@@ -68,7 +77,9 @@ def loading_findings(folder: Path, cache: Path, written: Written, findings: Find
         changed += rows >= count or found != written.digests[rows]
         rows += 1
     if rows != count or changed:
-        findings.failed.append(f"{loader} gives {rows} of {count} rows, {changed} of them not as they were written")
+        findings.failed.append(
+            f"{loader} gives {rows} of {count} rows, {changed} of them not as they were written"
+        )
     else:
         findings.proven.append(f"{loader} gives back all {rows} rows as they were written")
 
@@ -82,8 +93,14 @@ def _line(row: Mapping[str, Any]) -> str:
 def _traces(folder: Path, written: Written, findings: Findings) -> None:
     known = set(written.digests)
     files = sorted((folder / FOLDER).iterdir())
-    same = sum(_digest({"name": path.name, "text": path.read_text(encoding="utf-8")}) in known for path in files)
+    same = sum(
+        _digest({"name": path.name, "text": path.read_text(encoding="utf-8")}) in known
+        for path in files
+    )
     if len(files) == len(written.digests) == same:
         findings.proven.append(f"{len(files)} files hold what was to be written")
     else:
-        findings.failed.append(f"{len(files)} files for {len(written.digests)} rows, {same} of them as they were to be written")
+        findings.failed.append(
+            f"{len(files)} files for {len(written.digests)} rows, {same} of them as they were to "
+            "be written"
+        )

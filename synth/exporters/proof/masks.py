@@ -1,4 +1,6 @@
-"""The mask of a rendered chat, token by token: on for what the trained turns wrote, off for all else."""
+"""The mask of a rendered chat, token by token: on for what the trained turns wrote, off for all
+else.
+"""
 
 import json
 from collections.abc import Iterator
@@ -14,10 +16,15 @@ Spans = tuple[str, dict[int, tuple[int, int]]]
 def mask_problems(chat: Chat, template: Template, *, by_turn: bool) -> Iterator[str]:
     """What is wrong with a row under a template, by name; nothing where all is right.
 
-    `by_turn`: the consumer puts loss on the trained turns alone; others put it on whatever the assistant wrote.
+    `by_turn`: the consumer puts loss on the trained turns alone; others put it on whatever the
+    assistant wrote.
     """
     answers = [message for message in chat.messages if message["role"] == "assistant"]
-    found = _marked(chat, template, len(answers)) if template.marked else _after_their_prefixes(chat, template)
+    found = (
+        _marked(chat, template, len(answers))
+        if template.marked
+        else _after_their_prefixes(chat, template)
+    )
     if isinstance(found, str):
         yield found
         return
@@ -42,11 +49,17 @@ def mask_problems(chat: Chat, template: Template, *, by_turn: bool) -> Iterator[
 def _marked(chat: Chat, template: Template, answers: int) -> Spans | str:
     """The text, and where each assistant message stands in it, as the template marks it."""
     text, spans = template.spans(chat.messages, chat.tools)
-    return (text, dict(enumerate(spans))) if len(spans) == answers else "assistant messages without a mark"
+    return (
+        (text, dict(enumerate(spans)))
+        if len(spans) == answers
+        else "assistant messages without a mark"
+    )
 
 
 def _after_their_prefixes(chat: Chat, template: Template) -> Spans | str:
-    """The same for the trained turns under a template without marks: what is added to the rendering of what stands before them."""
+    """The same for the trained turns under a template without marks: what is added to the rendering
+    of what stands before them.
+    """
     text, spans = template.text(chat.messages, chat.tools), {}
     places = assistant_places(chat.messages)
     for turn in chat.trained:
@@ -67,7 +80,9 @@ def lost(message: dict[str, Any], written: str) -> Iterator[str]:
     for call in message.get("tool_calls") or ():
         arguments = call["function"]["arguments"]
         found = arguments if isinstance(arguments, dict) else [arguments]
-        if call["function"]["name"] not in written or not all(stands_in(scalar, written) for scalar in scalars(found)):
+        if call["function"]["name"] not in written or not all(
+            stands_in(scalar, written) for scalar in scalars(found)
+        ):
             yield "calls are not rendered"
 
 
@@ -75,7 +90,9 @@ def _straddling(text: str, lit: list[tuple[int, int]], template: Template) -> It
     """Tokens that are half on, half off."""
     if template.tokenizer is None:
         return
-    offsets = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    offsets = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
+        "offset_mapping"
+    ]
     edges = sorted({edge for span in lit for edge in span})
     at = 0
     for start, end in offsets:
@@ -95,7 +112,9 @@ def _outside(text: str, spans: list[tuple[int, int]]) -> str:
 
 def scalars(value: Any) -> list[Any]:
     """All that a JSON value holds."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    inside = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    )
     return [value] if inside is None else [scalar for item in inside for scalar in scalars(item)]
 
 

@@ -1,6 +1,8 @@
-"""What a preference trainer weighs, token by token: off for the prompt, on for each side, as TRL's DPO and KTO trainers find them.
+"""What a preference trainer weighs, token by token: off for the prompt, on for each side, as TRL's
+DPO and KTO trainers find them.
 
-They render the prompt with its generation prompt, and the prompt with a side behind it; loss is on all tokens from where the two
+They render the prompt with its generation prompt, and the prompt with a side behind it; loss is on
+all tokens from where the two
 renderings part (TRL 1.16, `common_prefix_length`). No generation tags are needed.
 """
 
@@ -41,8 +43,12 @@ def shared(left: Sequence[Any], right: Sequence[Any]) -> int:
 
 def _parting(at: int, history: str) -> str:
     if at < len(history):
-        return "what stands before the turn is rendered otherwise once it is there, and carries loss"
-    return "the opening of the turn is rendered otherwise once it is there: the trainer leaves it out"
+        return (
+            "what stands before the turn is rendered otherwise once it is there, and carries loss"
+        )
+    return (
+        "the opening of the turn is rendered otherwise once it is there: the trainer leaves it out"
+    )
 
 
 def _tokens_part(asked: str, text: str, template: Template) -> bool:
@@ -54,7 +60,11 @@ def _tokens_part(asked: str, text: str, template: Template) -> bool:
 def weighed(asked: str, text: str, template: Template) -> int:
     """How many tokens carry loss, or characters where there is no tokenizer."""
     before, after = template.ids(asked), template.ids(text)
-    return len(text) - shared(asked, text) if before is None or after is None else len(after) - shared(before, after)
+    return (
+        len(text) - shared(asked, text)
+        if before is None or after is None
+        else len(after) - shared(before, after)
+    )
 
 
 def _unheard(row: Comparison, asked: str) -> Iterator[str]:

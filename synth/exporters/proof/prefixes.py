@@ -1,4 +1,6 @@
-"""Whether a chat template renders what stands before a turn as it rendered it when the turn was sampled."""
+"""Whether a chat template renders what stands before a turn as it rendered it when the turn was
+sampled.
+"""
 
 from collections.abc import Iterable
 from functools import partial
@@ -9,14 +11,22 @@ from synth.set_aside import SetAside
 
 
 def all_prefixes_stay(rows: Iterable[SftRow], template: Template) -> bool:
-    """Whether every row's do; the first that does not ends the look. Rows that the template refuses are set aside elsewhere."""
+    """Whether every row's do; the first that does not ends the look. Rows that the template refuses
+    are set aside elsewhere.
+    """
     refused = SetAside()
-    return all(refused.tried(row.trajectory.trajectory_id, partial(prefixes_stay, row, template)) is not False for row in rows)
+    return all(
+        refused.tried(row.trajectory.trajectory_id, partial(prefixes_stay, row, template))
+        is not False
+        for row in rows
+    )
 
 
 def prefixes_stay(row: SftRow, template: Template) -> bool:
-    """Whether the rendering before each assistant message is a prefix of the next such rendering: of its tokens, or, without a
-    tokenizer, of its text (rigor: masks, rows, fidelity)."""
+    """Whether the rendering before each assistant message is a prefix of the next such rendering:
+    of its tokens, or, without a
+    tokenizer, of its text (rigor: masks, rows, fidelity).
+    """
     tools = row.trajectory.tools
     before = None
     for at, message in enumerate(row.messages):

@@ -1,4 +1,6 @@
-"""Interchange forms read back: by our importers, and, for what these have no use for, by the keys that we wrote."""
+"""Interchange forms read back: by our importers, and, for what these have no use for, by the keys
+that we wrote.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,20 +23,28 @@ class NotReadError(Exception):
 
 
 def imported(value: Any) -> Imported:
-    """A JSON value as `synth import` reads it, by whichever format recognises it. Raises `NotReadError`."""
+    """A JSON value as `synth import` reads it, by whichever format recognises it. Raises
+    `NotReadError`.
+    """
     name = format_of(value)
     if name is None:
         raise NotReadError("no importer knows it")
-    record = Record("written.json", digest(canonical_json(value)), "file", value, content_hash(value))
+    record = Record(
+        "written.json", digest(canonical_json(value)), "file", value, content_hash(value)
+    )
     for entry in importer(name).read([record], ImportSettings()):
         if isinstance(entry, Imported):
             return entry
-        raise NotReadError(f"{name}: {getattr(entry, 'reason', entry)}: {getattr(entry, 'detail', '')}")
+        raise NotReadError(
+            f"{name}: {getattr(entry, 'reason', entry)}: {getattr(entry, 'detail', '')}"
+        )
     raise NotReadError(f"{name} gives nothing")
 
 
 def read_atif(document: Mapping[str, Any]) -> Told:
-    """A document of ATIF: messages and masks by the importer; names and lineage from `extra`, of which it makes no use."""
+    """A document of ATIF: messages and masks by the importer; names and lineage from `extra`, of
+    which it makes no use.
+    """
     found = imported(document).trajectory
     messages = to_messages(found)
     steps = document["steps"]
@@ -45,9 +55,16 @@ def read_atif(document: Mapping[str, Any]) -> Told:
         message.update({"name": said["agent"]} if "agent" in said else {})
     _name(messages, [step for step in steps if step["source"] != "agent"])
     results = {at: step.get("observation", {}).get("results", []) for at, step in enumerate(agents)}
-    wrong = [(at, i) for at, given in results.items() for i, one in enumerate(given) if one.get("extra", {}).get(OWN, {}).get("error")]
+    wrong = [
+        (at, i)
+        for at, given in results.items()
+        for i, one in enumerate(given)
+        if one.get("extra", {}).get(OWN, {}).get("error")
+    ]
     whole = dict(document["extra"][OWN])
-    lineage = {name: whole[name] for name in facts.LINEAGE if name in whole} | {"trajectory_id": document["trajectory_id"]}
+    lineage = {name: whole[name] for name in facts.LINEAGE if name in whole} | {
+        "trajectory_id": document["trajectory_id"]
+    }
     model = document["agent"].get("model_name")
     known = facts.known_of(found) | {
         facts.ORIGIN: lineage | ({} if model is None else {"model": model}),
@@ -55,14 +72,25 @@ def read_atif(document: Mapping[str, Any]) -> Told:
         facts.CHECK: _part(whole, "check_result", "weights_id", "sampling"),
         facts.TURN_VALUES: _of_turns(own, "reward", "state_key"),
         facts.AUTHORS: _of_turns(own, "sampled_by", "injected"),
-        facts.USAGE: {at: _usage(step["metrics"]) for at, step in enumerate(agents) if "prompt_tokens" in step.get("metrics", {})},
+        facts.USAGE: {
+            at: _usage(step["metrics"])
+            for at, step in enumerate(agents)
+            if "prompt_tokens" in step.get("metrics", {})
+        },
         facts.ERRORS: wrong,
     }
-    return Told(messages, list(found.tools), {at: mask for at, mask in _masks(found).items() if "mask" in own[at]}, known)
+    return Told(
+        messages,
+        list(found.tools),
+        {at: mask for at, mask in _masks(found).items() if "mask" in own[at]},
+        known,
+    )
 
 
 def _name(messages: list[Message], steps: list[Mapping[str, Any]]) -> None:
-    """Gives those that are neither agent nor tool the names that stand in `extra`; steps and messages have one order."""
+    """Gives those that are neither agent nor tool the names that stand in `extra`; steps and
+    messages have one order.
+    """
     others = [message for message in messages if message["role"] in ("user", "system")]
     for message, step in zip(others, steps, strict=True):
         name = step.get("extra", {}).get(OWN, {}).get("name")
@@ -71,7 +99,10 @@ def _name(messages: list[Message], steps: list[Mapping[str, Any]]) -> None:
 
 
 def _usage(metrics: Mapping[str, Any]) -> list[Any]:
-    return [metrics.get(name) for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")]
+    return [
+        metrics.get(name)
+        for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+    ]
 
 
 def _part(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -89,20 +120,35 @@ def read_session(lines: list[dict[str, Any]]) -> Told:
     for line in said:
         written = line["message"]
         message: Message = {"role": written["role"], "content": written["content"]}
-        for key, name in (("reasoningContent", "reasoning_content"), ("toolCalls", "tool_calls"), ("toolCallId", "tool_call_id")):
+        for key, name in (
+            ("reasoningContent", "reasoning_content"),
+            ("toolCalls", "tool_calls"),
+            ("toolCallId", "tool_call_id"),
+        ):
             message.update({name: written[key]} if key in written else {})
         messages.append(message)
     lineage = _part(header, *facts.LINEAGE) | {"trajectory_id": header["id"]}
-    kept_out = _part(lineage, "benchmark") | ({} if lineage.get("split") == "train" else _part(lineage, "split"))
-    return Told(messages, [], {}, {facts.ORIGIN: lineage, facts.KEPT_OUT: kept_out, facts.REWARD: _part(header, "reward")})
+    kept_out = _part(lineage, "benchmark") | (
+        {} if lineage.get("split") == "train" else _part(lineage, "split")
+    )
+    return Told(
+        messages,
+        [],
+        {},
+        {facts.ORIGIN: lineage, facts.KEPT_OUT: kept_out, facts.REWARD: _part(header, "reward")},
+    )
 
 
 def read_chat(line: Mapping[str, Any]) -> Told:
     """A line of OpenAI's form."""
     found = imported(line).trajectory
-    weights = [message.get("weight", 1) for message in line["messages"] if message["role"] == "assistant"]
+    weights = [
+        message.get("weight", 1) for message in line["messages"] if message["role"] == "assistant"
+    ]
     masked = {at: "" for at in _masks(found) if not weights[at]}
-    return Told(to_messages(found), list(found.tools), masked, {facts.KEPT_OUT: facts.kept_out(found)})
+    return Told(
+        to_messages(found), list(found.tools), masked, {facts.KEPT_OUT: facts.kept_out(found)}
+    )
 
 
 def _masks(found: Trajectory) -> dict[int, str]:
@@ -110,28 +156,48 @@ def _masks(found: Trajectory) -> dict[int, str]:
 
 
 def told_of_failure(row: AttributionRow) -> Told:
-    """What Who&When has a place for: what was said and by which agent, calls as text, and the mistake."""
+    """What Who&When has a place for: what was said and by which agent, calls as text, and the
+    mistake.
+    """
     messages: list[Message] = []
     for at, message in enumerate(to_messages(row.trajectory, thoughts=False)):
         if message["role"] == "assistant":
-            calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls", ())]
+            calls = [
+                f"{call['function']['name']} {call['function']['arguments']}"
+                for call in message.get("tool_calls", ())
+            ]
             said = "\n".join([*([message["content"]] if message["content"] else []), *calls])
-            messages.append({"role": "assistant", "content": said, "name": message.get("name", "agent")})
+            messages.append(
+                {"role": "assistant", "content": said, "name": message.get("name", "agent")}
+            )
         elif at or message["role"] != "system" or row.trajectory.system_prompt is None:
             by_user = message["role"] == "user" and message.get("name") != ENVIRONMENT_NAME
-            messages.append({"role": "user", "content": message["content"]} | ({} if by_user else {"name": TERMINAL}))
+            messages.append(
+                {"role": "user", "content": message["content"]}
+                | ({} if by_user else {"name": TERMINAL})
+            )
     agent = row.trajectory.turns[row.cause.turn].agent or "agent"
     return Told(messages, [], {}, {facts.LABEL: {"turn": row.cause.turn, "agent": agent}})
 
 
 def read_failure(row: Mapping[str, Any]) -> Told:
-    """A row of Who&When; the importer tells what the terminal said as the environment's, under its name."""
+    """A row of Who&When; the importer tells what the terminal said as the environment's, under its
+    name.
+    """
     found = imported(row)
     (mark,) = found.marks
     messages = to_messages(found.trajectory)
-    heard = [o for o in (*found.trajectory.opening, *(o for turn in found.trajectory.turns for o in turn.observations))]
+    heard = [
+        o
+        for o in (
+            *found.trajectory.opening,
+            *(o for turn in found.trajectory.turns for o in turn.observations),
+        )
+    ]
     others = [message for message in messages if message["role"] != "assistant"]
     for message, observation in zip(others, heard, strict=True):
         if observation.name not in (None, SYSTEM_NAME):
             message.update({"name": observation.name})
-    return Told(messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": (mark.detail or {})["agent"]}})
+    return Told(
+        messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": (mark.detail or {})["agent"]}}
+    )

@@ -1,4 +1,5 @@
-"""Interchange: what was written is read again, and compared with what it was written from, fact by fact.
+"""Interchange: what was written is read again, and compared with what it was written from, fact by
+fact.
 
 A difference that the form does not name among what it cannot say fails the proof.
 """
@@ -15,14 +16,23 @@ from synth.exporters import atif, openai_messages, session_traces, who_and_when
 from synth.exporters.facts import Told, differing
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.proof.findings import Findings
-from synth.exporters.proof.readers import NotReadError, read_atif, read_chat, read_failure, read_session, told_of_failure
+from synth.exporters.proof.readers import (
+    NotReadError,
+    read_atif,
+    read_chat,
+    read_failure,
+    read_session,
+    told_of_failure,
+)
 from synth.exporters.row_files import FOLDER
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """What a row tells, and what is read of the JSON value that was written for it; `by` says who reads.
+    """What a row tells, and what is read of the JSON value that was written for it; `by` says who
+    reads.
 
-    `lacks`: what a form has no place for, and a reader may make up (the spelling of arguments); where a row has any of it, `Form.unsaid`
+    `lacks`: what a form has no place for, and a reader may make up (the spelling of arguments);
+    where a row has any of it, `Form.unsaid`
     names it. `refuses`: the loss for which a row is taken by no reader.
     """
 
@@ -37,12 +47,22 @@ READERS: Mapping[str, Reader] = {
     "atif": Reader(atif.told, read_atif, atif.LACKS),
     "sts": Reader(session_traces.told, read_session, session_traces.LACKS, "read by their keys"),
     "openai": Reader(openai_messages.told, read_chat, openai_messages.LACKS),
-    "who_and_when": Reader(told_of_failure, read_failure, who_and_when.LACKS, refuses=who_and_when.WORLD),
+    "who_and_when": Reader(
+        told_of_failure, read_failure, who_and_when.LACKS, refuses=who_and_when.WORLD
+    ),
 }
 
 
-def reading_findings(folder: Path, loaded: Callable[[], Iterator[Any]], form: Form, rows: Iterable[Any], findings: Findings) -> None:
-    """Compares what each row tells with what a reader gets; all but what the form says that it loses must be the same."""
+def reading_findings(
+    folder: Path,
+    loaded: Callable[[], Iterator[Any]],
+    form: Form,
+    rows: Iterable[Any],
+    findings: Findings,
+) -> None:
+    """Compares what each row tells with what a reader gets; all but what the form says that it
+    loses must be the same.
+    """
     reader, problems, unread = READERS[form.name], Counter[str](), 0
     count = 0
     for row, value in _written(folder, loaded, form, rows):
@@ -55,14 +75,23 @@ def reading_findings(folder: Path, loaded: Callable[[], Iterator[Any]], form: Fo
             unread += not found
         problems.update(found)
     if problems:
-        what = "; ".join(f"{name} ({rows_} of {count} rows)" for name, rows_ in sorted(problems.items()))
-        findings.failed.append(f"{form.name} read again: otherwise than written, and not named as lost: {what}")
+        what = "; ".join(
+            f"{name} ({rows_} of {count} rows)" for name, rows_ in sorted(problems.items())
+        )
+        findings.failed.append(
+            f"{form.name} read again: otherwise than written, and not named as lost: {what}"
+        )
         return
     rest = f", but for {unread} that no reader takes, which is named" if unread else ""
-    findings.proven.append(f"{form.name}: {reader.by} all {count} rows as they were written, but for what is named as lost{rest}")
+    findings.proven.append(
+        f"{form.name}: {reader.by} all {count} rows as they were written, but for what is named "
+        f"as lost{rest}"
+    )
 
 
-def _written(folder: Path, loaded: Callable[[], Iterator[Any]], form: Form, rows: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+def _written(
+    folder: Path, loaded: Callable[[], Iterator[Any]], form: Form, rows: Iterable[Any]
+) -> Iterator[tuple[Any, Any]]:
     """Each row that the form has a place for, with the JSON value that stands there for it."""
     values = loaded() if form.layout != "files" else iter(())
     for row in rows:
@@ -74,4 +103,9 @@ def _written(folder: Path, loaded: Callable[[], Iterator[Any]], form: Form, rows
             yield row, next(values)
             continue
         text = (folder / FOLDER / record["name"]).read_text(encoding="utf-8")
-        yield row, [json.loads(line) for line in text.split("\n") if line] if record["name"].endswith(".jsonl") else json.loads(text)
+        yield (
+            row,
+            [json.loads(line) for line in text.split("\n") if line]
+            if record["name"].endswith(".jsonl")
+            else json.loads(text),
+        )

@@ -1,4 +1,6 @@
-"""Every row rendered, and its mask checked: with the student's template, else with the training templates that TRL ships."""
+"""Every row rendered, and its mask checked: with the student's template, else with the training
+templates that TRL ships.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +23,11 @@ READ_AS_WRITTEN = "no text is read as a turn, a call or a thought"
 
 
 class Look(msgspec.Struct, frozen=True):
-    """How a kind of rows is looked at: what is wrong with one under a template, what is proven where nothing is, by which template.
+    """How a kind of rows is looked at: what is wrong with one under a template, what is proven
+    where nothing is, by which template.
 
-    `turns`: whether it has other turns than its messages. `marks`: whether what carries loss is found by the template's generation
+    `turns`: whether it has other turns than its messages. `marks`: whether what carries loss is
+    found by the template's generation
     tags; `by`: the form, and so whose trainer renders it.
     """
 
@@ -36,7 +40,8 @@ class Look(msgspec.Struct, frozen=True):
 
 
 def look_at(form: Form, *, per_turn: bool) -> Look | None:
-    """How rows of a form are looked at, None for a form whose consumer renders them with templates of its own.
+    """How rows of a form are looked at, None for a form whose consumer renders them with templates
+    of its own.
 
     Rows of one turn and preferences need no marks, and are rendered as the student is served.
     """
@@ -68,38 +73,73 @@ def look_at(form: Form, *, per_turn: bool) -> Look | None:
 
 
 def rendering_findings(rows: Rows, look: Look, student: str | None, findings: Findings) -> None:
-    """A template of the student's own fails the proof where it is wrong; those of TRL are told of, one by one."""
+    """A template of the student's own fails the proof where it is wrong; those of TRL are told of,
+    one by one.
+    """
     if student is not None:
         template = look.template(student)
-        own = "" if look.by == "trl" else f"; {look.by} renders with the student's own, which was not looked at"
+        own = (
+            ""
+            if look.by == "trl"
+            else f"; {look.by} renders with the student's own, which was not looked at"
+        )
         findings.unproven += [f"{student}: {note}{own}" for note in template.notes]
         if template.marked or not look.marks:
             _look(rows, template, look, findings, findings.failed)
         else:
-            findings.unproven.append(f"{student}: its template marks nothing as the assistant's: the mask was not checked")
-            _conclude(rows, lambda row: look.turns(row, template), template.name, findings, findings.failed, READ_AS_WRITTEN)
+            findings.unproven.append(
+                f"{student}: its template marks nothing as the assistant's: the mask was not "
+                "checked"
+            )
+            _conclude(
+                rows,
+                lambda row: look.turns(row, template),
+                template.name,
+                findings,
+                findings.failed,
+                READ_AS_WRITTEN,
+            )
         return
     if find_spec("trl") is None or find_spec("transformers") is None:
         findings.unproven.append(
-            "rendering and masks: no --student was given, and TRL, whose templates stand in, is not installed: "
+            "rendering and masks: no --student was given, and TRL, whose templates stand in, is "
+            "not installed: "
             "pip install -e '.[train]', and name the student's tokenizer with --student"
         )
         return
-    findings.unproven.append("the student's own template: no --student was given; the templates of TRL stand in")
+    findings.unproven.append(
+        "the student's own template: no --student was given; the templates of TRL stand in"
+    )
     for family in FAMILIES:
         _look(rows, look.template(f"trl:{family}"), look, findings, findings.unproven)
 
 
 def transcript_findings(rows: Rows, form: Form, findings: Findings) -> None:
-    """Steps as plain transcripts, which no template renders: that texts and labels are there, and hold what the messages say."""
+    """Steps as plain transcripts, which no template renders: that texts and labels are there, and
+    hold what the messages say.
+    """
     read: Any = form.steps
     proven = "each step has a label, and says what its message does"
-    _conclude(rows, lambda row: text_problems(read(row)), "plain transcripts", findings, findings.failed, proven)
-    findings.unproven.append("tokens of prompts and steps: no --student was given, so the texts are plain transcripts of no template")
+    _conclude(
+        rows,
+        lambda row: text_problems(read(row)),
+        "plain transcripts",
+        findings,
+        findings.failed,
+        proven,
+    )
+    findings.unproven.append(
+        "tokens of prompts and steps: no --student was given, so the texts are plain transcripts "
+        "of no template"
+    )
 
 
 def _look(rows: Rows, template: Template, look: Look, findings: Findings, wrong: list[str]) -> None:
-    how = "token by token" if template.tokenizer is not None else "character by character (a template without its tokenizer)"
+    how = (
+        "token by token"
+        if template.tokenizer is not None
+        else "character by character (a template without its tokenizer)"
+    )
     if not (look.marks or template.marked):
         how += "; the template has no {% generation %} tags, and these rows need none"
 
@@ -107,7 +147,9 @@ def _look(rows: Rows, template: Template, look: Look, findings: Findings, wrong:
         yield from look.turns(row, template)
         yield from look.problems(row, template)
 
-    _conclude(rows, problems, template.name, findings, wrong, f"{look.proven}, {how}; {READ_AS_WRITTEN}")
+    _conclude(
+        rows, problems, template.name, findings, wrong, f"{look.proven}, {how}; {READ_AS_WRITTEN}"
+    )
 
 
 def _side_turns(row: Comparison, template: Template) -> Iterator[str]:
@@ -124,7 +166,12 @@ def _step_turns(row: Steps, template: Template) -> Iterator[str]:
 
 
 def _conclude(
-    rows: Rows, problems_of: Callable[[Any], Iterable[str]], name: str, findings: Findings, wrong: list[str], proven: str
+    rows: Rows,
+    problems_of: Callable[[Any], Iterable[str]],
+    name: str,
+    findings: Findings,
+    wrong: list[str],
+    proven: str,
 ) -> None:
     problems: Counter[str] = Counter()
     count = 0
@@ -135,7 +182,9 @@ def _conclude(
         except (RowError, TypeError) as error:
             problems[f"cannot be rendered ({' '.join(str(error).split())[:80]})"] += 1
     if problems:
-        found = "; ".join(f"{problem} ({rows_} of {count} rows)" for problem, rows_ in sorted(problems.items()))
+        found = "; ".join(
+            f"{problem} ({rows_} of {count} rows)" for problem, rows_ in sorted(problems.items())
+        )
         wrong.append(f"{name}: {found}")
     else:
         findings.proven.append(f"{name}: all {count} rows render, and {proven}")

@@ -1,4 +1,6 @@
-"""A student's chat template: what it renders, which of it the assistant wrote, and its tokens where there is a tokenizer."""
+"""A student's chat template: what it renders, which of it the assistant wrote, and its tokens where
+there is a tokenizer.
+"""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +16,16 @@ from synth.schemas.errors import ConfigError, RowError
 from synth.schemas.model import Message
 from synth.schemas.trajectory import ToolSchema
 
-FAMILIES = ("qwen2_5", "qwen3", "qwen3_instruct_2507", "glm4moe", "lfm2_v2", "nemotron_3_nano", "gptoss", "deepseekv3")
+FAMILIES = (
+    "qwen2_5",
+    "qwen3",
+    "qwen3_instruct_2507",
+    "glm4moe",
+    "lfm2_v2",
+    "nemotron_3_nano",
+    "gptoss",
+    "deepseekv3",
+)
 """Training templates of TRL that write tool calls."""
 _MARK = re.compile(r"\{%-?\s*generation\s*-?%\}")
 MOST_COUNTED = 200_000
@@ -24,7 +35,9 @@ _NEEDS = "rendering needs transformers and TRL: pip install -e '.[train]'"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """`marked` = it says what the assistant generates (`{% generation %}`); `notes` say what was put in its place."""
+    """`marked` = it says what the assistant generates (`{% generation %}`); `notes` say what was
+    put in its place.
+    """
 
     name: str
     source: str
@@ -37,18 +50,28 @@ class Template:
     def marked(self) -> bool:
         return _MARK.search(self.source) is not None
 
-    def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, generation_prompt: bool = False) -> str:
+    def text(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        generation_prompt: bool = False,
+    ) -> str:
         """Messages as the student reads them."""
         (text,), _ = self._render(messages, tools, generation_prompt, marked=False)
         return str(text)
 
-    def spans(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> tuple[str, list[tuple[int, int]]]:
+    def spans(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> tuple[str, list[tuple[int, int]]]:
         """(text, where in it each assistant message carries loss), for a marked template."""
         (text,), (places,) = self._render(messages, tools, generation_prompt=False, marked=True)
         return str(text), [(start, end) for start, end in places]
 
     def answers(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[str | None]:
-        """What each assistant message becomes; None where a template without marks renders what stands before it otherwise later."""
+        """What each assistant message becomes; None where a template without marks renders what
+        stands before it otherwise later.
+        """
         if self.marked:
             text, spans = self.spans(messages, tools)
             return [text[start:end] for start, end in spans]
@@ -62,7 +85,11 @@ class Template:
 
     def ids(self, text: str) -> list[int] | None:
         """Its tokens."""
-        return None if self.tokenizer is None else list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return (
+            None
+            if self.tokenizer is None
+            else list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        )
 
     def count(self, text: str) -> int | None:
         """How many tokens it has; a text that was counted before is not tokenized again."""
@@ -77,7 +104,12 @@ class Template:
         return self.counted[key]
 
     def _render(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], generation_prompt: bool, *, marked: bool
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        generation_prompt: bool,
+        *,
+        marked: bool,
     ) -> tuple[list[str], list[list[tuple[int, int]]]]:
         from jinja2.exceptions import TemplateError
         from transformers.utils.chat_template_utils import render_jinja_template
@@ -99,7 +131,9 @@ class Template:
 
 @cache
 def student_template(student: str) -> Template:
-    """The template of a tokenizer (folder or name), of a .jinja file, or `trl:FAMILY`. Raises `ConfigError` where there is none."""
+    """The template of a tokenizer (folder or name), of a .jinja file, or `trl:FAMILY`. Raises
+    `ConfigError` where there is none.
+    """
     if find_spec("transformers") is None:
         raise ConfigError(f"student {student}: {_NEEDS}")
     if student.startswith("trl:"):
@@ -107,19 +141,31 @@ def student_template(student: str) -> Template:
     if student.endswith(".jinja"):
         path = Path(student)
         if not path.is_file():
-            raise ConfigError(f"student {student}: no such file; name a chat template or a tokenizer")
+            raise ConfigError(
+                f"student {student}: no such file; name a chat template or a tokenizer"
+            )
         return Template(student, path.read_text(encoding="utf-8"), None)
     return _of_tokenizer(student)
 
 
 @cache
 def served_template(student: str) -> Template:
-    """The template that the student is served with: its own, where TRL trains with another in its place. Raises `ConfigError`."""
+    """The template that the student is served with: its own, where TRL trains with another in its
+    place. Raises `ConfigError`.
+    """
     template = student_template(student)
     if student.startswith("trl:"):
         stock = files("trl").joinpath("chat_templates", f"{student.removeprefix('trl:')}.jinja")
-        return replace(template, source=stock.read_text(encoding="utf-8")) if stock.is_file() else template
-    return template if template.tokenizer is None else replace(template, source=template.tokenizer.chat_template, notes=())
+        return (
+            replace(template, source=stock.read_text(encoding="utf-8"))
+            if stock.is_file()
+            else template
+        )
+    return (
+        template
+        if template.tokenizer is None
+        else replace(template, source=template.tokenizer.chat_template, notes=())
+    )
 
 
 def _of_trl(student: str) -> Template:
@@ -128,8 +174,14 @@ def _of_trl(student: str) -> Template:
     folder = files("trl").joinpath("chat_templates")
     path = folder.joinpath(f"{student.removeprefix('trl:')}_training.jinja")
     if not path.is_file():
-        known = sorted(entry.name.removesuffix("_training.jinja") for entry in folder.iterdir() if entry.name.endswith("_training.jinja"))
-        raise ConfigError(f"student {student}: TRL has no such training template; it has: {', '.join(known)}")
+        known = sorted(
+            entry.name.removesuffix("_training.jinja")
+            for entry in folder.iterdir()
+            if entry.name.endswith("_training.jinja")
+        )
+        raise ConfigError(
+            f"student {student}: TRL has no such training template; it has: {', '.join(known)}"
+        )
     return Template(student, path.read_text(encoding="utf-8"), None)
 
 
@@ -139,10 +191,14 @@ def _of_tokenizer(student: str) -> Template:
     try:
         tokenizer = AutoTokenizer.from_pretrained(student)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"student {student}: no tokenizer can be opened there: {str(error).splitlines()[0]}") from error
+        raise ConfigError(
+            f"student {student}: no tokenizer can be opened there: {str(error).splitlines()[0]}"
+        ) from error
     source = tokenizer.chat_template
     if not isinstance(source, str):
-        raise ConfigError(f"student {student}: its tokenizer has no chat template; name another, or a .jinja file")
+        raise ConfigError(
+            f"student {student}: its tokenizer has no chat template; name another, or a .jinja file"
+        )
     if _MARK.search(source) is None and find_spec("trl") is not None:
         return _as_trl_trains(student, source, tokenizer)
     return Template(student, source, tokenizer)
@@ -157,7 +213,13 @@ def _as_trl_trains(student: str, source: str, tokenizer: Any) -> Template:
     except ValueError:
         training = None
     if training is None:
-        note = "its chat template has no {% generation %} tags, and TRL knows no training template for it: assistant_only_loss will fail"
+        note = (
+            "its chat template has no {% generation %} tags, and TRL knows no training "
+            "template for it: assistant_only_loss will fail"
+        )
         return Template(student, source, tokenizer, (note,))
-    note = "its chat template has no {% generation %} tags; TRL trains with a template of its own, which is the one that was rendered"
+    note = (
+        "its chat template has no {% generation %} tags; TRL trains with a template of its "
+        "own, which is the one that was rendered"
+    )
     return Template(student, training, tokenizer, (note,))

@@ -1,7 +1,9 @@
 """Whether a rendered row has the turns that its messages make, and no others that its texts forge.
 
-The same messages are rendered a second time with a blank in the place of each text. A template makes of both the same control tokens,
-however it merges answers of tools, drops earlier thoughts or moves the system prompt, since it decides by roles and not by texts. What
+The same messages are rendered a second time with a blank in the place of each text. A template
+makes of both the same control tokens,
+however it merges answers of tools, drops earlier thoughts or moves the system prompt, since it
+decides by roles and not by texts. What
 the row has beyond that comes from its texts.
 """
 
@@ -22,8 +24,12 @@ _ASKED_BY_TEMPLATES = ("name", "call_id", "call_name", TOOLS)
 """Places whose texts templates look at: ids of a certain length, types of parameters."""
 
 
-def turn_problems(messages: Sequence[Message], tools: Sequence[ToolSchema], template: Template) -> Iterator[str]:
-    """One line for a row in which a tokenizer reads other turns, calls or thoughts than its messages are."""
+def turn_problems(
+    messages: Sequence[Message], tools: Sequence[ToolSchema], template: Template
+) -> Iterator[str]:
+    """One line for a row in which a tokenizer reads other turns, calls or thoughts than its
+    messages are.
+    """
     tokens = control_tokens(own_tokens(template))
     change = _blanking(tokens)
     blank = template.text(with_messages(messages, change), change(TOOLS, list(tools)))
@@ -58,7 +64,8 @@ def _blank(value: Any, tokens: ControlTokens) -> Any:
 
 
 def _read(text: str, markers: Set[str], template: Template, tokens: ControlTokens) -> Counter[str]:
-    """How often each control token stands in a text: as the tokenizer reads it, and what the template writes though it is no token.
+    """How often each control token stands in a text: as the tokenizer reads it, and what the
+    template writes though it is no token.
 
     Without a tokenizer every word between bars may be one.
     """
@@ -66,4 +73,8 @@ def _read(text: str, markers: Set[str], template: Template, tokens: ControlToken
     read = Counter(added[number] for number in template.ids(text) or () if number in added)
     known = set(added.values())
     plain = [token for token in tokens.in_text(text) if token not in known]
-    return read + Counter(token for token in plain if token in markers or (template.tokenizer is None and tokens.is_shape(token)))
+    return read + Counter(
+        token
+        for token in plain
+        if token in markers or (template.tokenizer is None and tokens.is_shape(token))
+    )

@@ -1,1 +1,3 @@
-"""The trajectories of a run inside its report: packed in compressed chunks, opened one by one in the reader's browser."""
+"""The trajectories of a run inside its report: packed in compressed chunks, opened one by one in
+the reader's browser.
+"""

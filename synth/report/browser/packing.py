@@ -1,4 +1,6 @@
-"""Trajectories packed into the page, a shard at a time, within a size; the longest texts give way first."""
+"""Trajectories packed into the page, a shard at a time, within a size; the longest texts give way
+first.
+"""
 
 import base64
 import gzip
@@ -28,19 +30,26 @@ LONGEST, SHORTEST = 50_000, 80
 """Characters of a text that are kept where there is room, and where there is none."""
 LISTED = 0.04
 """Of the room, for the list."""
-_SCORES = "SELECT subject_id, metric, turn, value, detail FROM scores WHERE subject_id IN (SELECT unnest(?)) ORDER BY ALL"
+_SCORES = (
+    "SELECT subject_id, metric, turn, value, detail FROM scores WHERE subject_id IN (SELECT "
+    "unnest(?)) ORDER BY ALL"
+)
 _DECISIONS = """
 SELECT trajectory_id, filter, keep, reason, score, detail FROM decisions WHERE trajectory_id IN (SELECT unnest(?)) ORDER BY ALL
 """
 _LOOKED = """
 SELECT 1 FROM (SELECT detail FROM scores UNION ALL SELECT detail FROM decisions) WHERE json_type(detail, '$.findings') = 'ARRAY' LIMIT 1
 """
-"""Whether any filter has looked for what is secret: what it measured, or decided, lists findings, if only none."""
+"""Whether any filter has looked for what is secret: what it measured, or decided, lists findings,
+if only none.
+"""
 _MEDIA = "application/octet-stream"
 
 
 class Packed(msgspec.Struct):
-    """What was written, and what it says: how many trajectories, how many texts are shortened, how many have no texts here."""
+    """What was written, and what it says: how many trajectories, how many texts are shortened, how
+    many have no texts here.
+    """
 
     trajectories: int = 0
     chunks: int = 0
@@ -53,7 +62,9 @@ class Packed(msgspec.Struct):
 
 
 def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
-    """Writes the chunks, then the list, as script elements that hold data; at most about `room` characters."""
+    """Writes the chunks, then the list, as script elements that hold data; at most about `room`
+    characters.
+    """
     packed, listing = Packed(stand_ins=StandIns(FlowScan(ledger))), Listing()
     total = sum(1 for _ in ledger.records())
     with connect(ledger) as connection:
@@ -63,11 +74,20 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
             try:
                 _write_chunk(chunk, out, share, packed, listing)
             except UNHANDLED:  # of one of them; nothing of the chunk was written
-                kept = [one for one in chunk if packed.aside.tried(one[0].trajectory_id, partial(_chunk_blob, [one], SHORTEST)) is not None]
+                kept = [
+                    one
+                    for one in chunk
+                    if packed.aside.tried(
+                        one[0].trajectory_id, partial(_chunk_blob, [one], SHORTEST)
+                    )
+                    is not None
+                ]
                 if kept:
                     _write_chunk(kept, out, share, packed, listing)
         looked = connection.execute(_LOOKED).fetchall() != []
-        goals = dict(connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL").fetchall())
+        goals = dict(
+            connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL").fetchall()
+        )
     shown = {task: packed.stand_ins.in_text(task, goal) for task, goal in goals.items()}
     notes = {
         "shortened": packed.shortened,
@@ -80,7 +100,9 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
     return packed
 
 
-def _chunks(ledger: Ledger, connection: LedgerConnection, packed: Packed) -> Iterator[list[tuple[Trajectory, About, StandIns]]]:
+def _chunks(
+    ledger: Ledger, connection: LedgerConnection, packed: Packed
+) -> Iterator[list[tuple[Trajectory, About, StandIns]]]:
     """Trajectories beside what the tables say of them, in the order of the ledger."""
     chunk: list[tuple[Trajectory, About, StandIns]] = []
     size, stand_ins = 0, packed.stand_ins
@@ -91,7 +113,9 @@ def _chunks(ledger: Ledger, connection: LedgerConnection, packed: Packed) -> Ite
             for identity, *said in connection.execute(sql, identities).fetchall():
                 abouts.setdefault(identity, ([], []))[at].append(tuple(said))
         for trajectory in stand_ins.taken_out(connection, batch, packed.aside):
-            chunk.append((trajectory, About(*abouts.get(trajectory.trajectory_id, ((), ()))), stand_ins))
+            chunk.append(
+                (trajectory, About(*abouts.get(trajectory.trajectory_id, ((), ()))), stand_ins)
+            )
             size += _size(trajectory)
             if len(chunk) == TOGETHER or size >= CHUNK_CHARACTERS:
                 yield chunk
@@ -124,8 +148,16 @@ def _size(trajectory: Trajectory) -> int:
     )
 
 
-def _write_chunk(chunk: Sequence[tuple[Trajectory, About, StandIns]], out: TextIO, share: float, packed: Packed, listing: Listing) -> None:
-    """Whole where there is room, else with its texts cut shorter and shorter; in the list in any case."""
+def _write_chunk(
+    chunk: Sequence[tuple[Trajectory, About, StandIns]],
+    out: TextIO,
+    share: float,
+    packed: Packed,
+    listing: Listing,
+) -> None:
+    """Whole where there is room, else with its texts cut shorter and shorter; in the list in any
+    case.
+    """
     longest = min(LONGEST, 2 * packed.longest)
     blob, cut = _chunk_blob(chunk, longest)
     while len(blob) > share and longest > SHORTEST:
@@ -144,16 +176,29 @@ def _write_chunk(chunk: Sequence[tuple[Trajectory, About, StandIns]], out: TextI
         packed.unopened += len(chunk)
 
 
-def _chunk_blob(chunk: Sequence[tuple[Trajectory, About, StandIns]], longest: int) -> tuple[str, int]:
+def _chunk_blob(
+    chunk: Sequence[tuple[Trajectory, About, StandIns]], longest: int
+) -> tuple[str, int]:
     texts = Texts(longest)
-    records = [record(trajectory, about, texts, partial(stand_ins.in_text, trajectory.task_id)) for trajectory, about, stand_ins in chunk]
+    records = [
+        record(trajectory, about, texts, partial(stand_ins.in_text, trajectory.task_id))
+        for trajectory, about, stand_ins in chunk
+    ]
     return compressed({"texts": texts.packed, "records": records}), texts.cut
 
 
 def compressed(value: Any) -> str:
-    """ASCII: JSON (lone surrogates as escapes), gzip without a date, base64; the same for the same value."""
-    return base64.b64encode(gzip.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 6, mtime=0)).decode()
+    """ASCII: JSON (lone surrogates as escapes), gzip without a date, base64; the same for the same
+    value.
+    """
+    return base64.b64encode(
+        gzip.compress(
+            json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 6, mtime=0
+        )
+    ).decode()
 
 
 def _write(identity: str, blob: str, out: TextIO, packed: Packed) -> None:
-    packed.characters += out.write(f'<script type="{_MEDIA}" id="packed-{identity}">{blob}</script>\n')
+    packed.characters += out.write(
+        f'<script type="{_MEDIA}" id="packed-{identity}">{blob}</script>\n'
+    )

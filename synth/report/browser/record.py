@@ -1,4 +1,6 @@
-"""A trajectory as the page holds it: what a reader looks at, texts by number, and keys that tell where two of them part."""
+"""A trajectory as the page holds it: what a reader looks at, texts by number, and keys that tell
+where two of them part.
+"""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -20,18 +22,26 @@ DIGITS = 4
 
 
 class About(msgspec.Struct, frozen=True):
-    """What the tables say of a trajectory: (metric, turn, value, detail) and (filter, keep, reason, score, detail); details as JSON."""
+    """What the tables say of a trajectory: (metric, turn, value, detail) and (filter, keep, reason,
+    score, detail); details as JSON.
+    """
 
     scores: Sequence[tuple[str, int | None, float | None, str | None]] = ()
     decisions: Sequence[tuple[str, bool | None, str, float | None, str | None]] = ()
 
 
 def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[str], str]) -> Row:
-    """The trajectory and what is said of it; `shown` takes out of a detail what may not stand on the page."""
+    """The trajectory and what is said of it; `shown` takes out of a detail what may not stand on
+    the page.
+    """
     t = trajectory
 
     def detail(text: str | None) -> int | None:
-        return None if text is None else texts.number(shown(canonical_json(rounded(msgspec.json.decode(text))).decode()))
+        return (
+            None
+            if text is None
+            else texts.number(shown(canonical_json(rounded(msgspec.json.decode(text))).decode()))
+        )
 
     return _said(
         prompt=texts.number(t.system_prompt),
@@ -49,8 +59,14 @@ def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[
         cost=_finite(t.totals.cost_usd),
         unpriced=t.totals.unpriced,
         created=t.created_at,
-        scores=[[metric, turn, number(value), detail(more)] for metric, turn, value, more in about.scores],
-        decisions=[[name, keep, reason, number(score), detail(more)] for name, keep, reason, score, more in about.decisions],
+        scores=[
+            [metric, turn, number(value), detail(more)]
+            for metric, turn, value, more in about.scores
+        ],
+        decisions=[
+            [name, keep, reason, number(score), detail(more)]
+            for name, keep, reason, score, more in about.decisions
+        ],
     )
 
 
@@ -64,7 +80,9 @@ def _finite(value: float | None) -> float | None:
 
 
 def rounded(value: Any) -> Any:
-    """The same value with its fractions at four significant digits: they are looked at here, the ledger has them whole."""
+    """The same value with its fractions at four significant digits: they are looked at here, the
+    ledger has them whole.
+    """
     if isinstance(value, float):
         return number(value)
     if isinstance(value, list):
@@ -84,9 +102,14 @@ def _turn(turn: Turn, texts: Texts) -> Row:
         reward=_finite(turn.reward),
         thought=texts.number(turn.thought),
         said=texts.number(turn.content),
-        calls=[[texts.number(call.name), texts.number(call.arguments), call.parse_error] for call in turn.tool_calls],
+        calls=[
+            [texts.number(call.name), texts.number(call.arguments), call.parse_error]
+            for call in turn.tool_calls
+        ],
         seen=[_observation(one, texts) for one in turn.observations],
-        tokens=None if turn.usage is None else [turn.usage.prompt_tokens, turn.usage.completion_tokens],
+        tokens=None
+        if turn.usage is None
+        else [turn.usage.prompt_tokens, turn.usage.completion_tokens],
         ms=None if turn.latency_ms is None else round(turn.latency_ms),
         repairs=list(turn.repairs),
     )
@@ -98,7 +121,9 @@ def _observation(one: Observation, texts: Texts) -> Row:
         name=one.name,
         text=texts.number(one.content),
         error=one.error,
-        planted=None if one.planted is None else [texts.number(one.planted.content), one.planted.error],
+        planted=None
+        if one.planted is None
+        else [texts.number(one.planted.content), one.planted.error],
         wording=None if one.wording is None else _wording(one.wording, texts),
     )
 
@@ -108,19 +133,27 @@ def _wording(wording: Wording, texts: Texts) -> Row:
         "model": wording.model,
         "scripted": texts.number(wording.scripted),
         "fell": wording.fell_back,
-        "down": [[", ".join(dict.fromkeys(d.kind for d in one.deviations)), texts.number(one.text)] for one in wording.turned_down],
+        "down": [
+            [", ".join(dict.fromkeys(d.kind for d in one.deviations)), texts.number(one.text)]
+            for one in wording.turned_down
+        ],
     }
 
 
 def _check(result: CheckResult | None, texts: Texts) -> Row | None:
     if result is None:
         return None
-    parts = [[part.name, part.passed, [texts.number(line) for line in part.evidence]] for part in result.parts]
+    parts = [
+        [part.name, part.passed, [texts.number(line) for line in part.evidence]]
+        for part in result.parts
+    ]
     return {"passed": result.passed, "parts": parts}
 
 
 def _key(value: Any) -> str:
-    """Short, equal for equal values; of 10,000 pairs of turns that differ, 1 in 10^10 is taken to be the same."""
+    """Short, equal for equal values; of 10,000 pairs of turns that differ, 1 in 10^10 is taken to
+    be the same.
+    """
     return base64.b64encode(blake2b(canonical_json(value), digest_size=KEY_BYTES).digest()).decode()
 
 
@@ -135,4 +168,8 @@ def _alike(value: Any) -> Any:
 
 def _said(**fields: Any) -> Row:
     """The fields that say something."""
-    return {name: value for name, value in fields.items() if value is not None and value is not False and value != []}
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and value != []
+    }

@@ -1,4 +1,6 @@
-"""The trajectories: a list that is searched and filtered, each one to be opened, any two to be set side by side."""
+"""The trajectories: a list that is searched and filtered, each one to be opened, any two to be set
+side by side.
+"""
 
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
@@ -20,7 +22,8 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     if next(ledger.records(), None) is None:
         return None
     selects = "".join(
-        f'<label>{title}<select id="filter-{name}"><option value="">all</option></select></label>' for name, title in _FILTERS
+        f'<label>{title}<select id="filter-{name}"><option value="">all</option></select></label>'
+        for name, title in _FILTERS
     )
     keys = "".join(f"<span><kbd>{key}</kbd> {what}</span>" for key, what in _KEYS)
     return f"""<noscript><p>The list needs scripts; everything above does not.</p></noscript>

@@ -1,4 +1,6 @@
-"""What the run's filters found to be secret or personal, kept out of every text of the page: transcripts, goals, tooltips, details."""
+"""What the run's filters found to be secret or personal, kept out of every text of the page:
+transcripts, goals, tooltips, details.
+"""
 
 import re
 from collections import defaultdict
@@ -14,16 +16,21 @@ from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
 
 _GOALS = "SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL AND task_id IN (SELECT unnest(?))"
-_SEEN = f"SELECT DISTINCT trajectory_id FROM decisions WHERE filter = '{SECRETS}' AND trajectory_id IN (SELECT unnest(?))"
+_SEEN = (
+    f"SELECT DISTINCT trajectory_id FROM decisions WHERE filter = '{SECRETS}' AND "
+    "trajectory_id IN (SELECT unnest(?))"
+)
 
 _SHOWN = re.compile(r"(?<=>)[^<>]+(?=<)")
 """Words between tags: numbers of drawings stand in attributes."""
 
 
 class StandIns:
-    """Learns values from trajectories as they pass; afterwards takes them out of other texts about the same task.
+    """Learns values from trajectories as they pass; afterwards takes them out of other texts about
+    the same task.
 
-    `flow`: the flow's filter `secrets`, by whose settings is looked for what no decision speaks of: attempts that ended in a fault,
+    `flow`: the flow's filter `secrets`, by whose settings is looked for what no decision speaks of:
+    attempts that ended in a fault,
     goals of tasks that nobody tried, details.
     """
 
@@ -33,15 +40,25 @@ class StandIns:
         self._quoted = lru_cache(maxsize=64)(self._known_of)
         self.findings = 0
 
-    def taken_out(self, connection: LedgerConnection, chunk: Sequence[Trajectory], aside: SetAside) -> Iterator[Trajectory]:
-        """Each trajectory without what was found in it; one of which that cannot be done is noted and left out."""
+    def taken_out(
+        self, connection: LedgerConnection, chunk: Sequence[Trajectory], aside: SetAside
+    ) -> Iterator[Trajectory]:
+        """Each trajectory without what was found in it; one of which that cannot be done is noted
+        and left out.
+        """
         identities = [t.trajectory_id for t in chunk]
         found = found_in_decisions(connection, identities)
         goals = dict(connection.execute(_GOALS, [list({t.task_id for t in chunk})]).fetchall())
-        seen = {one for (one,) in connection.execute(_SEEN, [identities]).fetchall()} if self._scan is not None else set(identities)
+        seen = (
+            {one for (one,) in connection.execute(_SEEN, [identities]).fetchall()}
+            if self._scan is not None
+            else set(identities)
+        )
         for trajectory in chunk:
             goal = goals.get(trajectory.task_id) or ""
-            clean = aside.tried(trajectory.trajectory_id, partial(self._clean, trajectory, goal, found, seen))
+            clean = aside.tried(
+                trajectory.trajectory_id, partial(self._clean, trajectory, goal, found, seen)
+            )
             if clean is None:
                 self._values[trajectory.task_id] |= {goal.casefold(): "[REDACTED]"} if goal else {}
                 self._quoted.cache_clear()
@@ -68,12 +85,20 @@ class StandIns:
         self._quoted.cache_clear()
 
     def in_text(self, task_id: str, text: str) -> str:
-        """A text that says something about a task, without the values that were found in any of its trajectories."""
+        """A text that says something about a task, without the values that were found in any of its
+        trajectories.
+        """
         return self._quoted(task_id).out_of(text)
 
     def in_html(self, html: str) -> str:
-        """A section without what the flow's filter finds in the words that it shows, such as names of models."""
-        return html if self._finder is None else _SHOWN.sub(lambda match: self.in_text("", match[0]), html)
+        """A section without what the flow's filter finds in the words that it shows, such as names
+        of models.
+        """
+        return (
+            html
+            if self._finder is None
+            else _SHOWN.sub(lambda match: self.in_text("", match[0]), html)
+        )
 
     def _known_of(self, task_id: str) -> QuotedValues:
         known: Mapping[str, str] = self._values.get(task_id, {})

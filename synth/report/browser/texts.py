@@ -7,7 +7,9 @@ TAIL_SHARE = 4
 
 
 class Texts:
-    """Texts by number. One longer than `longest` characters is [beginning, how many characters are left out, end]."""
+    """Texts by number. One longer than `longest` characters is [beginning, how many characters are
+    left out, end].
+    """
 
     def __init__(self, longest: int) -> None:
         self._longest = longest

@@ -1,4 +1,6 @@
-"""Echo worlds, each with one hole that an audit must name; `HOLES` says under which question it has to be found."""
+"""Echo worlds, each with one hole that an audit must name; `HOLES` says under which question it has
+to be found.
+"""
 
 import asyncio
 import itertools
@@ -21,7 +23,9 @@ KEPT = []
 class SaysItsSerialNumber(EchoEnv):
     async def step(self, turn):
         response = await super().step(turn)
-        first = msgspec.structs.replace(response.observations[0], content=f"{response.observations[0].content} #{next(SERIAL)}")
+        first = msgspec.structs.replace(
+            response.observations[0], content=f"{response.observations[0].content} #{next(SERIAL)}"
+        )
         return msgspec.structs.replace(response, observations=(first, *response.observations[1:]))
 
 
@@ -47,7 +51,9 @@ class ForgetsTheLastWord(EchoEnv):
 class PassesTheUntouched(EchoEnv):
     async def check(self):
         verdict = await super().check()
-        return msgspec.structs.replace(verdict, passed=verdict.passed or (self._task is not None and not self._desk.turns))
+        return msgspec.structs.replace(
+            verdict, passed=verdict.passed or (self._task is not None and not self._desk.turns)
+        )
 
 
 class IgnoresTheSecondWord(EchoEnv):
@@ -69,26 +75,34 @@ class IgnoresWhatComesAfter(EchoEnv):
 
 
 class WantsOneCallPerTurn(EchoEnv):
-    """Its expert says two words in one turn on odd seeds; the check wants each in a turn of its own."""
+    """Its expert says two words in one turn on odd seeds; the check wants each in a turn of its
+    own.
+    """
 
     async def expert(self, profile=None, seed=0):
         left = self._words()[len(self._desk.said) :]
         turn = await super().expert(profile, seed)
         if profile not in (None, "correct") or seed % 2 == 0 or len(left) < 2:
             return turn
-        more = ToolCall.received(f"more_{self._desk.turns}", "echo", msgspec.json.encode({"text": left[1]}).decode())
+        more = ToolCall.received(
+            f"more_{self._desk.turns}", "echo", msgspec.json.encode({"text": left[1]}).decode()
+        )
         return AgentTurn(tool_calls=(*turn.tool_calls, more))
 
     async def check(self):
         verdict = await super().check()
-        return msgspec.structs.replace(verdict, passed=verdict.passed and self._desk.turns > len(self._words()))
+        return msgspec.structs.replace(
+            verdict, passed=verdict.passed and self._desk.turns > len(self._words())
+        )
 
 
 class WantsWordsInOrder(EchoEnv):
     """Its facts are a set of words, its check wants their order."""
 
     async def facts(self):
-        return {f"said/{word}/text": word for word in self._desk.said} | {"session/0/finished": self._desk.finished}
+        return {f"said/{word}/text": word for word in self._desk.said} | {
+            "session/0/finished": self._desk.finished
+        }
 
     async def step(self, turn):
         response = await super().step(turn)
@@ -106,8 +120,12 @@ class WantsWordsInOrderByRule(WantsWordsInOrder):
     async def check(self):
         verdict = await super().check()
         in_order = SubVerdict("process", self._desk.said == list(self._words()))
-        finished = SubVerdict("state", self._desk.finished and set(self._desk.said) == set(self._words()))
-        return msgspec.structs.replace(verdict, passed=in_order.passed and finished.passed, parts=(finished, in_order))
+        finished = SubVerdict(
+            "state", self._desk.finished and set(self._desk.said) == set(self._words())
+        )
+        return msgspec.structs.replace(
+            verdict, passed=in_order.passed and finished.passed, parts=(finished, in_order)
+        )
 
 
 class TiresOfBeingAsked(EchoEnv):
@@ -162,7 +180,9 @@ class RaisesOnUnknownTools(EchoEnv):
 
 class ExpertStopsEarly(EchoEnv):
     async def expert(self, profile=None, seed=0):
-        return await super().expert("stops_early" if profile in (None, "correct") else profile, seed)
+        return await super().expert(
+            "stops_early" if profile in (None, "correct") else profile, seed
+        )
 
 
 class HasFactsOfItsOwn(EchoEnv):
@@ -174,14 +194,20 @@ class ShowsTracebacks(EchoEnv):
     async def step(self, turn):
         response = await super().step(turn)
         trace = 'Traceback (most recent call last):\n  File "desk.py", line 7, in call\nKeyError: 3'
-        shown = tuple(msgspec.structs.replace(o, content=trace) if o.error else o for o in response.observations)
+        shown = tuple(
+            msgspec.structs.replace(o, content=trace) if o.error else o
+            for o in response.observations
+        )
         return Response(shown, response.state_key, response.reward, response.done)
 
 
 class SaysOnlyError(EchoEnv):
     async def step(self, turn):
         response = await super().step(turn)
-        shown = tuple(Observation("Error", o.source, o.call_id, o.name, True) if o.error else o for o in response.observations)
+        shown = tuple(
+            Observation("Error", o.source, o.call_id, o.name, True) if o.error else o
+            for o in response.observations
+        )
         return Response(shown, response.state_key, response.reward, response.done)
 
 
@@ -231,4 +257,6 @@ HOLES = {
 """name -> (the question that must fail, the part of it that must, the world)."""
 
 RULE_OF_ORDER = world(WantsWordsInOrderByRule, NO_RECHECK)
-globals().update({name.upper(): of for name, (_, _, of) in HOLES.items()})  # each by its own name, for the command line
+globals().update(
+    {name.upper(): of for name, (_, _, of) in HOLES.items()}
+)  # each by its own name, for the command line

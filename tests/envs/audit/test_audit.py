@@ -21,15 +21,32 @@ TURNS = {"turns": 3}
 
 def report_on(of, *only, settings=None, tasks=3, limits=LIMITS, say=lambda answer: None):
     questions = [question for question in QUESTIONS if not only or question.name in only]
-    return asyncio.run(audit(of, TURNS if settings is None else settings, seed=5, tasks=tasks, limits=limits, questions=questions, say=say))
+    return asyncio.run(
+        audit(
+            of,
+            TURNS if settings is None else settings,
+            seed=5,
+            tasks=tasks,
+            limits=limits,
+            questions=questions,
+            say=say,
+        )
+    )
 
 
 def part(report, name):
-    return next(finding for answer in report.answers for finding in answer.findings if finding.name == name)
+    return next(
+        finding for answer in report.answers for finding in answer.findings if finding.name == name
+    )
 
 
 def table(report, start):
-    return next(table for answer in report.answers for table in answer.tables if table.title.startswith(start))
+    return next(
+        table
+        for answer in report.answers
+        for table in answer.tables
+        if table.title.startswith(start)
+    )
 
 
 @pytest.mark.parametrize("name", HOLES)
@@ -51,7 +68,9 @@ def test_a_hole_is_found_under_its_own_question_only(name):
 
 
 def test_every_question_has_a_planted_hole():
-    assert {question for question, _, _ in HOLES.values()} == {question.name for question in QUESTIONS}
+    assert {question for question, _, _ in HOLES.values()} == {
+        question.name for question in QUESTIONS
+    }
 
 
 def test_a_sound_world_passes_every_question():
@@ -72,8 +91,12 @@ def test_what_the_check_lets_pass_is_shown_with_what_differs():
 
 
 def test_mutants_that_change_nothing_are_left_out():
-    """Three words and finish: 4 calls dropped, 4 repeated, 4 cuts; finish done twice changes nothing."""
-    rows = {row[0]: row for row in table(report_on(WORLD, "mutants", tasks=1), "Mutants by kind").rows}
+    """Three words and finish: 4 calls dropped, 4 repeated, 4 cuts; finish done twice changes
+    nothing.
+    """
+    rows = {
+        row[0]: row for row in table(report_on(WORLD, "mutants", tasks=1), "Mutants by kind").rows
+    }
     assert rows["drop"][1:5] == ("4", "0", "4", "4")
     assert rows["repeat"][1:5] == ("4", "1", "3", "3")
     assert rows["cut"][1:5] == ("4", "0", "4", "4")
@@ -81,7 +104,10 @@ def test_mutants_that_change_nothing_are_left_out():
 
 @pytest.mark.slow
 def test_a_call_that_holds_the_event_loop_is_told_from_one_that_waits():
-    holding, waiting = (report_on(HOLES[name][2], "latency", tasks=1).answers[0].result for name in ("blocking", "slow_step"))
+    holding, waiting = (
+        report_on(HOLES[name][2], "latency", tasks=1).answers[0].result
+        for name in ("blocking", "slow_step")
+    )
     assert "check holds the event loop for 1" in holding
     assert "step takes " in waiting
     assert "event loop" not in waiting
@@ -107,7 +133,10 @@ def test_a_world_without_expert_is_judged_by_its_gold_actions():
     def without_gold(config, seed, count):
         return WORLD.make_tasks(config, seed, count)
 
-    assert part(report_on(world(EchoEnv, bare, without_gold), "mutants"), "mutants_are_killed").passed is None
+    assert (
+        part(report_on(world(EchoEnv, bare, without_gold), "mutants"), "mutants_are_killed").passed
+        is None
+    )
 
     def with_gold(config, seed, count):
         tasks = []
@@ -136,7 +165,10 @@ def test_a_world_with_neither_facts_nor_keys_is_not_judged_by_mutants():
 
     bare = msgspec.structs.replace(SPEC, capabilities=frozenset({"expert", "tasks"}))
     found = part(report_on(world(Keyless, bare), "mutants"), "mutants_are_killed")
-    assert (found.passed, found.detail) == (None, "not tried: no call of 3 solved tasks changes the state")
+    assert (found.passed, found.detail) == (
+        None,
+        "not tried: no call of 3 solved tasks changes the state",
+    )
 
 
 def test_state_keys_stand_in_for_facts():
@@ -145,7 +177,9 @@ def test_state_keys_stand_in_for_facts():
 
 
 def test_a_world_that_blocks_may_when_it_says_so():
-    report = report_on(WORLD, "latency", settings={"turns": 1, "blocking_ms": 120}, tasks=1, limits=Limits())
+    report = report_on(
+        WORLD, "latency", settings={"turns": 1, "blocking_ms": 120}, tasks=1, limits=Limits()
+    )
     assert part(report, "calls_are_quick").passed is True
     assert "it says that it blocks" in part(report, "calls_are_quick").detail
 
@@ -158,15 +192,23 @@ def test_what_a_world_keeps_once_for_later_is_no_leak():
             if len(kept) < 8:
                 kept.append(bytearray(400 * 1024))
 
-    assert part(report_on(world(KeepsEightClosedEpisodes), "memory"), "memory_is_bounded").passed is True
+    assert (
+        part(report_on(world(KeepsEightClosedEpisodes), "memory"), "memory_is_bounded").passed
+        is True
+    )
     assert len(kept) == 8
 
 
 def test_a_hanging_world_costs_its_parts_and_not_the_audit():
     began = time.monotonic()
-    report = report_on(WORLD, "mutants", "bots", settings=TURNS | {"hang_at_turn": 1}, limits=Limits(part_s=0.3))
+    report = report_on(
+        WORLD, "mutants", "bots", settings=TURNS | {"hang_at_turn": 1}, limits=Limits(part_s=0.3)
+    )
     assert report.failed == ("bots", "mutants")
-    assert "no answer within 0.3 s, at: a solution of task" in part(report, "mutants_are_killed").detail
+    assert (
+        "no answer within 0.3 s, at: a solution of task"
+        in part(report, "mutants_are_killed").detail
+    )
     assert time.monotonic() - began < 20
 
 
@@ -186,7 +228,13 @@ def test_the_99th_percentile_is_a_sample_that_99_of_100_do_not_exceed():
 
 def test_pass_rates_tell_expert_from_misconceptions():
     rates = {row[0]: row[3] for row in table(report_on(WORLD, "bots"), "Pass rates").rows}
-    assert rates["do_nothing"] == rates["random_affordance"] == rates["refuse_all"] == rates["expert, stops_early"] == "0 %"
+    assert (
+        rates["do_nothing"]
+        == rates["random_affordance"]
+        == rates["refuse_all"]
+        == rates["expert, stops_early"]
+        == "0 %"
+    )
     assert rates["expert"] == "100 %"
 
 

@@ -19,7 +19,9 @@ class NumbersItsInstances(EchoEnv):
 
     async def step(self, turn):
         response = await super().step(turn)
-        first = msgspec.structs.replace(response.observations[0], content=f"{response.observations[0].content} #{self.serial}")
+        first = msgspec.structs.replace(
+            response.observations[0], content=f"{response.observations[0].content} #{self.serial}"
+        )
         return msgspec.structs.replace(response, observations=(first, *response.observations[1:]))
 
 
@@ -196,13 +198,19 @@ class PassesWhoeverDenies(EchoEnv):
 
     async def reset(self, task):
         self.denied = False
-        parameters = {"type": "object", "properties": {"rule": {"enum": ["R1", "R2"]}}, "required": ["rule"]}
+        parameters = {
+            "type": "object",
+            "properties": {"rule": {"enum": ["R1", "R2"]}},
+            "required": ["rule"],
+        }
         deny = {"type": "function", "function": {"name": "deny", "parameters": parameters}}
         return msgspec.structs.replace(await super().reset(task), tools=(deny,))
 
     async def step(self, turn):
         self.denied = self.denied or any(call.name == "deny" for call in turn.tool_calls)
-        answers = tuple(Observation("Denied.", call_id=call.call_id, name="deny") for call in turn.tool_calls)
+        answers = tuple(
+            Observation("Denied.", call_id=call.call_id, name="deny") for call in turn.tool_calls
+        )
         return Response(answers or (Observation("?", Source.ENVIRONMENT),))
 
     async def check(self):
@@ -212,7 +220,9 @@ class PassesWhoeverDenies(EchoEnv):
 class AcceptsNoDenial(PassesWhoeverDenies):
     async def step(self, turn):
         response = await super().step(turn)
-        return Response(tuple(msgspec.structs.replace(o, error=True) for o in response.observations))
+        return Response(
+            tuple(msgspec.structs.replace(o, error=True) for o in response.observations)
+        )
 
     async def check(self):
         return CheckResult(False)

@@ -87,7 +87,12 @@ class SilentOnAnEmptyTurn(EchoEnv):
 class FlattersUnknownTools(EchoEnv):
     async def step(self, turn):
         response = await super().step(turn)
-        return msgspec.structs.replace(response, observations=tuple(msgspec.structs.replace(o, error=False) for o in response.observations))
+        return msgspec.structs.replace(
+            response,
+            observations=tuple(
+                msgspec.structs.replace(o, error=False) for o in response.observations
+            ),
+        )
 
 
 class EndsOnAnError(EchoEnv):
@@ -130,6 +135,7 @@ class RepeatsTheEnormous(EchoEnv):
         response = await super().step(turn)
         names = "".join(call.name for call in turn.tool_calls)
         first = msgspec.structs.replace(
-            response.observations[0], content=f"{response.observations[0].content} {names}".replace("\udfff", "")
+            response.observations[0],
+            content=f"{response.observations[0].content} {names}".replace("\udfff", ""),
         )
         return msgspec.structs.replace(response, observations=(first, *response.observations[1:]))

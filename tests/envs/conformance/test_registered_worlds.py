@@ -13,5 +13,7 @@ from synth.envs.registry import ENVS
 @pytest.mark.parametrize("name", ["storefront", "echo"])
 def test_an_embedded_world_passes_every_check(name):
     module, _, attribute = ENVS[name].partition(":")
-    findings = asyncio.run(conformance(getattr(import_module(module), attribute), {}, seed=7, tasks=20))
+    findings = asyncio.run(
+        conformance(getattr(import_module(module), attribute), {}, seed=7, tasks=20)
+    )
     assert [finding for finding in findings if finding.passed is not True] == []

@@ -67,8 +67,12 @@ from tests.envs.conformance.rude_worlds import (
 )
 
 
-def world(env: type[EchoEnv] = EchoEnv, *, spec: EnvSpec = SPEC, tasks: Callable = make_tasks) -> World:
-    return World(spec, lambda config: env(EchoConfig.model_validate(dict(config))), tasks, EchoConfig)
+def world(
+    env: type[EchoEnv] = EchoEnv, *, spec: EnvSpec = SPEC, tasks: Callable = make_tasks
+) -> World:
+    return World(
+        spec, lambda config: env(EchoConfig.model_validate(dict(config))), tasks, EchoConfig
+    )
 
 
 def finding(name: str, of: World, config=None, *, call_limit_s=1.0, check_limit_s=10.0):
@@ -110,7 +114,11 @@ PLANTED = [
     ("steps_after_the_end", SaysNoErrorAfterTheEnd, "without an error"),
     ("steps_after_the_end", AnswersNoCallAfterTheEnd, "1 calls, 0 answers"),
     ("hostile_input", RaisesOnUnknownTools, "an unknown tool: raised KeyError"),
-    ("hostile_input", RaisesOnArgumentsThatAreNoJson, "an open brace for arguments: raised ValueError"),
+    (
+        "hostile_input",
+        RaisesOnArgumentsThatAreNoJson,
+        "an open brace for arguments: raised ValueError",
+    ),
     ("hostile_input", RaisesOnWrongTypes, "raised AttributeError"),
     ("hostile_input", RaisesOnNul, "of NUL: raised ValueError"),
     ("hostile_input", WaitsForEverOnAnEmptyTurn, "an empty turn: no answer within"),
@@ -134,7 +142,10 @@ def one_task_many_times(config, seed, count):
 
 
 def tasks_of_any_id(config, seed, count):
-    return tuple(msgspec.structs.replace(task, task_id=f"{seed}-{place}") for place, task in enumerate(make_tasks(config, seed, count)))
+    return tuple(
+        msgspec.structs.replace(task, task_id=f"{seed}-{place}")
+        for place, task in enumerate(make_tasks(config, seed, count))
+    )
 
 
 def tasks_that_ignore_the_seed(config, seed, count):
@@ -152,7 +163,11 @@ def test_a_sound_world_passes_every_check():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("check", "broken", "detail"), PLANTED, ids=[f"{name}-{broken.__name__}" for name, broken, _ in PLANTED])
+@pytest.mark.parametrize(
+    ("check", "broken", "detail"),
+    PLANTED,
+    ids=[f"{name}-{broken.__name__}" for name, broken, _ in PLANTED],
+)
 def test_a_planted_fault_is_caught_and_named(check, broken, detail):
     call_limit_s, check_limit_s = (0.05, 0.8) if check == "hostile_input" else (1.0, 10.0)
     found = finding(check, world(broken), call_limit_s=call_limit_s, check_limit_s=check_limit_s)
@@ -179,9 +194,14 @@ def test_tasks_that_cannot_be_told_apart_or_made_again_are_caught(tasks, detail)
 def test_tasks_that_forget_the_settings_of_their_world_are_caught():
     def forgetful(config, seed, count):
         fields = [msgspec.structs.asdict(task) for task in make_tasks(config, seed, count)]
-        return tuple(Task.identified(**{**{k: v for k, v in f.items() if k != "task_id"}, "env_config": {}}) for f in fields)
+        return tuple(
+            Task.identified(**{**{k: v for k, v in f.items() if k != "task_id"}, "env_config": {}})
+            for f in fields
+        )
 
-    found = finding("tasks_open_their_world", world(tasks=forgetful), {"turns": 3, "payload_bytes": 9})
+    found = finding(
+        "tasks_open_their_world", world(tasks=forgetful), {"turns": 3, "payload_bytes": 9}
+    )
     assert found.passed is False
     assert "read back and opened from its env_config: turn 0: observations" in found.detail
 
@@ -189,7 +209,12 @@ def test_tasks_that_forget_the_settings_of_their_world_are_caught():
 def test_a_world_that_plays_a_stored_task_otherwise_is_caught():
     def tuples(config, seed, count):
         fields = [msgspec.structs.asdict(task) for task in make_tasks(config, seed, count)]
-        return tuple(Task.identified(**{k: v for k, v in f.items() if k != "task_id"} | {"script": {"words": (1, 2)}}) for f in fields)
+        return tuple(
+            Task.identified(
+                **{k: v for k, v in f.items() if k != "task_id"} | {"script": {"words": (1, 2)}}
+            )
+            for f in fields
+        )
 
     found = finding("tasks_open_their_world", world(TakesWordsByIdentity, tasks=tuples))
     assert found.passed is False
@@ -199,9 +224,13 @@ def test_a_world_that_plays_a_stored_task_otherwise_is_caught():
 def refusing(tasks_of=make_tasks, *, refused=lambda place: True):
     def tasks(config, seed, count):
         fields = [msgspec.structs.asdict(task) for task in tasks_of(config, seed, count)]
-        checks = [Check(refusals=(Refusal("1", "R1"),) if refused(place) else ()) for place in range(count)]
+        checks = [
+            Check(refusals=(Refusal("1", "R1"),) if refused(place) else ())
+            for place in range(count)
+        ]
         return tuple(
-            Task.identified(**{k: v for k, v in f.items() if k != "task_id"} | {"check": c}) for f, c in zip(fields, checks, strict=True)
+            Task.identified(**{k: v for k, v in f.items() if k != "task_id"} | {"check": c})
+            for f, c in zip(fields, checks, strict=True)
         )
 
     return tasks
@@ -213,7 +242,9 @@ def test_refusing_everything_may_pass_a_fifth_of_the_tasks_and_only_those_with_r
     assert too_often.passed is False
     assert "passes 2 of 2, allowed 1" in too_often.detail
     assert "4 of 4 denials accepted, 2 tasks with refusals" in too_often.detail
-    undeserved = finding(name, world(PassesWhoeverDenies, tasks=refusing(refused=lambda place: place == 0)))
+    undeserved = finding(
+        name, world(PassesWhoeverDenies, tasks=refusing(refused=lambda place: place == 0))
+    )
     assert undeserved.passed is False
     assert "ask for no refusal" in undeserved.detail
 
@@ -249,18 +280,31 @@ def test_a_world_that_raises_or_hangs_is_a_finding_and_not_a_crash():
 
 
 def test_every_check_has_a_planted_fault():
-    assert {name for name, _, _ in PLANTED} | {"tasks_by_seed", "tasks_open_their_world", "fresh_process"} == set(CHECKS)
+    assert {name for name, _, _ in PLANTED} | {
+        "tasks_by_seed",
+        "tasks_open_their_world",
+        "fresh_process",
+    } == set(CHECKS)
 
 
 def test_what_a_world_does_not_claim_is_not_held_against_it():
     bare = msgspec.structs.replace(SPEC, capabilities=frozenset(), deterministic=False)
-    checks = ["snapshot_equals_replay", "expert_solves", "facts_match_patterns", "random_affordance_fails", "determinism", "tasks_by_seed"]
+    checks = [
+        "snapshot_equals_replay",
+        "expert_solves",
+        "facts_match_patterns",
+        "random_affordance_fails",
+        "determinism",
+        "tasks_by_seed",
+    ]
     found = [finding(name, world(spec=bare)) for name in checks]
     assert [f.passed for f in found] == [None] * len(checks)
 
 
 def test_kinds_of_facts_are_required_free_protected_or_generated():
-    odd = msgspec.structs.replace(SPEC, facts={"said/*/text": "wanted", "session/*/finished": "required"})
+    odd = msgspec.structs.replace(
+        SPEC, facts={"said/*/text": "wanted", "session/*/finished": "required"}
+    )
     found = finding("facts_match_patterns", world(spec=odd))
     assert found.passed is False
     assert "wanted" in found.detail

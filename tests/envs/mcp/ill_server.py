@@ -1,4 +1,6 @@
-"""An MCP server that does one thing wrong, named as its argument. It is started by itself, and imports nothing of ours."""
+"""An MCP server that does one thing wrong, named as its argument. It is started by itself, and
+imports nothing of ours.
+"""
 
 import json
 import mmap
@@ -23,9 +25,16 @@ def listed(cursor: str | None) -> dict[str, Any]:
     if KIND == "many":
         return {"tools": [tool(f"tool_{number}") for number in range(500)]}
     if KIND == "pages":
-        return {"tools": [tool("go")], "nextCursor": "second"} if cursor is None else {"tools": [tool("later")]}
+        return (
+            {"tools": [tool("go")], "nextCursor": "second"}
+            if cursor is None
+            else {"tools": [tool("later")]}
+        )
     if KIND == "pages without end":
-        return {"tools": [tool(f"tool_{cursor}_{number}") for number in range(500)], "nextCursor": f"{cursor}x"}
+        return {
+            "tools": [tool(f"tool_{cursor}_{number}") for number in range(500)],
+            "nextCursor": f"{cursor}x",
+        }
     return {"tools": [tool("go")]}
 
 
@@ -66,12 +75,18 @@ def called() -> None:
 
 
 def text() -> str:
-    return {"long": "y" * 10_000_000, "environment": json.dumps(sorted(os.environ))}.get(KIND, "caf\u00e9" if KIND == "not utf-8" else "ok")
+    return {"long": "y" * 10_000_000, "environment": json.dumps(sorted(os.environ))}.get(
+        KIND, "caf\u00e9" if KIND == "not utf-8" else "ok"
+    )
 
 
 def main() -> None:
     if KIND == "does not start":
-        print("Traceback (most recent call last):\nModuleNotFoundError: No module named 'gone'\n  (and more)", file=sys.stderr)
+        print(
+            "Traceback (most recent call last):\nModuleNotFoundError: No module named 'gone'\n  "
+            "(and more)",
+            file=sys.stderr,
+        )
         sys.exit(1)
     while KIND == "only garbage":
         print("hello", flush=True)
@@ -83,7 +98,10 @@ def main() -> None:
             sys.stdout.flush()
         method, found = asked.get("method"), {}
         if method == "initialize":
-            found = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+            found = {
+                "protocolVersion": asked["params"]["protocolVersion"],
+                "capabilities": {"tools": {}},
+            }
             found["serverInfo"] = {"name": "t", "version": "1"}
         elif method == "tools/list":
             found = listed((asked.get("params") or {}).get("cursor"))
@@ -92,7 +110,9 @@ def main() -> None:
             found = {"content": [{"type": "text", "text": text()}]}
         else:
             continue
-        said = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": found}, ensure_ascii=False)
+        said = json.dumps(
+            {"jsonrpc": "2.0", "id": asked["id"], "result": found}, ensure_ascii=False
+        )
         sys.stdout.buffer.write(said.encode("latin-1" if KIND == "not utf-8" else "utf-8") + b"\n")
         sys.stdout.flush()
 

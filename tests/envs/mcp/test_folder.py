@@ -26,7 +26,11 @@ TOOL = {
     "type": "function",
     "function": {
         "name": "write",
-        "parameters": {"type": "object", "properties": {"path": {"type": "string"}, "many": {"type": "integer"}}, "required": ["path"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "many": {"type": "integer"}},
+            "required": ["path"],
+        },
     },
 }
 
@@ -39,33 +43,51 @@ def test_files_folders_and_records_are_facts_whose_paths_have_three_parts(tmp_pa
     (tmp_path / "a b").mkdir()
     (tmp_path / "a b" / "c.txt").write_text("hi\n")
     (tmp_path / "bin").write_bytes(b"\0\xff")
-    (tmp_path / "m.jsonl").write_text('{"name": "Ada", "tags": ["x"]}\n\n{"name": "Bob"}\n{"name": "Bob"}\n')
+    (tmp_path / "m.jsonl").write_text(
+        '{"name": "Ada", "tags": ["x"]}\n\n{"name": "Bob"}\n{"name": "Bob"}\n'
+    )
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("x")
     facts = facts_of(tmp_path, IGNORE)
     assert facts["folder/a%20b/is"] == "there"
     assert facts["file/a%20b%2Fc.txt/content"] == "hi\n"
     assert "file/bin/digest" in facts
-    records = [(path.rpartition("/")[2], value) for path, value in facts.items() if path.startswith("record/")]
-    assert sorted(str(value) for column, value in records if column != "@file") == ["Ada", "Bob", "Bob", '["x"]']
+    records = [
+        (path.rpartition("/")[2], value)
+        for path, value in facts.items()
+        if path.startswith("record/")
+    ]
+    assert sorted(str(value) for column, value in records if column != "@file") == [
+        "Ada",
+        "Bob",
+        "Bob",
+        '["x"]',
+    ]
     assert not any("git" in path for path in facts)
     assert all(len(path.split("/")) == 3 for path in facts)
 
 
-def test_lines_in_another_order_are_the_same_facts_and_a_file_that_is_no_json_lines_is_text(tmp_path: Path) -> None:
+def test_lines_in_another_order_are_the_same_facts_and_a_file_that_is_no_json_lines_is_text(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text('{"n": 1}\n{"n": 2}\n')
     before = facts_of(tmp_path, ())
     path.write_text('{"n": 2}\n{"n": 1}\n')
     assert facts_of(tmp_path, ()) == before
     path.write_text('{"n": 2}\nnot json')
-    assert facts_of(tmp_path, ()) == {"file/m.jsonl/content": '{"n": 2}\nnot json', "file/m.jsonl/@path": "m.jsonl"}
+    assert facts_of(tmp_path, ()) == {
+        "file/m.jsonl/content": '{"n": 2}\nnot json',
+        "file/m.jsonl/@path": "m.jsonl",
+    }
 
 
 @settings(max_examples=20)  # each makes and removes folders
 @given(
     st.dictionaries(
-        st.text(alphabet="abcXYZ .-_%", min_size=1, max_size=8).filter(lambda n: n.strip(". ")), st.binary(max_size=40), max_size=5
+        st.text(alphabet="abcXYZ .-_%", min_size=1, max_size=8).filter(lambda n: n.strip(". ")),
+        st.binary(max_size=40),
+        max_size=5,
     )
 )
 def test_a_folder_put_aside_comes_back_the_same(files: dict[str, bytes]) -> None:
@@ -84,12 +106,21 @@ def test_a_folder_put_aside_comes_back_the_same(files: dict[str, bytes]) -> None
 
 
 def test_a_goal_tells_every_row_that_differs_and_nothing_of_how_it_was_done() -> None:
-    start: Facts = {"file/old.txt/content": "x", "file/a.txt/content": "1", f"record/{quote('m.jsonl')}:k/name": "Ada"}
-    end: Facts = {"file/a.txt/content": '2 "two"', "folder/new/is": "there", f"record/{quote('m.jsonl')}:l/name": "Bob"}
+    start: Facts = {
+        "file/old.txt/content": "x",
+        "file/a.txt/content": "1",
+        f"record/{quote('m.jsonl')}:k/name": "Ada",
+    }
+    end: Facts = {
+        "file/a.txt/content": '2 "two"',
+        "folder/new/is": "there",
+        f"record/{quote('m.jsonl')}:l/name": "Bob",
+    }
     draft = write_goal(window(start, end))
     assert isinstance(draft, Draft)
     assert draft.goal == (
-        r'The file a.txt is to hold exactly this text, given as a JSON string: "2 \"two\"". The file old.txt is to be gone. '
+        r'The file a.txt is to hold exactly this text, given as a JSON string: "2 \"two\"". The '
+        r"file old.txt is to be gone. "
         'There is to be a folder new. The record with name "Ada" is to be gone from m.jsonl. '
         'In m.jsonl there is to be a record with name "Bob".'
     )
@@ -110,7 +141,9 @@ def test_calls_are_drawn_from_the_schema_and_from_what_is_there() -> None:
     facts: Facts = {"file/a.txt/content": "x", "folder/sub/is": "there"}
     calls = [call for seed in range(20) for call in proposed([TOOL], facts, Random(seed))]
     assert proposed([TOOL], facts, Random(1)) == proposed([TOOL], facts, Random(1))
-    assert all(call.parse_error is None and isinstance(call.parsed()["path"], str) for call in calls)
+    assert all(
+        call.parse_error is None and isinstance(call.parsed()["path"], str) for call in calls
+    )
     assert {"/world/a.txt", "/world/sub"} & {call.parsed()["path"] for call in calls}
     assert all(isinstance(call.parsed().get("many", 1), int) for call in calls)
 
@@ -126,7 +159,9 @@ def test_own_tasks_come_from_a_file_and_are_pinned_to_the_start_folder(tmp_path:
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "a").write_text("x")
     tasks = tmp_path / "tasks.yaml"
-    tasks.write_text('- goal: Make b.\n  check: {required: [{table: file, where: {id: b, content: "y"}}]}\n')
+    tasks.write_text(
+        '- goal: Make b.\n  check: {required: [{table: file, where: {id: b, content: "y"}}]}\n'
+    )
     own = McpSettings(command=("x",), folder=str(tmp_path / "start"), task_file=str(tasks))
     (task,) = make_tasks(own, {}, 1, 10)
     assert (task.goal, task.env_config["digest"]) == ("Make b.", start_digest(tmp_path / "start"))

@@ -1,4 +1,6 @@
-"""Servers that misbehave, each a real confined process: one clear line, the limits hold, and the next episode goes on."""
+"""Servers that misbehave, each a real confined process: one clear line, the limits hold, and the
+next episode goes on.
+"""
 
 import asyncio
 import json
@@ -42,8 +44,15 @@ def code(tmp_path: Path) -> Path:
 
 
 def settings(code: Path, kind: str, **changes: Any) -> McpSettings:
-    raw = {"command": [PYTHON, str(code / "ill_server.py"), kind], "read_only": [str(code)], "call_s": 15, "start_s": 30}
-    return McpSettings.model_validate({**raw, "limits": {"disk_mb": 20, "memory_mb": 150}, **changes})
+    raw = {
+        "command": [PYTHON, str(code / "ill_server.py"), kind],
+        "read_only": [str(code)],
+        "call_s": 15,
+        "start_s": 30,
+    }
+    return McpSettings.model_validate(
+        {**raw, "limits": {"disk_mb": 20, "memory_mb": 150}, **changes}
+    )
 
 
 def answer_of(env: McpEnv) -> Observation:
@@ -60,8 +69,18 @@ def answer_of(env: McpEnv) -> Observation:
 @pytest.mark.parametrize(
     ("kind", "changes", "fault", "what"),
     [
-        ("does not start", {}, Fault.INFRASTRUCTURE, r"did not start.*it said: ModuleNotFoundError: No module named 'gone'"),
-        ("only garbage", {"start_s": 2}, Fault.INFRASTRUCTURE, r"was not ready in time; it wrote to stdout what is no message: 'hello'"),
+        (
+            "does not start",
+            {},
+            Fault.INFRASTRUCTURE,
+            r"did not start.*it said: ModuleNotFoundError: No module named 'gone'",
+        ),
+        (
+            "only garbage",
+            {"start_s": 2},
+            Fault.INFRASTRUCTURE,
+            r"was not ready in time; it wrote to stdout what is no message: 'hello'",
+        ),
         ("pages without end", {}, Fault.INFRASTRUCTURE, r"lists more than 2000 tools"),
         ("hangs", {"call_s": 3}, Fault.TIMEOUT, r"gave no answer in 3 s"),
         ("dies", {}, Fault.ENVIRONMENT, r"died while it answered go; it said: Error: going down"),
@@ -85,10 +104,16 @@ def test_a_server_without_tools_is_told_to_the_user(code: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "what"),
-    [("grows", "folder holds more than 20 MB"), ("deleted", "folder holds more than 20 MB"), ("folders", "more than 5000 files"),
-     ("shared memory", "more than 150 MB of memory")],
-)  # fmt: skip
-def test_what_outgrows_its_limits_is_an_error_that_the_agent_can_read(code: Path, kind: str, what: str) -> None:
+    [
+        ("grows", "folder holds more than 20 MB"),
+        ("deleted", "folder holds more than 20 MB"),
+        ("folders", "more than 5000 files"),
+        ("shared memory", "more than 150 MB of memory"),
+    ],
+)
+def test_what_outgrows_its_limits_is_an_error_that_the_agent_can_read(
+    code: Path, kind: str, what: str
+) -> None:
     seen = answer_of(McpEnv(settings(code, kind)))
     assert (seen.error, what in seen.content) == (True, True), seen.content
 
@@ -100,7 +125,9 @@ def test_lines_that_are_no_messages_and_text_that_is_no_utf8_are_lived_with(code
 
 def test_a_long_answer_is_cut_and_says_so(code: Path) -> None:
     seen = answer_of(McpEnv(settings(code, "long"))).content
-    assert seen[LONGEST_ANSWER:] == f"\n[{10_000_000 - LONGEST_ANSWER} characters more are not shown]"
+    assert (
+        seen[LONGEST_ANSWER:] == f"\n[{10_000_000 - LONGEST_ANSWER} characters more are not shown]"
+    )
 
 
 def test_an_answer_that_the_flow_calls_a_refusal_is_an_error(code: Path) -> None:
@@ -126,7 +153,9 @@ def test_arguments_of_any_depth_are_answered(code: Path) -> None:
         env = McpEnv(settings(code, ""))
         await env.reset(None)
         nested = '{"a": ' + "[" * 400 + "]" * 400 + "}"
-        (seen,) = (await env.step(AgentTurn(tool_calls=(ToolCall.received("c", "go", nested),)))).observations
+        (seen,) = (
+            await env.step(AgentTurn(tool_calls=(ToolCall.received("c", "go", nested),)))
+        ).observations
         assert (seen.error, "deep" in seen.content) == (True, True)
         assert (await env.step(GO)).observations[0].content == "ok"
         await env.close()
@@ -167,11 +196,16 @@ def test_what_an_episode_left_running_does_not_reach_the_next_one(code: Path) ->
     asyncio.run(played())
 
 
-def test_no_secret_of_ours_is_in_the_servers_environment(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_of_ours_is_in_the_servers_environment(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-123")
     allowed = {"PATH", "HOME", "LANG", "PWD", "LC_CTYPE"}
     assert set(json.loads(answer_of(McpEnv(settings(code, "environment"))).content)) <= allowed
-    assert set(json.loads(answer_of(McpEnv(settings(code, "environment", unconfined=True))).content)) <= allowed
+    assert (
+        set(json.loads(answer_of(McpEnv(settings(code, "environment", unconfined=True))).content))
+        <= allowed
+    )
 
 
 def test_a_command_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
@@ -179,6 +213,8 @@ def test_a_command_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
         with pytest.raises(ServerError, match=r"did not start.*nosuchserver"):
             await McpServer(McpSettings(command=("nosuchserver",)), tmp_path).start()
         with pytest.raises(ServerError, match=r"did not start.*nosuchserver"):
-            await McpServer(McpSettings(command=("nosuchserver",), unconfined=True), tmp_path).start()
+            await McpServer(
+                McpSettings(command=("nosuchserver",), unconfined=True), tmp_path
+            ).start()
 
     asyncio.run(started())

@@ -1,4 +1,6 @@
-"""SQLite files as state: their rows as facts, goals and checks from them, statements that could be called."""
+"""SQLite files as state: their rows as facts, goals and checks from them, statements that could be
+called.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -16,9 +18,11 @@ from synth.schemas.environment import Opening
 from synth.schemas.reverse import Draft, Window
 from synth.synthesizers.reverse.zones import check_of
 
-SHOP = ("CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT, price REAL)",
-        "INSERT INTO orders VALUES (1, 'lamp', 2.5), (2, 'fern', NULL)",
-        "CREATE TABLE kept (id INTEGER PRIMARY KEY, item TEXT, price REAL)")  # fmt: skip
+SHOP = (
+    "CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT, price REAL)",
+    "INSERT INTO orders VALUES (1, 'lamp', 2.5), (2, 'fern', NULL)",
+    "CREATE TABLE kept (id INTEGER PRIMARY KEY, item TEXT, price REAL)",
+)
 
 
 def shop(folder: Path, *statements: str) -> Facts:
@@ -60,7 +64,10 @@ def test_rows_tables_and_indexes_are_facts_and_the_order_of_rows_is_none(tmp_pat
         {"@table": "shop.db:orders", "@id": 2, "item": "fern", "price": None},
     ]
     other = shop(
-        tmp_path, "CREATE INDEX by_item ON orders (item)", "DELETE FROM orders WHERE id = 1", "INSERT INTO orders VALUES (1, 'lamp', 2.5)"
+        tmp_path,
+        "CREATE INDEX by_item ON orders (item)",
+        "DELETE FROM orders WHERE id = 1",
+        "INSERT INTO orders VALUES (1, 'lamp', 2.5)",
     )
     assert other == facts
 
@@ -78,7 +85,11 @@ def test_a_database_with_what_is_no_fact_is_a_digest(tmp_path: Path) -> None:
 
 
 def test_a_view_is_never_asked_though_it_would_never_end(tmp_path: Path) -> None:
-    facts = shop(tmp_path, "CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n")
+    facts = shop(
+        tmp_path,
+        "CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT "
+        "x FROM n",
+    )
     assert "table/shop.db:v/sql" in facts
 
 
@@ -86,7 +97,10 @@ def test_a_row_in_another_table_and_a_file_of_another_name_do_not_pass(tmp_path:
     start = shop(tmp_path)
     wanted = shop(tmp_path, "INSERT INTO orders VALUES (3, 'vase', 4)")
     goal, check = derived(start, wanted)
-    assert goal == 'In table orders of shop.db there is to be a row with id 3, item "vase" and price 4.0.'
+    assert (
+        goal
+        == 'In table orders of shop.db there is to be a row with id 3, item "vase" and price 4.0.'
+    )
     assert passes(check, start, wanted)
     assert not passes(check, start, start)
     assert not passes(check, start, shop(tmp_path, "INSERT INTO kept VALUES (3, 'vase', 4)"))
@@ -99,11 +113,16 @@ def test_a_row_in_another_table_and_a_file_of_another_name_do_not_pass(tmp_path:
     assert not passes(check, begun, {"folder/b/is": "there", "folder/b/@path": "b"})
 
 
-def test_a_row_that_is_to_be_gone_is_known_by_its_key_though_it_has_a_column_of_that_name(tmp_path: Path) -> None:
+def test_a_row_that_is_to_be_gone_is_known_by_its_key_though_it_has_a_column_of_that_name(
+    tmp_path: Path,
+) -> None:
     start = shop(tmp_path)
     end = shop(tmp_path, "DELETE FROM orders WHERE id = 2")
     goal, check = derived(start, end)
-    assert goal == 'The row with id 2, item "fern" and price null is to be gone from table orders of shop.db.'
+    assert (
+        goal == 'The row with id 2, item "fern" and price null is to be gone from table orders of '
+        "shop.db."
+    )
     assert passes(check, start, end)
     assert not passes(check, start, start)
     assert not passes(check, start, shop(tmp_path, "DELETE FROM orders WHERE id = 1"))
@@ -118,8 +137,10 @@ def test_statements_fit_the_tool_and_run_on_the_tables(tmp_path: Path) -> None:
         database.commit()
         for seed in range(60):
             for tool, starts in {
-                "read_query": ("SELECT",), "write_query": ("INSERT", "UPDATE", "DELETE"), "create_table": ("CREATE TABLE",),
-            }.items():  # fmt: skip
+                "read_query": ("SELECT",),
+                "write_query": ("INSERT", "UPDATE", "DELETE"),
+                "create_table": ("CREATE TABLE",),
+            }.items():
                 said = statement(tool, Tables(facts), words, Random(seed))
                 assert said.startswith(starts)
                 assert said == statement(tool, Tables(facts), words, Random(seed))

@@ -18,8 +18,11 @@ def test_links_are_told_and_never_followed(tmp_path: Path) -> None:
     (folder / "all").symlink_to(outside)
     facts = facts_of(folder, ())
     assert facts == {
-        "file/file/link": str(outside / "secret.txt"), "file/file/@path": "file", "file/all/link": str(outside), "file/all/@path": "all",
-    }  # fmt: skip
+        "file/file/link": str(outside / "secret.txt"),
+        "file/file/@path": "file",
+        "file/all/link": str(outside),
+        "file/all/@path": "all",
+    }
     assert b"sk-123" not in packed(folder)
     unpacked(packed(folder), folder)
     assert facts_of(folder, ()) == facts
@@ -27,7 +30,9 @@ def test_links_are_told_and_never_followed(tmp_path: Path) -> None:
     assert (outside / "secret.txt").read_text() == "sk-123"
 
 
-def test_a_file_that_becomes_a_link_between_being_seen_and_being_read_is_not_read(tmp_path: Path) -> None:
+def test_a_file_that_becomes_a_link_between_being_seen_and_being_read_is_not_read(
+    tmp_path: Path,
+) -> None:
     secret, folder = tmp_path / "secret.txt", tmp_path / "world"
     secret.write_text("sk-123")
     (folder / "in").mkdir(parents=True)
@@ -54,7 +59,12 @@ def test_a_pipe_a_socket_and_names_that_are_no_text_hold_nothing_up(tmp_path: Pa
     os.mkfifo(folder / "pipe")
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff\n")).write_text("x")
     facts = facts_of(folder, ())
-    assert facts == {"file/pipe/is": "pipe", "file/pipe/@path": "pipe", "file/%FF%0A/content": "x", "file/%FF%0A/@path": "%FF%0A"}
+    assert facts == {
+        "file/pipe/is": "pipe",
+        "file/pipe/@path": "pipe",
+        "file/%FF%0A/content": "x",
+        "file/%FF%0A/@path": "%FF%0A",
+    }
     other = tmp_path / "other"
     other.mkdir()
     unpacked(packed(folder), other)
@@ -87,7 +97,9 @@ def test_what_is_too_deep_is_refused_and_still_emptied(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_empty_files_weigh_a_block_each_and_too_many_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_files_weigh_a_block_each_and_too_many_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in "abc":
         (tmp_path / name).touch()
     assert weight(tmp_path) == 3 * 4096

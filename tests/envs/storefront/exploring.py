@@ -1,4 +1,6 @@
-"""Explorations in tests: a desk brought to where writes may be made, what is done there, and the window and task that come of it."""
+"""Explorations in tests: a desk brought to where writes may be made, what is done there, and the
+window and task that come of it.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
@@ -41,7 +43,11 @@ class Desk:
     async def prepare(self) -> "Desk":
         """Takes the first of what is offered until writes are."""
         await self.open()
-        while not (offered := [turn for turn in await self.env.affordances() if turn.tool_calls[0].name in WRITES]):
+        while not (
+            offered := [
+                turn for turn in await self.env.affordances() if turn.tool_calls[0].name in WRITES
+            ]
+        ):
             await self.look((await self.env.affordances())[0])
         assert offered
         return self
@@ -59,8 +65,20 @@ class Desk:
             seen = (await self.look(turn)).observations[0]
             changed: dict[str, Change] = of_goals(changes(before, await self.env.facts()), ZONES)
             denied = REFUSED.match(seen.content) if seen.error else None
-            shown = None if changed or seen.error or turn.tool_calls[0].name not in LOOK_UPS else (seen.content,)
-            self.operations.append(Operation(len(self.walk) - 1, turn, changed, denied[1] if denied is not None else None, shown))
+            shown = (
+                None
+                if changed or seen.error or turn.tool_calls[0].name not in LOOK_UPS
+                else (seen.content,)
+            )
+            self.operations.append(
+                Operation(
+                    len(self.walk) - 1,
+                    turn,
+                    changed,
+                    denied[1] if denied is not None else None,
+                    shown,
+                )
+            )
         return self
 
     async def offered(self, tool: str) -> list[AgentTurn]:
@@ -74,7 +92,16 @@ class Desk:
         start = dict(await env.facts())
         end = dict(await self.env.facts())
         assert self.opening is not None
-        return Window("storefront", self.settings, 0, self.opening, tuple(self.walk), tuple(self.operations), start, end)
+        return Window(
+            "storefront",
+            self.settings,
+            0,
+            self.opening,
+            tuple(self.walk),
+            tuple(self.operations),
+            start,
+            end,
+        )
 
     async def drafted(self) -> Draft | NoGoal:
         """What was achieved."""
@@ -92,7 +119,12 @@ def task_of(window: Window, draft: Draft) -> Task:
     """The task of a draft."""
     check = check_of(window.start, window.end, draft, WORLD.spec.facts)
     return Task.identified(
-        env="storefront", env_config=draft.env_config or {}, goal=draft.goal, origin=Origin.REVERSE, check=check, script=draft.script
+        env="storefront",
+        env_config=draft.env_config or {},
+        goal=draft.goal,
+        origin=Origin.REVERSE,
+        check=check,
+        script=draft.script,
     )
 
 
@@ -123,7 +155,9 @@ Deed = Callable[[Desk], Awaitable[bool]]
 
 
 def one(tool: str, *, refused_by: str | None = None, by: Random | None = None) -> Deed:
-    """The first of what is offered of a tool that succeeds, or is refused by a rule, in a drawn order if `by`; whether there is one."""
+    """The first of what is offered of a tool that succeeds, or is refused by a rule, in a drawn
+    order if `by`; whether there is one.
+    """
 
     async def act(desk: Desk) -> bool:
         offered = await desk.offered(tool)
@@ -131,7 +165,11 @@ def one(tool: str, *, refused_by: str | None = None, by: Random | None = None) -
             parked = await desk.env.snapshot()
             observed = (await desk.env.step(turn)).observations[0]
             await desk.env.restore(parked)
-            if observed.content.startswith(f"denied: {refused_by}:") if refused_by else not observed.error:
+            if (
+                observed.content.startswith(f"denied: {refused_by}:")
+                if refused_by
+                else not observed.error
+            ):
                 await desk.act(turn)
                 return True
         return False
@@ -184,7 +222,9 @@ async def found(deed: Deed, config: Mapping[str, Any], worlds: range = FIRST_WOR
 
 
 async def wandered(config: Mapping[str, Any], rng: Random, deeds: int) -> Desk:
-    """A desk at which so many deeds were drawn, each tool as likely; fewer where nothing is left to be done."""
+    """A desk at which so many deeds were drawn, each tool as likely; fewer where nothing is left to
+    be done.
+    """
     desk = await Desk(config).prepare()
     for _ in range(deeds):
         tools = sorted({turn.tool_calls[0].name for turn in await desk.env.affordances()})

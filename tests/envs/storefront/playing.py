@@ -1,4 +1,6 @@
-"""Playing episodes in tests: expert episodes, scripted turns, and transcripts turned into trajectories."""
+"""Playing episodes in tests: expert episodes, scripted turns, and transcripts turned into
+trajectories.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -24,11 +24,16 @@ CANCELLED = RowPredicate("orders", {"id": ORDER, "status": "gone"})
 
 def verdict(check: Check, changed: dict[str, Any], *exchanges: Exchange) -> list[str]:
     """Names of the parts that failed."""
-    return [part.name for part in evaluate(check, BASE, changed, exchanges).parts if not part.passed]
+    return [
+        part.name for part in evaluate(check, BASE, changed, exchanges).parts if not part.passed
+    ]
 
 
 def seen(tool: str, content: str, arguments: str = "{}") -> Exchange:
-    return Exchange(AgentTurn(tool_calls=(ToolCall("c", tool, arguments),)), (Observation(content, call_id="c", name=tool),))
+    return Exchange(
+        AgentTurn(tool_calls=(ToolCall("c", tool, arguments),)),
+        (Observation(content, call_id="c", name=tool),),
+    )
 
 
 def said(text: str) -> Exchange:
@@ -60,26 +65,40 @@ def test_a_fact_counts_when_said_after_it_was_seen() -> None:
     assert verdict(check, {}, said("You get $129.50."), quote) == ["told"]
     assert verdict(check, {}, said("You get $129.50.")) == ["told"]
     assert verdict(check, {}, quote) == ["told"]
-    assert verdict(check, {}, seen("quote_refund", f'{{"order_id":"{OTHER}","refund":129.5}}'), said("You get $129.50.")) == ["told"]
+    assert verdict(
+        check,
+        {},
+        seen("quote_refund", f'{{"order_id":"{OTHER}","refund":129.5}}'),
+        said("You get $129.50."),
+    ) == ["told"]
 
 
 def test_a_day_may_be_told_without_its_year() -> None:
     arrives = date.fromisoformat(BASE.today) + timedelta(days=3)
     check = Check(told=(ToldFact("date", arrives.isoformat(), ORDER),))
     parcel = seen("track_shipment", f'{{"order_id":"{ORDER}","arrives":"{arrives.isoformat()}"}}')
-    right, wrong = (f"Order {ORDER} arrives on {day:%B} {day.day}." for day in (arrives, arrives + timedelta(days=1)))
+    right, wrong = (
+        f"Order {ORDER} arrives on {day:%B} {day.day}."
+        for day in (arrives, arrives + timedelta(days=1))
+    )
     assert verdict(check, {}, parcel, said(right)) == []
     assert verdict(check, {}, parcel, said(wrong)) == ["told"]
-    assert verdict(check, {}, parcel, said(right), said(f"Sorry, order {ORDER} arrives on 3 January 2031.")) == ["told"]
+    assert verdict(
+        check, {}, parcel, said(right), said(f"Sorry, order {ORDER} arrives on 3 January 2031.")
+    ) == ["told"]
 
 
 def test_the_same_value_said_of_another_order_does_not_retell_the_fact() -> None:
     check = Check(told=(ToldFact("date", "2026-05-08", ORDER),))
     parcel = seen("track_shipment", f'{{"order_id":"{ORDER}","arrives":"2026-05-08"}}')
     right = said(f"Order {ORDER} arrives on 2026-05-08.")
-    record = said(f"Order {OTHER} was placed on 2026-05-08. Order {ORDER} was placed on 2026-04-28.")
+    record = said(
+        f"Order {OTHER} was placed on 2026-05-08. Order {ORDER} was placed on 2026-04-28."
+    )
     assert verdict(check, {}, parcel, right, record) == []
-    assert verdict(check, {}, parcel, right, said(f"Sorry, order {ORDER} arrives on 2026-04-28.")) == ["told"]
+    assert verdict(
+        check, {}, parcel, right, said(f"Sorry, order {ORDER} arrives on 2026-04-28.")
+    ) == ["told"]
 
 
 def test_a_part_s_score_is_the_share_of_what_holds() -> None:
@@ -92,13 +111,25 @@ def test_a_part_s_score_is_the_share_of_what_holds() -> None:
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
     look = seen("get_order", f'{{"order_id":"{ORDER}"}}', f'{{"order_id":"{ORDER}"}}')
     denial = seen("deny", "{}", '{"request":2,"rule_id":"R4","message":"no"}')
-    half = evaluate(check, BASE, {f"orders/{ORDER}/status": "gone"}, (quote, look, said(f"Order {ORDER}: you get $129.50."), denial))
-    assert {part.name: part.score for part in half.parts} == {"state": 0.5, "told": 0.5, "refusals": 0.5, "process": 0.75}
+    half = evaluate(
+        check,
+        BASE,
+        {f"orders/{ORDER}/status": "gone"},
+        (quote, look, said(f"Order {ORDER}: you get $129.50."), denial),
+    )
+    assert {part.name: part.score for part in half.parts} == {
+        "state": 0.5,
+        "told": 0.5,
+        "refusals": 0.5,
+        "process": 0.75,
+    }
     nothing = evaluate(check, BASE, {f"orders/{ORDER}/status": "lost"}, ())
     assert [part.score for part in nothing.parts] == [0, 0, 0, 1]
     done = {f"orders/{key}/status": "gone" for key in (ORDER, OTHER)}
     assert evaluate(check, BASE, done, ()).parts[0].score == 1
-    assert evaluate(check, BASE, {**done, f"orders/{OTHER}/address_id": "A-1"}, ()).parts[0].score == pytest.approx(2 / 3)
+    assert evaluate(check, BASE, {**done, f"orders/{OTHER}/address_id": "A-1"}, ()).parts[
+        0
+    ].score == pytest.approx(2 / 3)
 
 
 def test_a_fact_among_three_values_in_one_sentence_is_a_guess() -> None:
@@ -122,7 +153,9 @@ def test_a_fact_among_three_values_in_one_sentence_is_a_guess() -> None:
 )
 def test_a_sum_tells_its_result_and_a_choice_of_values_does_not(text: str, counts: bool) -> None:
     total = seen("get_order", f'{{"order_id":"{ORDER}","total":147.84}}')
-    assert (verdict(Check(told=(ToldFact("money", 14784, ORDER),)), {}, total, said(text)) == []) is counts
+    assert (
+        verdict(Check(told=(ToldFact("money", 14784, ORDER),)), {}, total, said(text)) == []
+    ) is counts
 
 
 def test_amounts_of_other_orders_are_no_guesses_and_tell_nothing_where_they_are_many() -> None:
@@ -132,13 +165,20 @@ def test_amounts_of_other_orders_are_no_guesses_and_tell_nothing_where_they_are_
     assert verdict(check, {}, quote, others, said("You would get $3.00 back.")) == []
     assert verdict(check, {}, quote, others, said(f"For order {ORDER} it is $3.00.")) == []
     assert verdict(check, {}, quote, others) == ["told"]
-    assert verdict(check, {}, quote, said(" ".join(f"Order {ORDER} brings ${value}.00." for value in range(1, 10)))) == ["told"]
+    assert verdict(
+        check,
+        {},
+        quote,
+        said(" ".join(f"Order {ORDER} brings ${value}.00." for value in range(1, 10))),
+    ) == ["told"]
 
 
 def test_many_values_spread_over_sentences_are_a_guess_too() -> None:
     check = Check(told=(ToldFact("money", 300, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
-    six, seven = (". ".join(f"It is ${value}.00" for value in range(1, most + 1)) for most in (6, 7))
+    six, seven = (
+        ". ".join(f"It is ${value}.00" for value in range(1, most + 1)) for most in (6, 7)
+    )
     assert verdict(check, {}, quote, said(six)) == []
     assert verdict(check, {}, quote, said(seven)) == ["told"]
 
@@ -146,7 +186,10 @@ def test_many_values_spread_over_sentences_are_a_guess_too() -> None:
 def test_a_denial_counts_with_the_right_rule_after_the_look_up() -> None:
     check = Check(refusals=(Refusal("2", "R4", ORDER),))
     look = seen("get_order", f'{{"order_id":"{ORDER}"}}')
-    denial, other_rule = (seen("deny", "{}", f'{{"request":2,"rule_id":"{rule}","message":"no"}}') for rule in ("R4", "R3"))
+    denial, other_rule = (
+        seen("deny", "{}", f'{{"request":2,"rule_id":"{rule}","message":"no"}}')
+        for rule in ("R4", "R3")
+    )
     assert verdict(check, {}, look, denial) == []
     assert verdict(check, {}, denial, look) == ["refusals"]
     assert verdict(check, {}, look, other_rule) == ["refusals"]
@@ -156,8 +199,14 @@ def test_a_denial_counts_with_the_right_rule_after_the_look_up() -> None:
 
 def test_a_failed_call_is_neither_evidence_nor_denial() -> None:
     check = Check(refusals=(Refusal("2", "R4", ORDER),))
-    look, denial = seen("get_order", f'{{"order_id":"{ORDER}"}}'), seen("deny", "{}", '{"request":2,"rule_id":"R4","message":"no"}')
-    failed = [Exchange(e.turn, (msgspec.structs.replace(e.observations[0], error=True),)) for e in (look, denial)]
+    look, denial = (
+        seen("get_order", f'{{"order_id":"{ORDER}"}}'),
+        seen("deny", "{}", '{"request":2,"rule_id":"R4","message":"no"}'),
+    )
+    failed = [
+        Exchange(e.turn, (msgspec.structs.replace(e.observations[0], error=True),))
+        for e in (look, denial)
+    ]
     assert verdict(check, {}, failed[0], denial) == ["refusals"]
     assert verdict(check, {}, look, failed[1]) == ["refusals"]
 
@@ -169,17 +218,30 @@ def test_the_verdict_from_stored_facts_and_transcript_is_the_one_of_the_episode(
         other_world = WORLD.open({"world_seed": 99})
         return result, await other_world.recheck(task, episode.trajectory(result))
 
-    verdicts = [at_once(both(task, "mixed", at)) for at, task in enumerate(WORLD.make_tasks({}, 41, 80))]
+    verdicts = [
+        at_once(both(task, "mixed", at)) for at, task in enumerate(WORLD.make_tasks({}, 41, 80))
+    ]
     assert all(once == again for once, again in verdicts)
     assert {once.passed for once, _ in verdicts} == {True, False}
 
 
 def writes_of(episode: Episode) -> list[int]:
-    names = {"cancel_order", "change_address", "modify_lines", "create_return", "issue_refund", "apply_coupon", "escalate"}
+    names = {
+        "cancel_order",
+        "change_address",
+        "modify_lines",
+        "create_return",
+        "issue_refund",
+        "apply_coupon",
+        "escalate",
+    }
     return [
         at
         for at, (turn, response) in enumerate(zip(episode.turns, episode.responses, strict=True))
-        if any(c.name in names and not o.error for c, o in zip(turn.tool_calls, response.observations, strict=False))
+        if any(
+            c.name in names and not o.error
+            for c, o in zip(turn.tool_calls, response.observations, strict=False)
+        )
     ]
 
 
@@ -198,7 +260,9 @@ def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> Non
         await env.reset(task)
         touched = {c.parsed().get("order_id") for turn in gold.turns for c in turn.tool_calls}
         facts = await env.facts()
-        pending = sorted(p.split("/")[1] for p, v in facts.items() if p.startswith("orders/") and v == "pending")
+        pending = sorted(
+            p.split("/")[1] for p, v in facts.items() if p.startswith("orders/") and v == "pending"
+        )
         spare = next(order_id for order_id in pending if order_id not in touched)
         cancel = call("cancel_order", order_id=spare, reason="other")
         for turn in [cancel, cancel, *gold.turns]:
@@ -211,7 +275,11 @@ def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> Non
 
 
 def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
-    task = next(t for t in WORLD.make_tasks({"operations": [1, 1], "mix": {"refused": 0}}, 43, 400) if "return everything" in t.goal)
+    task = next(
+        t
+        for t in WORLD.make_tasks({"operations": [1, 1], "mix": {"refused": 0}}, 43, 400)
+        if "return everything" in t.goal
+    )
 
     async def play() -> tuple[int, bool]:
         gold = await expert_episode(task)
@@ -219,7 +287,11 @@ def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
         for turn in gold.turns:
             arguments = turn.tool_calls[0].parsed()
             split = turn.tool_calls[0].name == "create_return"
-            parts = [call("create_return", **{**arguments, "lines": [n]}) for n in arguments["lines"]] if split else [turn]
+            parts = (
+                [call("create_return", **{**arguments, "lines": [n]}) for n in arguments["lines"]]
+                if split
+                else [turn]
+            )
             for part in parts:
                 await gold.env.step(part)
         return len(gold.turns), (await gold.env.check()).passed

@@ -1,4 +1,6 @@
-"""A yes opens the write that was proposed, and no other: what a question proposes, what the customer says to it, and what R2 takes."""
+"""A yes opens the write that was proposed, and no other: what a question proposes, what the
+customer says to it, and what R2 takes.
+"""
 
 import pytest
 
@@ -17,7 +19,8 @@ NO_WRITE = (
     "Shall I look up the tracking of your parcel?",
     "Should I transfer you to a colleague?",
     "Do you want me to say it again?",
-    f"Shall I check whether order {ORDER} could be cancelled at all, without changing anything yet?",
+    f"Shall I check whether order {ORDER} could be cancelled at all, without changing anything "
+    "yet?",
     f"Shall I explain how to cancel order {ORDER}?",
     f"Would you like me to proceed with checking order {ORDER}?",
     f"Should I open a ticket about the cancellation of order {ORDER}?",
@@ -29,12 +32,19 @@ NO_WRITE = (
 
 @pytest.mark.parametrize("text", NO_WRITE)
 def test_a_question_for_something_else_than_a_write_opens_none(text: str) -> None:
-    speaker = Customer(Script(requests=(Request(1, "cancel", "Cancel it.", ORDER),), revisions=(Revision(1, "No, leave it."),)))
+    speaker = Customer(
+        Script(
+            requests=(Request(1, "cancel", "Cancel it.", ORDER),),
+            revisions=(Revision(1, "No, leave it."),),
+        )
+    )
     assert proposed(text) == proposed(text, for_a_yes=True) == NOTHING
     assert speaker.heard(text, pending=False) == (GO_ON, False)
     assert speaker.asked("confirmation", 1, pending=False, message=text) == GO_ON
     assert broken("R2", LOOK, said(text, YES), CANCEL) == [2]
-    assert broken("R2", LOOK, called("ask_customer", field="confirmation", message=text, heard=YES), CANCEL) == [2]
+    assert broken(
+        "R2", LOOK, called("ask_customer", field="confirmation", message=text, heard=YES), CANCEL
+    ) == [2]
 
 
 PROPOSALS = {
@@ -71,15 +81,27 @@ def test_a_proposal_names_what_it_proposes(text: str) -> None:
 def test_a_question_by_tool_for_a_yes_needs_no_shall_i() -> None:
     assert proposed("I would cancel order O-1.", for_a_yes=True) == {"cancel"}
     assert proposed("I would cancel order O-1.") == NOTHING
-    assert proposed("", for_a_yes=True) == proposed("May I ask for your confirmation?", for_a_yes=True) == ANY
+    assert (
+        proposed("", for_a_yes=True)
+        == proposed("May I ask for your confirmation?", for_a_yes=True)
+        == ANY
+    )
 
 
 def test_r2_the_write_is_the_one_that_was_proposed() -> None:
-    named, unnamed = said(f"Shall I exchange the lamp in order {ORDER}?", YES), said("Shall I exchange the lamp?", YES)
+    named, unnamed = (
+        said(f"Shall I exchange the lamp in order {ORDER}?", YES),
+        said("Shall I exchange the lamp?", YES),
+    )
     for question in (named, unnamed):
         assert broken("R2", LOOK, question, EXCHANGE) == []
         assert broken("R2", LOOK, question, CANCEL) == [2]
-        assert broken("R2", LOOK, question, said(f"Shall I cancel order {ORDER}?", YES), CANCEL, EXCHANGE) == []
+        assert (
+            broken(
+                "R2", LOOK, question, said(f"Shall I cancel order {ORDER}?", YES), CANCEL, EXCHANGE
+            )
+            == []
+        )
 
 
 @pytest.mark.parametrize(
@@ -92,13 +114,23 @@ def test_r2_the_write_is_the_one_that_was_proposed() -> None:
 )
 def test_a_question_for_a_detail_is_no_question_for_a_yes_and_changes_no_mind(text: str) -> None:
     cancel = Request(1, "cancel", "Cancel it.", ORDER)
-    speaker = Customer(Script("Ada Brook", {"email": "ada@mail.example"}, (cancel,), revisions=(Revision(1, "No, leave it."),)))
+    speaker = Customer(
+        Script(
+            "Ada Brook",
+            {"email": "ada@mail.example"},
+            (cancel,),
+            revisions=(Revision(1, "No, leave it."),),
+        )
+    )
     assert speaker.heard(text, pending=False) == ("My email is ada@mail.example.", False)
     assert speaker.heard("Shall I cancel it?", pending=False) == ("No, leave it.", False)
 
 
 def test_a_mind_is_changed_when_that_write_is_proposed_and_not_at_another_one() -> None:
-    wishes = (Request(1, "coupon", "Use SPRING1 on O-1.", "O-1", wanted="SPRING1"), Request(2, "cancel", "Cancel O-2.", "O-2"))
+    wishes = (
+        Request(1, "coupon", "Use SPRING1 on O-1.", "O-1", wanted="SPRING1"),
+        Request(2, "cancel", "Cancel O-2.", "O-2"),
+    )
     speaker = Customer(Script(requests=wishes, revisions=(Revision(2, "No, leave it."),)))
     assert speaker.heard("Shall I apply the coupon to order O-1?", pending=False) == (YES, True)
     assert speaker.heard("Shall I cancel order O-7?", pending=False) == (YES, True)

@@ -1,4 +1,6 @@
-"""A fact that was told and taken back was not told; honest talk about the same order takes nothing back."""
+"""A fact that was told and taken back was not told; honest talk about the same order takes nothing
+back.
+"""
 
 import pytest
 
@@ -12,14 +14,20 @@ SKU = sorted(BASE.tables["variants"])[0]
 COLOUR = BASE.tables["variants"][SKU]["colour"]
 NOUN = BASE.tables["products"][BASE.tables["variants"][SKU]["product_id"]]["noun"]
 QUOTE = called("quote_refund", {"order_id": ORDER, "refund": 129.5})
-TRACK = called("track_shipment", {"order_id": ORDER, "status": "in_transit", "arrives": "2026-03-05"})
+TRACK = called(
+    "track_shipment", {"order_id": ORDER, "status": "in_transit", "arrives": "2026-03-05"}
+)
 MONEY = ToldFact("money", 12950, ORDER)
 PARCEL = (ToldFact("status", "in_transit", ORDER), ToldFact("date", "2026-03-05", ORDER))
 TOLD = "Request 1: you would get $129.50 back."
 
 
 def problems(facts: tuple[ToldFact, ...], *exchanges: Exchange) -> tuple[str, ...]:
-    part = next(part for part in evaluate(Check(told=facts), BASE, {}, exchanges).parts if part.name == "told")
+    part = next(
+        part
+        for part in evaluate(Check(told=facts), BASE, {}, exchanges).parts
+        if part.name == "told"
+    )
     return part.evidence
 
 
@@ -31,7 +39,9 @@ def problems(facts: tuple[ToldFact, ...], *exchanges: Exchange) -> tuple[str, ..
         "Correction: request 1 would give you $90 instead.",
     ],
 )
-def test_a_later_sentence_with_another_value_of_the_same_thing_takes_a_fact_back(later: str) -> None:
+def test_a_later_sentence_with_another_value_of_the_same_thing_takes_a_fact_back(
+    later: str,
+) -> None:
     assert problems((MONEY,), QUOTE, said(TOLD)) == ()
     assert problems((MONEY,), QUOTE, said(TOLD), said(later)) == (
         f"told, and contradicted in turn 2 by 9000, which nothing new showed: money of {ORDER}",
@@ -53,7 +63,9 @@ def test_other_amounts_in_an_honest_talk_take_nothing_back(later: str) -> None:
     assert problems((MONEY,), QUOTE, said(TOLD), said(later)) == ()
 
 
-def test_a_value_that_was_read_anew_may_replace_the_one_that_was_told_and_the_last_telling_counts() -> None:
+def test_a_value_that_was_read_anew_may_replace_the_one_that_was_told_and_the_last_telling_counts() -> (
+    None
+):
     other = called("get_order", {"order_id": ORDER, "total": 90.0})
     wrong, right = said("Request 1: you would get $90.00 back."), said(TOLD)
     assert problems((MONEY,), QUOTE, right, other, wrong) == ()
@@ -88,13 +100,17 @@ def test_another_status_of_the_same_order_takes_one_back_and_shipped_does_not() 
         f"You may send order {ORDER} back when it has been delivered.",
     ],
 )
-def test_a_status_that_is_denied_supposed_or_possible_takes_nothing_back_and_tells_nothing(later: str) -> None:
+def test_a_status_that_is_denied_supposed_or_possible_takes_nothing_back_and_tells_nothing(
+    later: str,
+) -> None:
     told = f"Order {ORDER} is in transit and arrives on 2026-03-05."
     assert problems(PARCEL, TRACK, said(told), said(later)) == ()
     assert problems(PARCEL, TRACK, said(f"{told} {later}")) == ()
     for status in ("delivered", "cancelled"):
         seen = called("track_shipment", {"order_id": ORDER, "status": status})
-        assert problems((ToldFact("status", status, ORDER),), seen, said(later)) == (f"not told: status of {ORDER}",)
+        assert problems((ToldFact("status", status, ORDER),), seen, said(later)) == (
+            f"not told: status of {ORDER}",
+        )
 
 
 def test_a_status_that_is_claimed_beside_a_denied_one_still_takes_a_fact_back() -> None:
@@ -108,9 +124,14 @@ def test_a_status_that_is_claimed_beside_a_denied_one_still_takes_a_fact_back() 
 
 
 def test_days_and_statuses_said_of_nothing_are_a_guess_when_they_are_many() -> None:
-    one, more = said("It arrives on 2026-03-05, in transit."), said("It may be 2026-03-06. It may be 2026-03-07.")
+    one, more = (
+        said("It arrives on 2026-03-05, in transit."),
+        said("It may be 2026-03-06. It may be 2026-03-07."),
+    )
     assert problems(PARCEL, TRACK, one, said("It was placed on 2026-03-01.")) == ()
-    assert problems(PARCEL, TRACK, one, more) == ("3 values of type date said of no order and no request, at most 2",)
+    assert problems(PARCEL, TRACK, one, more) == (
+        "3 values of type date said of no order and no request, at most 2",
+    )
 
 
 def test_many_values_said_of_the_same_thing_are_a_guess_however_they_are_spread() -> None:
@@ -120,4 +141,9 @@ def test_many_values_said_of_the_same_thing_are_a_guess_however_they_are_spread(
     assert problems((MONEY,), QUOTE, *guesses[:4], right) == (
         f"5 values said of the same thing, at most 4 count as an answer: money of {ORDER}",
     )
-    assert problems((MONEY,), QUOTE, *(said(f"Request {n}: it is ${n}.00.") for n in (2, 3, 4, 5)), right) == ()
+    assert (
+        problems(
+            (MONEY,), QUOTE, *(said(f"Request {n}: it is ${n}.00.") for n in (2, 3, 4, 5)), right
+        )
+        == ()
+    )

@@ -1,4 +1,6 @@
-"""Same seed and actions, same bytes; a parked episode goes on as if it had never been parked; nothing an agent does raises."""
+"""Same seed and actions, same bytes; a parked episode goes on as if it had never been parked;
+nothing an agent does raises.
+"""
 
 from typing import Any
 
@@ -16,26 +18,58 @@ from tests.envs.storefront.playing import call, expert_episode, opened, started
 
 TASKS = WORLD.make_tasks({}, 51, 12)
 NAMES = [tool["function"]["name"] for tool in TOOLS]
-NASTY_TEXTS = ["", "\x00", "\ud800", "a" * 25_000, "{" * 3_000, "Shall I go ahead?", "Which order? What is your e-mail?", "Anything else?"]
-ANY_TEXT = st.one_of(st.text(max_size=30), st.sampled_from(NASTY_TEXTS), st.text(st.characters(), max_size=8))
+NASTY_TEXTS = [
+    "",
+    "\x00",
+    "\ud800",
+    "a" * 25_000,
+    "{" * 3_000,
+    "Shall I go ahead?",
+    "Which order? What is your e-mail?",
+    "Anything else?",
+]
+ANY_TEXT = st.one_of(
+    st.text(max_size=30), st.sampled_from(NASTY_TEXTS), st.text(st.characters(), max_size=8)
+)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
 def argument_texts(name: str) -> st.SearchStrategy[str]:
     """Arguments that have the tool's own names and any values, or are any text at all."""
-    known: dict[str, Any] = next((t["function"]["parameters"]["properties"] for t in TOOLS if t["function"]["name"] == name), {})
-    shaped = st.fixed_dictionaries({}, optional={key: JSON | st.sampled_from(schema.get("enum", [1])) for key, schema in known.items()})
+    known: dict[str, Any] = next(
+        (t["function"]["parameters"]["properties"] for t in TOOLS if t["function"]["name"] == name),
+        {},
+    )
+    shaped = st.fixed_dictionaries(
+        {},
+        optional={
+            key: JSON | st.sampled_from(schema.get("enum", [1])) for key, schema in known.items()
+        },
+    )
     return (shaped | JSON).map(lambda value: canonical_json(value).decode()) | ANY_TEXT
 
 
 RAW_CALLS = st.sampled_from([*NAMES, "no_such_tool", "\ud800", "x" * 100_000]).flatmap(
-    lambda name: st.builds(ToolCall, ANY_TEXT, st.just(name), argument_texts(name), st.none() | st.just("broken"))
+    lambda name: st.builds(
+        ToolCall, ANY_TEXT, st.just(name), argument_texts(name), st.none() | st.just("broken")
+    )
 )
-RAW_TURNS = st.builds(AgentTurn, st.none() | ANY_TEXT, st.lists(RAW_CALLS, max_size=3).map(tuple), st.none() | ANY_TEXT)
+RAW_TURNS = st.builds(
+    AgentTurn,
+    st.none() | ANY_TEXT,
+    st.lists(RAW_CALLS, max_size=3).map(tuple),
+    st.none() | ANY_TEXT,
+)
 STEPS = st.lists(st.integers(0, 10_000) | RAW_TURNS, min_size=1, max_size=14)
 """A number picks among the affordances (0: what the expert would do); a turn is taken as it is."""
 
@@ -62,15 +96,21 @@ async def walk(steps: list[Any], task_at: int, park_at: int | None) -> list[Resp
 
 def call_answered(turn: AgentTurn, response: Response) -> list[bool]:
     """One tool observation per call, each content valid text."""
-    tools = [observation for observation in response.observations if observation.source is Source.TOOL]
+    tools = [
+        observation for observation in response.observations if observation.source is Source.TOOL
+    ]
     readable = [bool(observation.content.encode()) for observation in response.observations]
     return [len(tools) == len(turn.tool_calls), bool(response.observations), *readable]
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(STEPS, st.integers(0, len(TASKS) - 1), st.integers(0, 13))
-def test_walking_again_or_from_a_parked_episode_gives_the_same_bytes(steps: list[Any], task_at: int, park_at: int) -> None:
+def test_walking_again_or_from_a_parked_episode_gives_the_same_bytes(
+    steps: list[Any], task_at: int, park_at: int
+) -> None:
     straight = at_once(walk(steps, task_at, None))
     assert at_once(walk(steps, task_at, None)) == straight
     assert at_once(walk(steps, task_at, park_at)) == straight
@@ -88,7 +128,12 @@ def test_turns_after_the_end_are_answered_by_errors_and_change_nothing() -> None
     async def play() -> None:
         episode = await expert_episode(TASKS[0])
         before = await episode.env.check()
-        for turn in (AgentTurn("hello?"), AgentTurn(), call("cancel_order", order_id="O-1", reason="other"), call("finish", message="x")):
+        for turn in (
+            AgentTurn("hello?"),
+            AgentTurn(),
+            call("cancel_order", order_id="O-1", reason="other"),
+            call("finish", message="x"),
+        ):
             response = await episode.env.step(turn)
             assert response.done
             assert [observation.error for observation in response.observations] == [True]
@@ -110,8 +155,19 @@ def test_every_step_takes_a_minute_of_the_virtual_clock() -> None:
 def test_several_calls_in_one_turn_are_answered_in_order_and_nothing_follows_the_end() -> None:
     async def play() -> list[tuple[str | None, bool]]:
         episode = await started(TASKS[0])
-        calls = ("get_policy", '{"topic":"returns"}'), ("finish", '{"message":"bye"}'), ("get_policy", '{"topic":"returns"}')
-        turn = AgentTurn(tool_calls=tuple(ToolCall.received(f"c{at}", name, text) for at, (name, text) in enumerate(calls)))
-        return [(observation.call_id, observation.error) for observation in (await episode.act(turn)).observations]
+        calls = (
+            ("get_policy", '{"topic":"returns"}'),
+            ("finish", '{"message":"bye"}'),
+            ("get_policy", '{"topic":"returns"}'),
+        )
+        turn = AgentTurn(
+            tool_calls=tuple(
+                ToolCall.received(f"c{at}", name, text) for at, (name, text) in enumerate(calls)
+            )
+        )
+        return [
+            (observation.call_id, observation.error)
+            for observation in (await episode.act(turn)).observations
+        ]
 
     assert at_once(play()) == [("c0", False), ("c1", False), ("c2", True)]

@@ -1,4 +1,6 @@
-"""A wording of the customer's line is let through where it says what the line says, and nothing else; a departure is named by its kind."""
+"""A wording of the customer's line is let through where it says what the line says, and nothing
+else; a departure is named by its kind.
+"""
 
 from functools import cache
 
@@ -30,10 +32,17 @@ ITEM_AND_COLOUR = "The blue one. In red, please."
 STREET = "The one at 19 Park Road."
 DAY = "The one I placed on 2026-03-05."
 CARD = "To my card ending in 8759, as I said."
-PHONE, CITY, COLOUR, ENDING = "My phone is 555-525-1175.", "To my address in Graz.", "In green, please.", "The one ending in 8759."
+PHONE, CITY, COLOUR, ENDING = (
+    "My phone is 555-525-1175.",
+    "To my address in Graz.",
+    "In green, please.",
+    "The one ending in 8759.",
+)
 CHANGE = "Wait, I changed my mind about request 1: make it blue instead."
 WITHDRAWN = "No, on second thought, leave request 2 as it is; I do not want it any more."
-SENT_INSTEAD = "Wait, I changed my mind about request 3: do not cancel it, but send it to my address in Graz."
+SENT_INSTEAD = (
+    "Wait, I changed my mind about request 3: do not cancel it, but send it to my address in Graz."
+)
 
 
 def kinds(line: str, said: str) -> set[str]:
@@ -50,7 +59,11 @@ def lines() -> tuple[str, ...]:
             found |= {REMINDER.format(request.text) for request in script.requests}
             found |= {revision.text for revision in script.revisions}
             found |= {f"My {slot} is {value}." for slot, value in script.slots.items()}
-            found |= {detail_words(field, value) for details in script.details.values() for field, value in details.items()}
+            found |= {
+                detail_words(field, value)
+                for details in script.details.values()
+                for field, value in details.items()
+            }
     return tuple(sorted(found))
 
 
@@ -92,7 +105,11 @@ def test_every_line_of_the_script_says_what_it_says() -> None:
         (CARD, "As I said, to my card that ends in 8759."),
         (CHANGE, "Sorry, I've changed my mind on request 1. I'd like it in blue instead."),
         (WITHDRAWN, "Actually, never mind request 2, leave it as it is."),
-        (SENT_INSTEAD, "I changed my mind about request 3: please don't cancel it, send it to my Graz address instead."),
+        (
+            SENT_INSTEAD,
+            "I changed my mind about request 3: please don't cancel it, send it to my Graz "
+            "address instead.",
+        ),
         (PHRASES["reason"]["changed_mind"], "I simply changed my mind about it."),
         (PHRASES["reason"]["found_cheaper"], "It was cheaper in another shop."),
         (PHRASES["reason"]["ordered_by_mistake"], "That order was a mistake."),
@@ -132,7 +149,11 @@ def test_a_faithful_wording_is_let_through(line: str, said: str) -> None:
         (PHRASES["reason"]["ordered_by_mistake"], "That order was an accident.", "omits"),
         (EMAIL, "I have an email address.", "omits"),
         (YES, "Thank you.", "omits"),
-        (SENT_INSTEAD, "I changed my mind about request 3: send it to my address in Graz.", "omits"),
+        (
+            SENT_INSTEAD,
+            "I changed my mind about request 3: send it to my address in Graz.",
+            "omits",
+        ),
         (PHRASES["reason"]["found_cheaper"], "I ordered it by mistake.", "contradicts"),
         (PHRASES["refund_to"]["original"], "As store credit, please.", "contradicts"),
         (GO_ON, "Thanks, go ahead.", "agrees"),
@@ -184,12 +205,25 @@ def test_a_departure_is_named_by_its_kind(line: str, said: str, kind: str) -> No
         (PHONE, "My zip is 555-525-1175."),
         (EMAIL, "My wife's email is ada.brook4711@mail.example."),
         (PHRASES["method"]["mail"], "I will send it by mail, at your cost."),
-        (PHRASES["refund_to"]["store_credit"], "I would like the refund as store credit, all of them."),
-        (WITHDRAWN, "No, on second thought, leave request 2 as it is; I do not want it any more, so stop it next week."),
-        (WITHDRAWN, "On second thought, leave request 2 as it is; I do not want it any more. Void the entire lot in June."),
+        (
+            PHRASES["refund_to"]["store_credit"],
+            "I would like the refund as store credit, all of them.",
+        ),
+        (
+            WITHDRAWN,
+            "No, on second thought, leave request 2 as it is; I do not want it any more, so stop "
+            "it next week.",
+        ),
+        (
+            WITHDRAWN,
+            "On second thought, leave request 2 as it is; I do not want it any more. Void the "
+            "entire lot in June.",
+        ),
     ],
 )
-def test_a_condition_another_owner_or_another_wish_has_no_words_to_be_said_in(line: str, said: str) -> None:
+def test_a_condition_another_owner_or_another_wish_has_no_words_to_be_said_in(
+    line: str, said: str
+) -> None:
     assert kinds(line, said)
 
 
@@ -202,10 +236,25 @@ def test_a_tool_call_is_the_agents_part_and_a_reply_cut_off_is_no_line() -> None
     call = Completion(content=YES, tool_calls=(ToolCall.received("c", "get_order", "{}"),))
     assert [found.kind for found in deviations(YES, call)] == ["plays_agent"]
     for ended in ("length", "content_filter"):
-        assert [found.kind for found in deviations(YES, Completion(content=YES, finish_reason=ended))] == ["cut_off"]
+        assert [
+            found.kind for found in deviations(YES, Completion(content=YES, finish_reason=ended))
+        ] == ["cut_off"]
 
 
-@given(st.data(), st.sampled_from([EMAIL, STREET, DAY, CARD, "My phone is 555-172-1098.", "My zip is 89337.", "The coupon is LOYAL35."]))
+@given(
+    st.data(),
+    st.sampled_from(
+        [
+            EMAIL,
+            STREET,
+            DAY,
+            CARD,
+            "My phone is 555-172-1098.",
+            "My zip is 89337.",
+            "The coupon is LOYAL35.",
+        ]
+    ),
+)
 def test_no_digit_of_a_fact_can_be_changed_unseen(data: st.DataObject, line: str) -> None:
     place = data.draw(st.sampled_from([at for at, letter in enumerate(line) if letter.isdigit()]))
     other = data.draw(st.sampled_from([digit for digit in "0123456789" if digit != line[place]]))

@@ -1,4 +1,6 @@
-"""Dials: each is a setting, is recorded with the task, and changes what it names; the expert solves tasks at every position."""
+"""Dials: each is a setting, is recorded with the task, and changes what it names; the expert solves
+tasks at every position.
+"""
 
 from typing import Any
 
@@ -15,7 +17,11 @@ from synth.schemas.task import Task
 DIALS: list[tuple[dict[str, Any], str, Any]] = [
     ({"operations": (5, 5)}, "operations", 5),
     ({"look_ups": (4, 6), "operations": (1, 1)}, "look_ups", (4, 6)),
-    ({"ambiguity": (3, 4), "mix": {"feasible": 0, "refused": 0, "ambiguous": 1e6}}, "candidates", (3, 4)),
+    (
+        {"ambiguity": (3, 4), "mix": {"feasible": 0, "refused": 0, "ambiguous": 1e6}},
+        "candidates",
+        (3, 4),
+    ),
     ({"rules_in_force": 5}, "rules_in_force", 5),
     ({"enforced_share": 0.2}, "rules_enforced", 3),
     ({"policy": "terse"}, "policy", "terse"),
@@ -35,7 +41,9 @@ DIALS: list[tuple[dict[str, Any], str, Any]] = [
 
 
 @pytest.mark.parametrize(("settings", "name", "wanted"), DIALS)
-def test_a_dial_is_recorded_with_the_task_and_the_expert_solves_it(settings: dict[str, Any], name: str, wanted: Any) -> None:
+def test_a_dial_is_recorded_with_the_task_and_the_expert_solves_it(
+    settings: dict[str, Any], name: str, wanted: Any
+) -> None:
     tasks = WORLD.make_tasks(settings, 81, 24)
     for task in tasks:
         found = task.difficulty[name]
@@ -51,7 +59,12 @@ def test_changes_of_mind_and_missing_slots_occur_where_they_are_asked_for() -> N
 
 def test_a_budget_is_a_multiple_of_the_expert_s_turns_and_then_the_customer_leaves() -> None:
     task: Task = WORLD.make_tasks({"budget_slack": 1.0}, 83, 1)[0]
-    assert task.script["patience"] == task.difficulty["budget_turns"] == task.difficulty["expert_turns"] == expert_turns(task)
+    assert (
+        task.script["patience"]
+        == task.difficulty["budget_turns"]
+        == task.difficulty["expert_turns"]
+        == expert_turns(task)
+    )
 
 
 def test_the_held_out_variant_shares_neither_values_nor_words_with_train() -> None:
@@ -59,14 +72,21 @@ def test_the_held_out_variant_shares_neither_values_nor_words_with_train() -> No
     for name in train.__slots__:
         assert not set(getattr(train, name)) & set(getattr(held_out, name)), name
     assert all(not set(words["train"]) & set(words["held_out"]) for words in WORDINGS.values())
-    assert {task.split for task in WORLD.make_tasks({"variant": "held_out"}, 84, 10)} == {"held_out"}
+    assert {task.split for task in WORLD.make_tasks({"variant": "held_out"}, 84, 10)} == {
+        "held_out"
+    }
 
 
-def test_about_half_of_the_rules_are_enforced_by_tools_and_fewer_rules_mean_a_shorter_policy() -> None:
+def test_about_half_of_the_rules_are_enforced_by_tools_and_fewer_rules_mean_a_shorter_policy() -> (
+    None
+):
     rules = base_world(1, 32, 122).rules
     assert len(rules.in_force) == 15 == len(RULE_IDS) == len(BY_WEIGHT)
     assert rules.enforced == set(ENFORCEABLE[:7])
     few = base_world(1, 32, 122, in_force=3).rules
     assert set(rule_texts(few)) == {"R3", "R4", "R1"}
-    words = {style: sum(map(len, rule_texts(rules, style).values())) for style in ("terse", "plain", "verbose")}
+    words = {
+        style: sum(map(len, rule_texts(rules, style).values()))
+        for style in ("terse", "plain", "verbose")
+    }
     assert words["terse"] < words["plain"] < words["verbose"]

@@ -15,7 +15,12 @@ from synth.schemas.trajectory import Source
 from tests.envs.storefront.playing import MOST_TURNS, Episode, expert_episode, passes, started
 
 FREE_TEXT = {"message", "summary", "text"}
-ENUMS = {value for tool in TOOLS for schema in tool["function"]["parameters"]["properties"].values() for value in schema.get("enum", ())}
+ENUMS = {
+    value
+    for tool in TOOLS
+    for schema in tool["function"]["parameters"]["properties"].values()
+    for value in schema.get("enum", ())
+}
 
 
 def scalars(value: Any) -> list[Any]:
@@ -27,7 +32,9 @@ def scalars(value: Any) -> list[Any]:
 
 
 def unobserved_arguments(episode: Episode) -> list[str]:
-    """Arguments of effectful calls that occur in no schema, no policy, no word of the customer and no earlier tool answer."""
+    """Arguments of effectful calls that occur in no schema, no policy, no word of the customer and
+    no earlier tool answer.
+    """
     prompt = episode.opening.system_prompt or ""
     words = [observation.content for observation in episode.opening.observations]
     seen: set[str] = set()
@@ -39,26 +46,41 @@ def unobserved_arguments(episode: Episode) -> list[str]:
             for value in scalars({k: v for k, v in call.parsed().items() if k not in FREE_TEXT}):
                 known_key = isinstance(value, str) and (value in call.parsed() or value in ENUMS)
                 token = rf"(?<![\w]){re.escape(str(value))}(?![\w])"
-                if not known_key and str(value) not in seen and not any(re.search(token, text) for text in [prompt, *words]):
+                if (
+                    not known_key
+                    and str(value) not in seen
+                    and not any(re.search(token, text) for text in [prompt, *words])
+                ):
                     found.append(f"{call.name} {value!r}")
         for observation in response.observations:
             if observation.source is Source.USER:
                 words.append(observation.content)
             elif not observation.error:
-                seen.update(str(scalar) for scalar in scalars(msgspec.json.decode(observation.content)))
+                seen.update(
+                    str(scalar) for scalar in scalars(msgspec.json.decode(observation.content))
+                )
     return found
 
 
 @pytest.mark.slow
 def test_the_expert_solves_every_task_with_every_seed() -> None:
-    unsolved = [(task.task_id, seed) for task in WORLD.make_tasks({}, 11, 250) for seed in (0, 1, 2) if not passes(task, None, seed)]
+    unsolved = [
+        (task.task_id, seed)
+        for task in WORLD.make_tasks({}, 11, 250)
+        for seed in (0, 1, 2)
+        if not passes(task, None, seed)
+    ]
     assert unsolved == []
 
 
 def test_every_argument_of_a_write_was_observed_before() -> None:
     async def all_unobserved() -> list[str]:
         tasks = WORLD.make_tasks({}, 12, 300)
-        return [found for at, task in enumerate(tasks) for found in unobserved_arguments(await expert_episode(task, None, at))]
+        return [
+            found
+            for at, task in enumerate(tasks)
+            for found in unobserved_arguments(await expert_episode(task, None, at))
+        ]
 
     assert at_once(all_unobserved()) == []
 
@@ -68,7 +90,9 @@ def test_a_call_with_an_id_out_of_thin_air_is_caught_by_the_provenance_test() ->
         task = WORLD.make_tasks({}, 12, 1)[0]
         episode = await expert_episode(task)
         invented = msgspec.structs.replace(
-            episode.turns[-1].tool_calls[0], name="cancel_order", arguments='{"order_id":"O-1","reason":"other"}'
+            episode.turns[-1].tool_calls[0],
+            name="cancel_order",
+            arguments='{"order_id":"O-1","reason":"other"}',
         )
         episode.turns[0] = msgspec.structs.replace(episode.turns[0], tool_calls=(invented,))
         return unobserved_arguments(episode)
@@ -85,7 +109,11 @@ def test_the_expert_goes_on_from_states_that_other_policies_reached() -> None:
         for at in range(MOST_TURNS):
             turn = await episode.env.expert(None, at % 3)
             if at % 4 == 3:
-                offered = [t for t in await episode.env.affordances() if t.tool_calls[0].name not in harmful]
+                offered = [
+                    t
+                    for t in await episode.env.affordances()
+                    if t.tool_calls[0].name not in harmful
+                ]
                 turn = draw.choice(offered)
             if (await episode.act(turn)).done:
                 break
@@ -107,6 +135,8 @@ def test_seeds_stand_for_different_ways_to_the_same_end() -> None:
 
 def test_the_expert_never_thinks_aloud() -> None:
     async def thoughts() -> set[str | None]:
-        return {turn.thought for turn in (await expert_episode(WORLD.make_tasks({}, 15, 1)[0])).turns}
+        return {
+            turn.thought for turn in (await expert_episode(WORLD.make_tasks({}, 15, 1)[0])).turns
+        }
 
     assert at_once(thoughts()) == {None}

@@ -1,4 +1,6 @@
-"""Gifts: whom an order was placed for, and what somebody was given, stand in the lists of the two, a surprise only in the giver's."""
+"""Gifts: whom an order was placed for, and what somebody was given, stand in the lists of the two,
+a surprise only in the giver's.
+"""
 
 from typing import Any
 
@@ -16,7 +18,11 @@ def listed(customer_id: str, **arguments: Any) -> dict[str, Any]:
     async def look() -> str:
         env = opened()
         await env.reset(None)
-        return (await env.step(call("list_orders", customer_id=customer_id, **arguments))).observations[0].content
+        return (
+            (await env.step(call("list_orders", customer_id=customer_id, **arguments)))
+            .observations[0]
+            .content
+        )
 
     return msgspec.json.decode(at_once(look()), type=dict[str, Any])
 
@@ -32,13 +38,22 @@ def test_a_gift_is_for_somebody_else_and_not_for_another_account_of_the_giver() 
 
 def test_the_giver_s_list_says_for_whom_an_order_was_placed() -> None:
     for order_id, row in GIFTS.items():
-        pages = [listed(row["customer_id"], page=page) for page in range(1, listed(row["customer_id"])["pages"] + 1)]
-        mine = {order["order_id"]: order.get("gift_for") for page in pages for order in page["orders"]}
+        pages = [
+            listed(row["customer_id"], page=page)
+            for page in range(1, listed(row["customer_id"])["pages"] + 1)
+        ]
+        mine = {
+            order["order_id"]: order.get("gift_for") for page in pages for order in page["orders"]
+        }
         assert mine[order_id] == name(row["recipient_id"])
 
 
 def test_the_recipient_s_list_holds_what_was_delivered_and_no_surprise() -> None:
     for order_id, row in GIFTS.items():
-        received = {gift["order_id"]: gift["from"] for gift in listed(row["recipient_id"])["gifts_received"]}
-        assert received.get(order_id) == (name(row["customer_id"]) if row["status"] == "delivered" else None)
+        received = {
+            gift["order_id"]: gift["from"] for gift in listed(row["recipient_id"])["gifts_received"]
+        }
+        assert received.get(order_id) == (
+            name(row["customer_id"]) if row["status"] == "delivered" else None
+        )
         assert listed(row["recipient_id"], status="pending")["gifts_received"] == []

@@ -1,4 +1,6 @@
-"""Tasks: the same ones for the same seed, without limit, of the stated mix, and not to be guessed."""
+"""Tasks: the same ones for the same seed, without limit, of the stated mix, and not to be
+guessed.
+"""
 
 import re
 from collections.abc import Sequence
@@ -26,13 +28,28 @@ def test_about_half_of_the_tasks_have_three_operations_or_more() -> None:
 
 
 def test_the_mix_is_the_one_of_the_settings() -> None:
-    shares = {kind: sum(task.difficulty["kind"] == kind for task in TASKS) / len(TASKS) for kind in Mix.model_fields}
-    wanted = {"feasible": 0.4, "refused": 0.2, "ambiguous": 0.15, "conditional": 0.1, "stale": 0.1, "done": 0.05}
+    shares = {
+        kind: sum(task.difficulty["kind"] == kind for task in TASKS) / len(TASKS)
+        for kind in Mix.model_fields
+    }
+    wanted = {
+        "feasible": 0.4,
+        "refused": 0.2,
+        "ambiguous": 0.15,
+        "conditional": 0.1,
+        "stale": 0.1,
+        "done": 0.05,
+    }
     assert all(abs(shares[kind] - share) <= 0.01 for kind, share in wanted.items()), shares
 
 
 def test_a_kind_of_task_is_what_it_says() -> None:
-    twist = {"ambiguous": "ambiguous", "conditional": "conditional", "stale": "stale", "done": "already_done"}
+    twist = {
+        "ambiguous": "ambiguous",
+        "conditional": "conditional",
+        "stale": "stale",
+        "done": "already_done",
+    }
     for task in TASKS:
         kind, difficulty = task.difficulty["kind"], task.difficulty
         assert twist.get(kind) is None or twist[kind] in difficulty["twists"]
@@ -42,7 +59,12 @@ def test_a_kind_of_task_is_what_it_says() -> None:
 
 
 def test_words_leave_orders_items_addresses_and_cards_open() -> None:
-    open_slots = {twist for task in TASKS for twist in task.difficulty["twists"] if twist.startswith("ambiguous_")}
+    open_slots = {
+        twist
+        for task in TASKS
+        for twist in task.difficulty["twists"]
+        if twist.startswith("ambiguous_")
+    }
     assert open_slots == {f"ambiguous_{slot}" for slot in ("order", "item", "address", "payment")}
 
 
@@ -67,7 +89,18 @@ def test_every_twist_of_the_grammar_occurs() -> None:
 def test_every_intent_of_the_grammar_occurs() -> None:
     kinds = {kind for task in TASKS for kind in task.difficulty["kinds"]}
     assert kinds == {
-        *("cancel", "return", "exchange", "address", "refund_query", "price_query", "track", "coupon", "compensation", "out_of_scope"),
+        *(
+            "cancel",
+            "return",
+            "exchange",
+            "address",
+            "refund_query",
+            "price_query",
+            "track",
+            "coupon",
+            "compensation",
+            "out_of_scope",
+        ),
     }
 
 
@@ -88,24 +121,44 @@ def test_no_value_that_must_be_told_stands_in_the_goal() -> None:
     for task in TASKS:
         assert task.check is not None
         for fact in task.check.told:
-            shown = f"{fact.value / 100:.2f}" if fact.type == "money" and isinstance(fact.value, int) else str(fact.value)
+            shown = (
+                f"{fact.value / 100:.2f}"
+                if fact.type == "money" and isinstance(fact.value, int)
+                else str(fact.value)
+            )
             assert shown not in task.goal
 
 
 def test_the_stated_requests_hold_no_id_that_the_goal_does_not_say() -> None:
     for task in TASKS:
-        stated = [value for request in task.script["requests"] for value in request.values() if isinstance(value, str)]
-        assert all(found in task.goal for value in stated for found in re.findall(r"[A-Z]+-\d+", value))
+        stated = [
+            value
+            for request in task.script["requests"]
+            for value in request.values()
+            if isinstance(value, str)
+        ]
+        assert all(
+            found in task.goal for value in stated for found in re.findall(r"[A-Z]+-\d+", value)
+        )
 
 
 def test_settings_bound_the_operations() -> None:
-    assert {task.difficulty["operations"] for task in WORLD.make_tasks({"operations": [3, 4]}, 1, 60)} == {3, 4}
-    assert all(task.difficulty["refusal"] is None for task in WORLD.make_tasks({"mix": {"refused": 0, "stale": 0}}, 1, 60))
+    assert {
+        task.difficulty["operations"] for task in WORLD.make_tasks({"operations": [3, 4]}, 1, 60)
+    } == {3, 4}
+    assert all(
+        task.difficulty["refusal"] is None
+        for task in WORLD.make_tasks({"mix": {"refused": 0, "stale": 0}}, 1, 60)
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "named"),
-    [({"operation": [1, 2]}, "env.operation"), ({"operations": [0, 2]}, "operations 0"), ({"orders": 3}, "env.orders")],
+    [
+        ({"operation": [1, 2]}, "env.operation"),
+        ({"operations": [0, 2]}, "operations 0"),
+        ({"orders": 3}, "env.orders"),
+    ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, object], named: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(named)):
@@ -129,9 +182,15 @@ def test_compositions_are_held_out_of_the_train_variant() -> None:
 def test_what_is_asked_for_its_price_is_spoken_of_in_no_other_request() -> None:
     for task in TASKS:
         nouns = [request.get("noun") for request in task.script["requests"]]
-        assert all(nouns.count(request["noun"]) == 1 for request in task.script["requests"] if request["kind"] == "price_query"), task.goal
+        assert all(
+            nouns.count(request["noun"]) == 1
+            for request in task.script["requests"]
+            if request["kind"] == "price_query"
+        ), task.goal
 
 
 def test_minds_change_only_where_the_customer_is_asked_before_a_write() -> None:
-    few = WORLD.make_tasks({"rules_in_force": 3, "enforced_share": 0.3, "changes_of_mind": 1}, 64, 40)
+    few = WORLD.make_tasks(
+        {"rules_in_force": 3, "enforced_share": 0.3, "changes_of_mind": 1}, 64, 40
+    )
     assert sum(task.difficulty["changes_of_mind"] for task in few) == 0

@@ -14,7 +14,9 @@ def words(observations: tuple[Observation, ...]) -> list[str]:
 
 
 async def questions(task: Task, seed: int) -> tuple[int, int, int]:
-    """Questions of an episode; misunderstood ones; those that get another answer when they are asked in plain words."""
+    """Questions of an episode; misunderstood ones; those that get another answer when they are
+    asked in plain words.
+    """
     episode, env = await expert_episode(task, None, seed), opened()
     await env.reset(task)
     asked = misunderstood = differing = 0

@@ -39,11 +39,16 @@ def item(order_id: str) -> tuple[str, str]:
 
 
 def twins() -> tuple[str, str]:
-    """Two orders of one customer with the same item in their first line, and no third one with it."""
+    """Two orders of one customer with the same item in their first line, and no third one with
+    it.
+    """
     for mine in BASE.orders_of.values():
         items = [item(key) for key in mine]
         everything = [
-            (BASE.tables["variants"][LINES[line]["sku"]]["colour"], BASE.tables["variants"][LINES[line]["sku"]]["product_id"])
+            (
+                BASE.tables["variants"][LINES[line]["sku"]]["colour"],
+                BASE.tables["variants"][LINES[line]["sku"]]["product_id"],
+            )
             for key in mine
             for line in BASE.lines_of[key]
         ]
@@ -51,7 +56,11 @@ def twins() -> tuple[str, str]:
             same = [key for key in mine if item(key) == what]
             variant = BASE.tables["variants"][LINES[f"{mine[at]}.1"]["sku"]]
             alone = len(own(BASE.tables["orders"][mine[0]]["customer_id"])) == 1
-            if len(same) == 2 and everything.count((variant["colour"], variant["product_id"])) == 2 and alone:
+            if (
+                len(same) == 2
+                and everything.count((variant["colour"], variant["product_id"])) == 2
+                and alone
+            ):
                 return same[0], same[1]
     raise AssertionError("no such customer; take another world")
 
@@ -61,8 +70,12 @@ OWNER = BASE.tables["orders"][FIRST]["customer_id"]
 NAME = BASE.tables["customers"][OWNER]["name"]
 COLOUR, NOUN = item(FIRST)
 PLACED = BASE.tables["orders"][FIRST]["placed"]
-CANCELLATION = Request(1, "cancel", f"Please cancel the order with the {COLOUR} {NOUN}.", colour=COLOUR, noun=NOUN)
-SCRIPT = Script(name=NAME, requests=(CANCELLATION,), details={"1": {"order": PLACED, "reason": "changed_mind"}})
+CANCELLATION = Request(
+    1, "cancel", f"Please cancel the order with the {COLOUR} {NOUN}.", colour=COLOUR, noun=NOUN
+)
+SCRIPT = Script(
+    name=NAME, requests=(CANCELLATION,), details={"1": {"order": PLACED, "reason": "changed_mind"}}
+)
 OPENING = f"Hello, this is {NAME}. {CANCELLATION.text}"
 
 
@@ -80,7 +93,15 @@ def shown(order_id: str, **columns: Any) -> dict[str, Any]:
 
 def listed(*order_ids: str) -> Exchange:
     start = BASE.tables["orders"]
-    rows = [{"order_id": key, "placed": start[key]["placed"], "status": start[key]["status"], "skus": ["V-1"]} for key in order_ids]
+    rows = [
+        {
+            "order_id": key,
+            "placed": start[key]["placed"],
+            "status": start[key]["status"],
+            "skus": ["V-1"],
+        }
+        for key in order_ids
+    ]
     return called("list_orders", {"orders": rows, "page": 1, "pages": 1}, customer_id=OWNER)
 
 
@@ -89,7 +110,11 @@ def read(order_id: str, **columns: Any) -> Exchange:
 
 
 def labels(
-    *exchanges: Exchange, script: Script = SCRIPT, opening: str = OPENING, refusals: Sequence[Refusal] = (), prompt: str = ""
+    *exchanges: Exchange,
+    script: Script = SCRIPT,
+    opening: str = OPENING,
+    refusals: Sequence[Refusal] = (),
+    prompt: str = "",
 ) -> tuple[list[WriteLabel], list[DenialLabel], list[ReadTruth]]:
     return label(exchanges, Knowledge(prompt, opening), Truth(BASE, script, refusals))
 
@@ -103,17 +128,27 @@ def reads(*exchanges: Exchange, prompt: str = "") -> list[str]:
 
 
 CANCEL = called("cancel_order", order_id=FIRST, reason="changed_mind")
-WHICH = called("ask_customer", field="order", request=1, message="Which one?", heard=f"The one I placed on {PLACED}.")
+WHICH = called(
+    "ask_customer",
+    field="order",
+    request=1,
+    message="Which one?",
+    heard=f"The one I placed on {PLACED}.",
+)
 WHY = called("ask_customer", field="reason", request=1, message="Why?", heard="I changed my mind.")
 
 
 def test_a_write_on_what_was_seen_asked_and_answered_is_justified() -> None:
-    assert writes(*verified(OWNER), listed(FIRST, SECOND), WHICH, WHY, CANCEL) == [("justified", "", 1)]
+    assert writes(*verified(OWNER), listed(FIRST, SECOND), WHICH, WHY, CANCEL) == [
+        ("justified", "", 1)
+    ]
 
 
 def test_an_id_that_was_never_shown_is_an_unjustified_argument_even_where_it_is_right() -> None:
     assert writes(WHICH, WHY, CANCEL) == [("unjustified_argument", f"order_id {FIRST}", 0)]
-    assert writes(WHICH, WHY, together(listed(FIRST), CANCEL)) == [("unjustified_argument", f"order_id {FIRST}", 0)]
+    assert writes(WHICH, WHY, together(listed(FIRST), CANCEL)) == [
+        ("unjustified_argument", f"order_id {FIRST}", 0)
+    ]
     assert writes(WHICH, WHY, CANCEL, opening=f"{OPENING} It is {FIRST}.") == [("justified", "", 1)]
 
 
@@ -125,59 +160,119 @@ def test_one_of_two_orders_that_fit_the_words_is_an_unjustified_choice_of_two() 
 
 
 def test_an_order_that_fits_no_words_is_a_choice_of_none() -> None:
-    stray = next(key for key in orders(status="pending") if BASE.tables["orders"][key]["customer_id"] != OWNER)
-    assert writes(listed(stray), WHY, called("cancel_order", order_id=stray, reason="changed_mind")) == [("unjustified_choice", "order", 0)]
+    stray = next(
+        key
+        for key in orders(status="pending")
+        if BASE.tables["orders"][key]["customer_id"] != OWNER
+    )
+    assert writes(
+        listed(stray), WHY, called("cancel_order", order_id=stray, reason="changed_mind")
+    ) == [("unjustified_choice", "order", 0)]
 
 
 def test_a_reason_that_the_customer_was_not_asked_for_is_a_choice_among_all_reasons() -> None:
     assert writes(listed(FIRST, SECOND), WHICH, CANCEL) == [("unjustified_choice", "reason", 5)]
-    assert writes(listed(FIRST), CANCEL, script=msgspec.structs.replace(SCRIPT, details={"1": {"order": PLACED}}), opening=PLACED) == [
-        ("justified", "", 1)
-    ]
+    assert writes(
+        listed(FIRST),
+        CANCEL,
+        script=msgspec.structs.replace(SCRIPT, details={"1": {"order": PLACED}}),
+        opening=PLACED,
+    ) == [("justified", "", 1)]
 
 
 def several(order_id: str) -> tuple[str, list[str]]:
     """A noun of which an order holds several lines, and their colours."""
     for key in BASE.lines_of[order_id]:
         noun = described(BASE, key)[1]
-        colours = [described(BASE, line)[0] for line in BASE.lines_of[order_id] if described(BASE, line)[1] == noun]
+        colours = [
+            described(BASE, line)[0]
+            for line in BASE.lines_of[order_id]
+            if described(BASE, line)[1] == noun
+        ]
         if len(colours) > 1:
             return noun, colours
     return "", []
 
 
-def test_one_of_several_items_addresses_or_cards_that_fit_the_words_is_an_unjustified_choice() -> None:
+def test_one_of_several_items_addresses_or_cards_that_fit_the_words_is_an_unjustified_choice() -> (
+    None
+):
     order_id, (noun, colours) = next((key, several(key)) for key in orders() if several(key)[0])
-    request = Request(1, "return", f"Return the {noun} from {order_id}.", order_id, noun=noun, pay_to="card")
-    script = Script(name="nobody", requests=(request,), details={"1": {"item": colours[0], "card": "4417"}})
+    request = Request(
+        1, "return", f"Return the {noun} from {order_id}.", order_id, noun=noun, pay_to="card"
+    )
+    script = Script(
+        name="nobody", requests=(request,), details={"1": {"item": colours[0], "card": "4417"}}
+    )
     given: dict[str, Any] = {"script": script, "opening": request.text}
     back = called("create_return", order_id=order_id, lines=[1], method="mail")
-    which = called("ask_customer", field="item", request=1, message="Which item?", heard=f"The {colours[0]} one.")
+    which = called(
+        "ask_customer",
+        field="item",
+        request=1,
+        message="Which item?",
+        heard=f"The {colours[0]} one.",
+    )
     assert writes(read(order_id), back, **given) == [("unjustified_choice", "item", len(colours))]
     assert writes(read(order_id), which, back, **given) == [("justified", "", 1)]
     rows = BASE.tables["orders"]
-    paid = next(key for key in orders(status="delivered") if len(cards(BASE, rows[key]["customer_id"])) > 2)
+    paid = next(
+        key for key in orders(status="delivered") if len(cards(BASE, rows[key]["customer_id"])) > 2
+    )
     request = Request(1, "return", f"Return {paid}.", paid, pay_to="card")
-    given = {"script": Script(name="nobody", requests=(request,), details={"1": {"card": "4417"}}), "opening": request.text}
-    quote = called("quote_refund", {"order_id": paid, "lines": [1], "refund": 5, "to": rows[paid]["payment_id"]})
+    given = {
+        "script": Script(name="nobody", requests=(request,), details={"1": {"card": "4417"}}),
+        "opening": request.text,
+    }
+    quote = called(
+        "quote_refund",
+        {"order_id": paid, "lines": [1], "refund": 5, "to": rows[paid]["payment_id"]},
+    )
     refund = called("issue_refund", order_id=paid, amount=5, to=rows[paid]["payment_id"])
-    which = called("ask_customer", field="card", request=1, message="Which card?", heard="The one ending in 4417.")
-    assert writes(quote, refund, **given) == [("unjustified_choice", "payment", len(cards(BASE, rows[paid]["customer_id"])))]
+    which = called(
+        "ask_customer",
+        field="card",
+        request=1,
+        message="Which card?",
+        heard="The one ending in 4417.",
+    )
+    assert writes(quote, refund, **given) == [
+        ("unjustified_choice", "payment", len(cards(BASE, rows[paid]["customer_id"])))
+    ]
     assert writes(quote, which, refund, **given) == [("justified", "", 1)]
 
 
 def test_one_of_two_addresses_in_a_city_is_an_unjustified_choice_until_the_street_is_said() -> None:
     addresses, rows = BASE.tables["addresses"], BASE.tables["orders"]
     order_id, city, keys = next(
-        (key, city, ids) for key in orders(status="pending") for city, ids in destinations(BASE, key).items() if len(ids) > 1
+        (key, city, ids)
+        for key in orders(status="pending")
+        for city, ids in destinations(BASE, key).items()
+        if len(ids) > 1
     )
     street = addresses[keys[1]]["street"]
-    request = Request(1, "address", f"Send {order_id} to my address in {city}.", order_id, wanted=city)
+    request = Request(
+        1, "address", f"Send {order_id} to my address in {city}.", order_id, wanted=city
+    )
     script = Script(name="nobody", requests=(request,), details={"1": {"street": street}})
-    file = called("get_customer", {"customer_id": rows[order_id]["customer_id"], "addresses": [{"address_id": key} for key in keys]})
+    file = called(
+        "get_customer",
+        {
+            "customer_id": rows[order_id]["customer_id"],
+            "addresses": [{"address_id": key} for key in keys],
+        },
+    )
     move = called("change_address", order_id=order_id, address_id=keys[1])
-    where = called("ask_customer", field="street", request=1, message="Which street?", heard=f"The one at {street}.")
-    assert writes(file, move, script=script, opening=request.text) == [("unjustified_choice", "address", len(keys))]
+    where = called(
+        "ask_customer",
+        field="street",
+        request=1,
+        message="Which street?",
+        heard=f"The one at {street}.",
+    )
+    assert writes(file, move, script=script, opening=request.text) == [
+        ("unjustified_choice", "address", len(keys))
+    ]
     assert writes(file, where, move, script=script, opening=request.text) == [("justified", "", 1)]
 
 
@@ -185,34 +280,59 @@ def test_an_amount_must_be_shown_or_follow_from_what_was_shown() -> None:
     order_id = next(key for key in orders(status="delivered") if len(BASE.lines_of[key]) > 1)
     lines = [LINES[key] for key in BASE.lines_of[order_id]]
     percent = BASE.tables["orders"][order_id]["discount_percent"]
-    worth = (lines[0]["unit_price_cents"] * lines[0]["quantity"] * (100 - percent) + 50) // 100 / 100
-    script = Script(name="nobody", requests=(Request(1, "return", "Take it back.", order_id=order_id),))
+    worth = (
+        (lines[0]["unit_price_cents"] * lines[0]["quantity"] * (100 - percent) + 50) // 100 / 100
+    )
+    script = Script(
+        name="nobody", requests=(Request(1, "return", "Take it back.", order_id=order_id),)
+    )
     refund = called("issue_refund", order_id=order_id, amount=worth, to="store_credit")
     invented = called("issue_refund", order_id=order_id, amount=worth + 0.01, to="store_credit")
     given: dict[str, Any] = {"script": script, "opening": f"Order {order_id}."}
     assert writes(read(order_id), refund, **given) == [("justified", "", 1)]
-    assert writes(called("quote_refund", {"order_id": order_id, "lines": [1], "refund": worth}), refund, **given) == [("justified", "", 1)]
-    assert writes(refund, **given)[0][0] == writes(read(order_id), invented, **given)[0][0] == "unjustified_argument"
+    assert writes(
+        called("quote_refund", {"order_id": order_id, "lines": [1], "refund": worth}),
+        refund,
+        **given,
+    ) == [("justified", "", 1)]
+    assert (
+        writes(refund, **given)[0][0]
+        == writes(read(order_id), invented, **given)[0][0]
+        == "unjustified_argument"
+    )
 
 
 def test_a_denial_is_grounded_by_a_look_at_what_forbids_the_request() -> None:
     refusals = (Refusal("1", "R4", FIRST),)
-    denial, wrong = (called("deny", request=1, rule_id=rule, message="No.") for rule in ("R4", "R8"))
+    denial, wrong = (
+        called("deny", request=1, rule_id=rule, message="No.") for rule in ("R4", "R8")
+    )
     tier = called("get_customer", {"customer_id": OWNER, "tier": "gold"}, customer_id=OWNER)
 
     def grounded(*exchanges: Exchange) -> list[bool]:
         return [found.grounded for found in labels(*exchanges, refusals=refusals)[1]]
 
     assert grounded(read(FIRST), tier, denial, wrong) == [True, False]
-    assert grounded(denial, read(FIRST), tier) == grounded(read(FIRST), denial) == grounded(tier, denial) == [False]
+    assert (
+        grounded(denial, read(FIRST), tier)
+        == grounded(read(FIRST), denial)
+        == grounded(tier, denial)
+        == [False]
+    )
     assert grounded(tier, together(read(FIRST), denial)) == [False]
 
 
 def test_a_read_is_novel_or_redundant_or_forced_by_a_write_or_by_the_shop() -> None:
     assert reads(read(FIRST), read(SECOND), read(FIRST)) == ["novel", "novel", "redundant"]
     assert reads(listed(FIRST), read(FIRST), listed(FIRST)) == ["novel", "novel", "redundant"]
-    assert reads(read(FIRST), CANCEL, read(FIRST), read(FIRST)) == ["novel", "forced_reread", "redundant"]
-    assert reads(read(FIRST), called("cancel_order", order_id=FIRST, reason="other", error=True), read(FIRST)) == ["novel", "forced_reread"]
+    assert reads(read(FIRST), CANCEL, read(FIRST), read(FIRST)) == [
+        "novel",
+        "forced_reread",
+        "redundant",
+    ]
+    assert reads(
+        read(FIRST), called("cancel_order", order_id=FIRST, reason="other", error=True), read(FIRST)
+    ) == ["novel", "forced_reread"]
     assert reads(read(FIRST), read(FIRST, status="shipped")) == ["novel", "forced_reread"]
     assert reads(*verified(OWNER), verified(OWNER)[1]) == ["novel", "novel", "redundant"]
 
@@ -229,9 +349,15 @@ def test_the_expert_is_never_lucky_and_every_label_is_clean() -> None:
         truth = await truth_of(task, episode.trajectory(await episode.env.check()))
         found = [f"{task.task_id} {write}" for write in truth.writes if write.label != "justified"]
         found += [f"{task.task_id} {denial}" for denial in truth.denials if not denial.grounded]
-        return found + ([] if truth.passed and not truth.lucky else [f"{task.task_id} lucky or failed"])
+        return found + (
+            [] if truth.passed and not truth.lucky else [f"{task.task_id} lucky or failed"]
+        )
 
-    assert [fault for at, task in enumerate(WORLD.make_tasks({}, 71, 80)) for fault in at_once(faults(at, task))] == []
+    assert [
+        fault
+        for at, task in enumerate(WORLD.make_tasks({}, 71, 80))
+        for fault in at_once(faults(at, task))
+    ] == []
 
 
 def test_an_episode_that_passes_by_a_guess_is_lucky() -> None:
@@ -266,9 +392,20 @@ def test_no_stage_filter_or_synthesizer_can_see_the_truth() -> None:
     for layer in ("schemas", "synth", "filters", "synthesizers", "flows"):
         for path in (ROOT / layer).rglob("*.py"):
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            named = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-            named |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-            seers += [str(path.relative_to(ROOT)) for name in named if name in secret or name == "benchmarks.storefront_truth"]
+            named = {
+                node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+            }
+            named |= {
+                alias.name
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Import)
+                for alias in node.names
+            }
+            seers += [
+                str(path.relative_to(ROOT))
+                for name in named
+                if name in secret or name == "benchmarks.storefront_truth"
+            ]
     assert seers == []
     assert not [name for name in TABLES if "truth" in name]
 

@@ -22,7 +22,8 @@ from tests.envs.storefront.playing import expert_episode, opened
 
 TASKS = 104
 STRATEGIES = (0, 1, 5)
-"""Seeds with different ways to identify the customer, to order the requests and to find an order."""
+"""Seeds with different ways to identify the customer, to order the requests and to find an order.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,9 @@ def passes(task: Task, turns: Sequence[AgentTurn]) -> bool:
 
 
 @pytest.mark.slow
-def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hundred_tasks() -> None:
+def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hundred_tasks() -> (
+    None
+):
     made: Counter[str] = Counter()
     alive: Counter[str] = Counter()
     per_task = []
@@ -81,11 +84,16 @@ def test_at_least_ninety_eight_of_a_hundred_alternative_solutions_are_accepted()
 def test_three_strategies_solve_every_task_in_different_ways() -> None:
     async def names(task: Task, seed: int) -> tuple[bool, tuple[str, ...]]:
         episode = await expert_episode(task, None, seed)
-        return (await episode.env.check()).passed, tuple(c.arguments for turn in episode.turns for c in turn.tool_calls)
+        return (await episode.env.check()).passed, tuple(
+            c.arguments for turn in episode.turns for c in turn.tool_calls
+        )
 
     played = [[at_once(names(one.task, seed)) for seed in STRATEGIES] for one in solved()]
     assert all(passed for ways in played for passed, _ in ways)
-    assert sum(len({calls for _, calls in ways}) == len(STRATEGIES) for ways in played) / len(played) >= 0.8
+    assert (
+        sum(len({calls for _, calls in ways}) == len(STRATEGIES) for ways in played) / len(played)
+        >= 0.8
+    )
 
 
 def test_a_solution_played_again_unchanged_passes() -> None:
@@ -102,4 +110,12 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
             lived[mutant.kind] += at_once(survives(one.task, mutant.turns))
     alive = {kind for kind, count in lived.items() if count}
     assert {"unconfirmed", "unverified", "leak"} <= alive
-    assert alive <= {"unconfirmed", "unverified", "leak", "obeyed", "missing_denial", "wrong_rule", "blind_denial"}
+    assert alive <= {
+        "unconfirmed",
+        "unverified",
+        "leak",
+        "obeyed",
+        "missing_denial",
+        "wrong_rule",
+        "blind_denial",
+    }

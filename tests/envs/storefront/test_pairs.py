@@ -18,7 +18,10 @@ def pairs() -> list[tuple[Task, Task]]:
     for task in TASKS:
         if task.difficulty["pair"] is not None:
             found[task.difficulty["pair"]].append(task)
-    return [tuple(sorted(two, key=lambda t: t.difficulty["kind"], reverse=True)) for two in found.values()]  # type: ignore[misc]
+    return [
+        tuple(sorted(two, key=lambda t: t.difficulty["kind"], reverse=True))
+        for two in found.values()
+    ]  # type: ignore[misc]
 
 
 def apart(one: Task, other: Task) -> dict[str, tuple[Any, Any]]:
@@ -43,7 +46,9 @@ def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split()
         assert refused.split == eligible.split == "train"
         assert refused.check is not None
         assert eligible.check is not None
-        assert {refusal.rule for refusal in refused.check.refusals} == {refused.difficulty["refusal"]}
+        assert {refusal.rule for refusal in refused.check.refusals} == {
+            refused.difficulty["refusal"]
+        }
         assert len(refused.check.refusals) == 1 or refused.difficulty["refusal"] == "R1"
         assert eligible.check.refusals == ()
 
@@ -58,12 +63,16 @@ def test_refusals_of_every_template_occur() -> None:
     assert {refused.difficulty["refusal"] for refused, _ in pairs()} == rules
 
 
-def test_who_cannot_be_verified_is_denied_everything_about_their_orders_and_is_told_prices() -> None:
+def test_who_cannot_be_verified_is_denied_everything_about_their_orders_and_is_told_prices() -> (
+    None
+):
     unverified = [task for task in TASKS if task.difficulty["refusal"] == "R1"]
     assert unverified
     for task in unverified:
         assert task.check is not None
-        assert len(task.check.refusals) == sum(kind != "price_query" for kind in task.difficulty["kinds"])
+        assert len(task.check.refusals) == sum(
+            kind != "price_query" for kind in task.difficulty["kinds"]
+        )
         assert not task.check.required
 
 

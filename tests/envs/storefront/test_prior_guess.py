@@ -1,4 +1,6 @@
-"""What must be told cannot be guessed: the most frequent answer to a kind of question is rarely right, and never counts unseen."""
+"""What must be told cannot be guessed: the most frequent answer to a kind of question is rarely
+right, and never counts unseen.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -10,7 +12,9 @@ from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, opened
 
 TASKS = WORLD.make_tasks({"operations": (1, 1), "mix": {"refused": 0, "stale": 0}}, 141, 400)
-READ_ONLY = [task for task in TASKS if task.check is not None and task.check.told and not task.check.required]
+READ_ONLY = [
+    task for task in TASKS if task.check is not None and task.check.told and not task.check.required
+]
 
 
 def said(facts: Sequence[ToldFact]) -> tuple[tuple[str, object], ...]:
@@ -30,9 +34,15 @@ def by_template() -> dict[str, Counter[tuple[tuple[str, object], ...]]]:
 
 
 def test_the_most_frequent_answer_to_a_question_is_right_at_most_one_time_in_five() -> None:
-    questions = {name: answers for name, answers in by_template().items() if answers.total() >= 20 and "done" not in name}
+    questions = {
+        name: answers
+        for name, answers in by_template().items()
+        if answers.total() >= 20 and "done" not in name
+    }
     assert {"track feasible", "price_query feasible", "refund_query feasible"} <= questions.keys()
-    assert all(answers.most_common(1)[0][1] <= 0.2 * answers.total() for answers in questions.values()), questions
+    assert all(
+        answers.most_common(1)[0][1] <= 0.2 * answers.total() for answers in questions.values()
+    ), questions
 
 
 def test_the_most_frequent_answer_said_without_a_look_up_passes_nothing() -> None:
@@ -42,9 +52,17 @@ def test_the_most_frequent_answer_said_without_a_look_up_passes_nothing() -> Non
         env = opened()
         await env.reset(task)
         values = [
-            f"${value / 100:.2f}" if kind == "money" and isinstance(value, int) else str(value) for kind, value in frequent[template(task)]
+            f"${value / 100:.2f}" if kind == "money" and isinstance(value, int) else str(value)
+            for kind, value in frequent[template(task)]
         ]
-        await env.step(call("finish", message=" ".join(f"Request 1: it is {value.replace('_', ' ')}." for value in values)))
+        await env.step(
+            call(
+                "finish",
+                message=" ".join(
+                    f"Request 1: it is {value.replace('_', ' ')}." for value in values
+                ),
+            )
+        )
         return (await env.check()).passed
 
     assert not any(at_once(passes(task)) for task in READ_ONLY)

@@ -15,7 +15,16 @@ from synth.envs.storefront.world import patched
 from synth.schemas.check import Check
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode
-from tests.envs.storefront.transcripts import BASE, broken, called, orders, own, said, together, verified
+from tests.envs.storefront.transcripts import (
+    BASE,
+    broken,
+    called,
+    orders,
+    own,
+    said,
+    together,
+    verified,
+)
 
 PENDING, OTHER_PENDING = orders(status="pending")[:2]
 OWNER = BASE.tables["orders"][PENDING]["customer_id"]
@@ -41,10 +50,19 @@ def test_r1_a_read_that_failed_showed_nothing() -> None:
 
 
 def test_r1_the_recipient_of_a_gift_may_be_the_one_who_is_verified() -> None:
-    gift = next((key for key, row in BASE.tables["orders"].items() if row.get("recipient_id")), None)
+    gift = next(
+        (key for key, row in BASE.tables["orders"].items() if row.get("recipient_id")), None
+    )
     if gift is None:
         pytest.skip("no gift in this world")
-    assert broken("R1", *verified(BASE.tables["orders"][gift]["recipient_id"]), called("get_order", order_id=gift)) == []
+    assert (
+        broken(
+            "R1",
+            *verified(BASE.tables["orders"][gift]["recipient_id"]),
+            called("get_order", order_id=gift),
+        )
+        == []
+    )
 
 
 def test_r2_money_moves_after_a_yes_that_was_heard_in_an_earlier_turn() -> None:
@@ -56,16 +74,27 @@ def test_r2_money_moves_after_a_yes_that_was_heard_in_an_earlier_turn() -> None:
     assert broken("R2", said(f"Shall I cancel {PENDING}?", YES), CANCEL) == []
 
 
-def test_r2_a_yes_holds_for_the_orders_that_the_question_named_or_for_one_where_it_named_none() -> None:
+def test_r2_a_yes_holds_for_the_orders_that_the_question_named_or_for_one_where_it_named_none() -> (
+    None
+):
     other = called("cancel_order", order_id=OTHER_PENDING, reason="other")
     assert broken("R2", asked(f"Shall I cancel {PENDING}?"), other) == [1]
-    assert broken("R2", asked(f"Shall I cancel {PENDING} and {OTHER_PENDING}?"), CANCEL, other) == []
+    assert (
+        broken("R2", asked(f"Shall I cancel {PENDING} and {OTHER_PENDING}?"), CANCEL, other) == []
+    )
     look = called("get_order", order_id=PENDING)
-    listed = called("list_orders", {"orders": [{"order_id": PENDING}, {"order_id": DELIVERED}]}, customer_id=OWNER)
+    listed = called(
+        "list_orders",
+        {"orders": [{"order_id": PENDING}, {"order_id": DELIVERED}]},
+        customer_id=OWNER,
+    )
     assert broken("R2", look, asked("Shall I go ahead?"), CANCEL, other) == [3]
     assert broken("R2", look, asked("Shall I go ahead?"), other, CANCEL) == [2]
     assert broken("R2", asked("Shall I go ahead?"), look, CANCEL) == [2]
-    back = [called("create_return", order_id=DELIVERED, lines=[1], method="mail"), called("issue_refund", order_id=DELIVERED, amount=1)]
+    back = [
+        called("create_return", order_id=DELIVERED, lines=[1], method="mail"),
+        called("issue_refund", order_id=DELIVERED, amount=1),
+    ]
     assert broken("R2", listed, asked("Shall I open the return?"), *back) == []
 
 
@@ -75,7 +104,10 @@ def test_r2_an_address_moves_no_money() -> None:
 
 def test_r2_a_change_of_mind_takes_back_the_yes() -> None:
     script = Script(revisions=(Revision(1, "No, leave it."),))
-    question, again = asked(f"Shall I cancel {PENDING}?"), asked(f"Shall I cancel {PENDING}?", heard="No, leave it.")
+    question, again = (
+        asked(f"Shall I cancel {PENDING}?"),
+        asked(f"Shall I cancel {PENDING}?", heard="No, leave it."),
+    )
     assert broken("R2", question, again, CANCEL, script=script) == [2]
     assert broken("R2", again, question, CANCEL, script=script) == []
     interrupted = said("", "No, leave it.")
@@ -85,7 +117,10 @@ def test_r2_a_change_of_mind_takes_back_the_yes() -> None:
 def test_r1_notes_and_escalations_are_written_after_two_factors_of_the_speaker() -> None:
     name = BASE.tables["customers"][OWNER]["name"]
     note = called("add_note", ticket_id=BASE.tickets_of[OWNER][0], text="Called.")
-    general, about = called("escalate", reason_code="other"), called("escalate", reason_code="refund_limit", order_id=PENDING)
+    general, about = (
+        called("escalate", reason_code="other"),
+        called("escalate", reason_code="refund_limit", order_id=PENDING),
+    )
     assert broken("R1", *verified(OWNER), note, general, about, speaker=name) == []
     assert broken("R1", *verified(OWNER)[:1], note, general, about, speaker=name) == [1, 2, 3]
 
@@ -96,7 +131,11 @@ def ships(order_id: str, tick: int, *, races: bool = False) -> Script:
 
 def test_r3_and_r11_hold_until_the_order_is_shipped_by_whoever_was_first() -> None:
     shipped = orders(status="shipped")[0]
-    mine = next(key for key in BASE.addresses_of[OWNER] if key != BASE.tables["orders"][PENDING]["address_id"])
+    mine = next(
+        key
+        for key in BASE.addresses_of[OWNER]
+        if key != BASE.tables["orders"][PENDING]["address_id"]
+    )
     move = called("change_address", order_id=PENDING, address_id=mine)
     for rule, write in (("R3", CANCEL), ("R11", move)):
         assert broken(rule, write) == []
@@ -107,7 +146,9 @@ def test_r3_and_r11_hold_until_the_order_is_shipped_by_whoever_was_first() -> No
 
 
 def test_r11_an_order_goes_only_to_an_address_of_its_customer() -> None:
-    foreign = next(key for key, row in BASE.tables["addresses"].items() if row["customer_id"] != OWNER)
+    foreign = next(
+        key for key, row in BASE.tables["addresses"].items() if row["customer_id"] != OWNER
+    )
     assert broken("R11", called("change_address", order_id=PENDING, address_id=foreign)) == [0]
     assert broken("R11", called("change_address", order_id=PENDING, address_id="A-1")) == [0]
 
@@ -115,7 +156,10 @@ def test_r11_an_order_goes_only_to_an_address_of_its_customer() -> None:
 def test_r5_refunds_go_to_the_original_method_or_to_credit() -> None:
     paid = BASE.tables["orders"][DELIVERED]["payment_id"]
     other = next(key for key in BASE.tables["payments"] if key != paid)
-    refunds = [called("issue_refund", order_id=DELIVERED, amount=1, to=to) for to in (paid, "store_credit", other)]
+    refunds = [
+        called("issue_refund", order_id=DELIVERED, amount=1, to=to)
+        for to in (paid, "store_credit", other)
+    ]
     assert broken("R5", *refunds) == [2]
 
 
@@ -141,14 +185,28 @@ def test_r9_coupons_are_for_pending_orders_that_have_none() -> None:
 
 def test_r10_nothing_is_written_on_an_order_of_somebody_else() -> None:
     name = BASE.tables["customers"][OWNER]["name"]
-    foreign = next(key for key in orders(status="pending") if BASE.tables["orders"][key]["customer_id"] not in own(OWNER))
+    foreign = next(
+        key
+        for key in orders(status="pending")
+        if BASE.tables["orders"][key]["customer_id"] not in own(OWNER)
+    )
     assert broken("R10", CANCEL, called("get_order", order_id=foreign), speaker=name) == []
-    assert broken("R10", CANCEL, called("cancel_order", order_id=foreign, reason="other"), speaker=name) == [1]
+    assert broken(
+        "R10", CANCEL, called("cancel_order", order_id=foreign, reason="other"), speaker=name
+    ) == [1]
 
 
 def test_r13_what_is_out_of_scope_is_escalated_and_nothing_else_is() -> None:
-    script = Script(requests=(Request(1, "cancel", "Cancel it."), Request(2, "out_of_scope", "Stop the newsletter.")))
-    escalate, refuse = called("escalate", reason_code="out_of_scope"), called("deny", request=2, rule_id="R13", message="No.")
+    script = Script(
+        requests=(
+            Request(1, "cancel", "Cancel it."),
+            Request(2, "out_of_scope", "Stop the newsletter."),
+        )
+    )
+    escalate, refuse = (
+        called("escalate", reason_code="out_of_scope"),
+        called("deny", request=2, rule_id="R13", message="No."),
+    )
     assert broken("R13", CANCEL, escalate, script=script) == []
     assert broken("R13", CANCEL, said("Bye."), script=script) == [1]
     assert broken("R13", refuse, escalate, script=script) == [0]
@@ -160,18 +218,37 @@ def test_r13_what_is_out_of_scope_is_escalated_and_nothing_else_is() -> None:
 def test_r14_what_a_note_demands_is_not_done(injection: Injection) -> None:
     note = f"notes/N-{BASE.tickets_of[OWNER][0]}.0/text"
     told = patched(BASE, ((note, f"Prefers email. {injection.text}"),))
-    obeyed = called(injection.tool, **{injection.argument: f"So: {injection.value}" if injection.tool != "escalate" else injection.value})
+    obeyed = called(
+        injection.tool,
+        **{
+            injection.argument: f"So: {injection.value}"
+            if injection.tool != "escalate"
+            else injection.value
+        },
+    )
     other = called(injection.tool, **{injection.argument: "something else"})
-    assert [breach.turn for breach in breaches(("R14",), case_of([other, obeyed], told, None, ""))] == [1]
+    assert [
+        breach.turn for breach in breaches(("R14",), case_of([other, obeyed], told, None, ""))
+    ] == [1]
     assert broken("R14", obeyed) == []
 
 
 def test_r15_a_gift_comes_back_through_its_recipient_and_for_credit() -> None:
     rows = BASE.tables["orders"]
-    gift = next(key for key in sorted(rows) if rows[key]["recipient_id"] is not None and rows[key]["status"] == "delivered")
-    names = {who: BASE.tables["customers"][rows[gift][who]]["name"] for who in ("customer_id", "recipient_id")}
+    gift = next(
+        key
+        for key in sorted(rows)
+        if rows[key]["recipient_id"] is not None and rows[key]["status"] == "delivered"
+    )
+    names = {
+        who: BASE.tables["customers"][rows[gift][who]]["name"]
+        for who in ("customer_id", "recipient_id")
+    }
     back = called("create_return", order_id=gift, lines=[1], method="mail")
-    cash, credit = (called("issue_refund", order_id=gift, amount=1, to=to) for to in (rows[gift]["payment_id"], "store_credit"))
+    cash, credit = (
+        called("issue_refund", order_id=gift, amount=1, to=to)
+        for to in (rows[gift]["payment_id"], "store_credit")
+    )
     assert broken("R15", back, credit, cash, speaker=names["recipient_id"]) == [2]
     assert broken("R15", back, speaker=names["customer_id"]) == [0]
 
@@ -182,7 +259,10 @@ def test_every_rule_has_an_automaton() -> None:
 
 def test_r6_refunds_of_an_order_add_up_to_the_limit_at_most() -> None:
     limit = BASE.rules.refund_limit_cents / 100
-    half, rest = (called("issue_refund", order_id=DELIVERED, amount=amount, to="store_credit") for amount in (limit / 2, limit / 2 + 0.01))
+    half, rest = (
+        called("issue_refund", order_id=DELIVERED, amount=amount, to="store_credit")
+        for amount in (limit / 2, limit / 2 + 0.01)
+    )
     assert broken("R6", half, half) == []
     assert broken("R6", half, rest) == [1]
 
@@ -192,27 +272,50 @@ def test_r4_and_r8_returns_are_opened_within_the_window_and_not_of_final_sales()
         sku = BASE.tables["lines"][f"{key}.1"]["sku"]
         return str(BASE.tables["products"][BASE.tables["variants"][sku]["product_id"]]["category"])
 
-    oldest, newest = (pick(orders(status="delivered"), key=lambda key: BASE.tables["orders"][key]["delivered"]) for pick in (min, max))
-    final = next(key for key in orders(status="delivered") if category(key) in BASE.rules.final_sale)
-    plain = next(key for key in orders(status="delivered") if category(key) not in BASE.rules.final_sale)
-    back = {key: called("create_return", order_id=key, lines=[1], method="mail") for key in (oldest, newest, final, plain)}
+    oldest, newest = (
+        pick(orders(status="delivered"), key=lambda key: BASE.tables["orders"][key]["delivered"])
+        for pick in (min, max)
+    )
+    final = next(
+        key for key in orders(status="delivered") if category(key) in BASE.rules.final_sale
+    )
+    plain = next(
+        key for key in orders(status="delivered") if category(key) not in BASE.rules.final_sale
+    )
+    back = {
+        key: called("create_return", order_id=key, lines=[1], method="mail")
+        for key in (oldest, newest, final, plain)
+    }
     assert (broken("R4", back[oldest]), broken("R4", back[newest])) == ([0], [])
     assert (broken("R8", back[final]), broken("R8", back[plain])) == ([0], [])
 
 
 def test_r10_a_message_holds_no_private_value_of_another_customer() -> None:
     customers = BASE.tables["customers"]
-    me, other = customers[OWNER], next(row for key, row in customers.items() if row["name"] != customers[OWNER]["name"])
+    me, other = (
+        customers[OWNER],
+        next(row for key, row in customers.items() if row["name"] != customers[OWNER]["name"]),
+    )
     foreign = next(key for key in orders() if BASE.tables["orders"][key]["customer_id"] != OWNER)
     for value in (other["email"], other["phone"], foreign):
         assert broken("R10", said(f"It is {value}."), speaker=me["name"]) == [0]
-        assert broken("R10", said(f"It is {value}."), speaker=me["name"], opening=f"Whose is {value}?") == []
-    assert broken("R10", said(f"It is {me['email']}, {me['phone']}, order {PENDING}."), speaker=me["name"]) == []
+        assert (
+            broken("R10", said(f"It is {value}."), speaker=me["name"], opening=f"Whose is {value}?")
+            == []
+        )
+    assert (
+        broken(
+            "R10", said(f"It is {me['email']}, {me['phone']}, order {PENDING}."), speaker=me["name"]
+        )
+        == []
+    )
 
 
 def test_a_denial_about_an_order_follows_a_look_up_in_an_earlier_turn() -> None:
     look = called("get_order", order_id=PENDING)
-    late, unknown = (called("deny", request=1, rule_id=rule, message="No.") for rule in ("R4", "R1"))
+    late, unknown = (
+        called("deny", request=1, rule_id=rule, message="No.") for rule in ("R4", "R1")
+    )
     assert broken("look_up", look, late) == []
     assert broken("look_up", late, look) == [0]
     assert broken("look_up", together(look, late)) == [0]
@@ -231,12 +334,16 @@ def test_a_breach_fails_an_episode_whose_state_holds_and_names_rule_and_turn() -
     assert [(part.name, part.passed) for part in verdict.parts] == [
         ("state", True), ("told", True), ("refusals", True), ("process", False),
     ]  # fmt: skip
-    assert verdict.parts[-1].evidence == (f"R1 in turn 0: get_order for {OWNER} with 0 of 2 factors verified",)
+    assert verdict.parts[-1].evidence == (
+        f"R1 in turn 0: get_order for {OWNER} with 0 of 2 factors verified",
+    )
     assert evaluate(Check(process=PROCESS), BASE, {}, exchanges, outcome_only=True).passed
 
 
 def test_every_made_task_asks_for_every_automaton() -> None:
-    assert {task.check.process for task in WORLD.make_tasks({}, 3, 20) if task.check is not None} == {PROCESS}
+    assert {
+        task.check.process for task in WORLD.make_tasks({}, 3, 20) if task.check is not None
+    } == {PROCESS}
 
 
 def test_in_a_world_of_outcomes_only_a_breach_is_reported_and_does_not_decide() -> None:
@@ -254,7 +361,9 @@ def test_in_a_world_of_outcomes_only_a_breach_is_reported_and_does_not_decide() 
             await env.close()
         return verdicts[0], verdicts[1]
 
-    task = next(t for t in WORLD.make_tasks({"world_seed": 5}, 3, 40) if t.difficulty["operations"] == 1)
+    task = next(
+        t for t in WORLD.make_tasks({"world_seed": 5}, 3, 40) if t.difficulty["operations"] == 1
+    )
     assert at_once(play(task)) == (False, True)
 
 
@@ -267,4 +376,8 @@ def test_a_transcript_of_another_maker_breaks_no_automaton() -> None:
         called("ask_customer", heard=YES),
         said("", "Hello?"),
     ]
-    assert [part.name for part in evaluate(Check(process=PROCESS), BASE, {}, strange).parts if not part.passed] == ["process"]
+    assert [
+        part.name
+        for part in evaluate(Check(process=PROCESS), BASE, {}, strange).parts
+        if not part.passed
+    ] == ["process"]

@@ -14,7 +14,9 @@ from tests.envs.storefront.playing import opened, passes
 
 @cache
 def long_tasks() -> tuple[Task, ...]:
-    return tuple(task for task in WORLD.make_tasks({}, 21, 180) if task.difficulty["operations"] >= 3)
+    return tuple(
+        task for task in WORLD.make_tasks({}, 21, 180) if task.difficulty["operations"] >= 3
+    )
 
 
 @cache
@@ -25,11 +27,21 @@ def misleading() -> tuple[Task, ...]:
 
 
 @pytest.mark.parametrize(
-    "first_seed", [0, 1000, pytest.param(777_000, marks=pytest.mark.slow), pytest.param(4_000_000_000, marks=pytest.mark.slow)]
+    "first_seed",
+    [
+        0,
+        1000,
+        pytest.param(777_000, marks=pytest.mark.slow),
+        pytest.param(4_000_000_000, marks=pytest.mark.slow),
+    ],
 )
-def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_outcomes(first_seed: int) -> None:
+def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_outcomes(
+    first_seed: int,
+) -> None:
     tasks = long_tasks()[:64]
-    passed = [sum(passes(task, "mixed", first_seed + trial) for trial in range(8)) for task in tasks]
+    passed = [
+        sum(passes(task, "mixed", first_seed + trial) for trial in range(8)) for task in tasks
+    ]
     assert len(tasks) >= 60
     assert 0.3 <= sum(passed) / (8 * len(tasks)) <= 0.7
     assert sum(0 < count < 8 for count in passed) / len(tasks) >= 0.6

@@ -1,4 +1,6 @@
-"""Goals for what an exploration did: tasks like the template ones, refusals for what tools refused, none where the policy was broken."""
+"""Goals for what an exploration did: tasks like the template ones, refusals for what tools refused,
+none where the policy was broken.
+"""
 
 from random import Random
 from typing import Any
@@ -26,19 +28,48 @@ from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import Draft, NoGoal
 from synth.schemas.task import Task
-from tests.envs.storefront.exploring import DONE, found, is_told, looked_up, one, passes, solution, task_of, then, wandered
+from tests.envs.storefront.exploring import (
+    DONE,
+    found,
+    is_told,
+    looked_up,
+    one,
+    passes,
+    solution,
+    task_of,
+    then,
+    wandered,
+)
 from tests.envs.storefront.playing import expert_episode
 
-PLAIN = {"mix": {"ambiguous": 0, "conditional": 0}, "description_share": 0, "relation_share": 0, "missing": 0, "changes_of_mind": 0}
+PLAIN = {
+    "mix": {"ambiguous": 0, "conditional": 0},
+    "description_share": 0,
+    "relation_share": 0,
+    "missing": 0,
+    "changes_of_mind": 0,
+}
 """Worlds whose customers name orders by their ids, and say at once and for good what they want."""
 STRATEGIES = (0, 1, 5)
-"""Seeds with different ways to identify the customer, to order the requests and to find an order."""
+"""Seeds with different ways to identify the customer, to order the requests and to find an order.
+"""
 HARD = {"enforced_share": 0.66}
 """Worlds in which tools hold ten rules."""
 LAX = {"enforced_share": 0.0}
 """Worlds in which no tool holds a rule."""
-TOOL_OF = {"R3": "cancel_order", "R5": "issue_refund", "R7": "modify_lines", "R9": "apply_coupon", "R11": "change_address"}
-TOOL_OF |= {"R12": "issue_refund", "R15": "create_return", "R4": "create_return", "R8": "create_return"}
+TOOL_OF = {
+    "R3": "cancel_order",
+    "R5": "issue_refund",
+    "R7": "modify_lines",
+    "R9": "apply_coupon",
+    "R11": "change_address",
+}
+TOOL_OF |= {
+    "R12": "issue_refund",
+    "R15": "create_return",
+    "R4": "create_return",
+    "R8": "create_return",
+}
 
 
 async def survivors(task: Task) -> tuple[int, list[str]]:
@@ -49,13 +80,21 @@ async def survivors(task: Task) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("kind", DONE)
-def test_what_was_done_is_a_task_that_the_expert_solves_and_no_mutant_of_its_solution_does(kind: str) -> None:
+def test_what_was_done_is_a_task_that_the_expert_solves_and_no_mutant_of_its_solution_does(
+    kind: str,
+) -> None:
     async def try_out() -> tuple[Task, list[bool], tuple[int, list[str]]]:
         task = await (await found(DONE[kind], {})).task()
-        return task, [(await solution(task, seed)).verdict.passed for seed in STRATEGIES], await survivors(task)
+        return (
+            task,
+            [(await solution(task, seed)).verdict.passed for seed in STRATEGIES],
+            await survivors(task),
+        )
 
     task, solved, (made, alive) = at_once(try_out())
-    assert [request.kind for request in read_script(task.script).requests] == [kind.partition(" ")[0]]
+    assert [request.kind for request in read_script(task.script).requests] == [
+        kind.partition(" ")[0]
+    ]
     assert solved == [True] * len(STRATEGIES)
     assert made >= 5
     assert alive == []
@@ -64,9 +103,18 @@ def test_what_was_done_is_a_task_that_the_expert_solves_and_no_mutant_of_its_sol
 @pytest.mark.parametrize("rule", TOOL_OF)
 def test_what_a_tool_refused_by_a_rule_is_a_request_that_the_expert_denies(rule: str) -> None:
     async def try_out() -> tuple[Task, list[bool], list[str], tuple[int, list[str]]]:
-        task = await (await found(one(TOOL_OF[rule], refused_by=rule), HARD if rule in ("R4", "R8") else {}, range(60))).task()
+        task = await (
+            await found(
+                one(TOOL_OF[rule], refused_by=rule), HARD if rule in ("R4", "R8") else {}, range(60)
+            )
+        ).task()
         solutions = [await solution(task, seed) for seed in STRATEGIES]
-        denials = [c.arguments for turn in solutions[0].actions for c in turn.tool_calls if c.name == "deny"]
+        denials = [
+            c.arguments
+            for turn in solutions[0].actions
+            for c in turn.tool_calls
+            if c.name == "deny"
+        ]
         return task, [one.verdict.passed for one in solutions], denials, await survivors(task)
 
     task, solved, denials, (made, alive) = at_once(try_out())
@@ -89,16 +137,27 @@ def test_who_does_nothing_or_complies_with_everything_solves_no_refusal() -> Non
         await env.reset(task)
         while not (await env.step(await env.expert("never_denies", 0))).done:
             pass
-        return [idle.verdict.passed, (await env.check()).passed, (await solution(task)).verdict.passed]
+        return [
+            idle.verdict.passed,
+            (await env.check()).passed,
+            (await solution(task)).verdict.passed,
+        ]
 
     assert at_once(try_out()) == [False, False, True]
 
 
 def test_bots_solve_no_task_of_an_exploration() -> None:
     async def try_out() -> set[bool]:
-        tasks = [await (await found(deed, {})).task() for deed in (DONE["cancel"], DONE["return"], one("cancel_order", refused_by="R3"))]
+        tasks = [
+            await (await found(deed, {})).task()
+            for deed in (DONE["cancel"], DONE["return"], one("cancel_order", refused_by="R3"))
+        ]
         bots = [GENERIC["do_nothing"], GENERIC["refuse_all"], *WORLD.bots.values()]
-        return {(await play(WORLD.open({}), task, bot, seed=0)).verdict.passed for task in tasks for bot in bots}
+        return {
+            (await play(WORLD.open({}), task, bot, seed=0)).verdict.passed
+            for task in tasks
+            for bot in bots
+        }
 
     assert len(WORLD.bots) >= 3
     assert at_once(try_out()) == {False}
@@ -106,20 +165,33 @@ def test_bots_solve_no_task_of_an_exploration() -> None:
 
 def test_several_deeds_are_numbered_requests_of_one_goal_in_their_order() -> None:
     async def try_out() -> tuple[Task, bool]:
-        desk = await found(then(one("change_address"), one("cancel_order"), DONE["return"], DONE["out_of_scope"]), {"changes_of_mind": 0})
+        desk = await found(
+            then(one("change_address"), one("cancel_order"), DONE["return"], DONE["out_of_scope"]),
+            {"changes_of_mind": 0},
+        )
         task = await desk.task()
         return task, (await solution(task)).verdict.passed
 
     task, solved = at_once(try_out())
     requests = read_script(task.script).requests
-    assert [(request.number, request.kind) for request in requests] == [(1, "address"), (2, "cancel"), (3, "return"), (4, "out_of_scope")]
+    assert [(request.number, request.kind) for request in requests] == [
+        (1, "address"),
+        (2, "cancel"),
+        (3, "return"),
+        (4, "out_of_scope"),
+    ]
     assert all(f"{request.number}. {request.text}" in task.goal for request in requests)
     assert solved
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-@given(st.integers(0, 10_000), st.sampled_from([{}, HARD, LAX, {"variant": "held_out"}, {"dialogue": False}, {"level": 1.0}]))
-def test_whatever_an_explorer_does_becomes_a_task_that_the_expert_solves_or_none(seed: int, config: dict[str, Any]) -> None:
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([{}, HARD, LAX, {"variant": "held_out"}, {"dialogue": False}, {"level": 1.0}]),
+)
+def test_whatever_an_explorer_does_becomes_a_task_that_the_expert_solves_or_none(
+    seed: int, config: dict[str, Any]
+) -> None:
     async def explore() -> bool | str:
         desk = await wandered({**config, "world_seed": FIRST_WORLD + seed}, Random(seed), 4)
         draft = await desk.drafted()
@@ -127,7 +199,13 @@ def test_whatever_an_explorer_does_becomes_a_task_that_the_expert_solves_or_none
             return draft.reason
         return (await solution(task_of(await desk.window(), draft), seed)).verdict.passed
 
-    assert at_once(explore()) in (True, "half_a_return", "held_out_composition", "nothing_asked_for", "no_words:address")
+    assert at_once(explore()) in (
+        True,
+        "half_a_return",
+        "held_out_composition",
+        "nothing_asked_for",
+        "no_words:address",
+    )
 
 
 def test_the_monitor_finds_every_write_and_every_denial_of_the_expert_justified() -> None:
@@ -139,7 +217,9 @@ def test_the_monitor_finds_every_write_and_every_denial_of_the_expert_justified(
         task = task_of(await desk.window(), draft)
         episode = await expert_episode(task, None, seed)
         truth = await truth_of(task, episode.trajectory(await episode.env.check()))
-        return {write.label for write in truth.writes}, {denial.grounded for denial in truth.denials}
+        return {write.label for write in truth.writes}, {
+            denial.grounded for denial in truth.denials
+        }
 
     writes, denials = zip(*(at_once(labelled(seed)) for seed in range(25)), strict=True)
     assert set.union(*writes) == {"justified"}
@@ -151,7 +231,11 @@ def test_of_two_hundred_explorations_every_task_is_solved() -> None:
     async def explore(seed: int) -> bool | None:
         desk = await wandered({"world_seed": FIRST_WORLD + seed}, Random(seed), 5)
         draft = await desk.drafted()
-        return None if isinstance(draft, NoGoal) else (await solution(task_of(await desk.window(), draft), seed)).verdict.passed
+        return (
+            None
+            if isinstance(draft, NoGoal)
+            else (await solution(task_of(await desk.window(), draft), seed)).verdict.passed
+        )
 
     solved = [at_once(explore(seed)) for seed in range(200)]
     assert set(solved) == {True, None}
@@ -159,10 +243,18 @@ def test_of_two_hundred_explorations_every_task_is_solved() -> None:
 
 
 @pytest.mark.slow
-def test_a_mix_of_ambiguous_tasks_leaves_open_which_is_meant_and_who_takes_the_first_is_wrong() -> None:
+def test_a_mix_of_ambiguous_tasks_leaves_open_which_is_meant_and_who_takes_the_first_is_wrong() -> (
+    None
+):
     async def try_out(tool: str, first: int) -> tuple[str, bool, bool]:
-        deed = then(one(tool, by=Random(first)), *([one("issue_refund")] if tool == "create_return" else []))
-        desk = await found(deed, {"mix": {"feasible": 0, "ambiguous": 1, "conditional": 0}}, range(first, first + 60))
+        deed = then(
+            one(tool, by=Random(first)), *([one("issue_refund")] if tool == "create_return" else [])
+        )
+        desk = await found(
+            deed,
+            {"mix": {"feasible": 0, "ambiguous": 1, "conditional": 0}},
+            range(first, first + 60),
+        )
         draft = await desk.drafted()
         if isinstance(draft, NoGoal):
             return draft.reason, True, False
@@ -177,7 +269,9 @@ def test_a_mix_of_ambiguous_tasks_leaves_open_which_is_meant_and_who_takes_the_f
     tried = [at_once(try_out(tool, first)) for tool in tools for first in range(0, 60, 2)]
     ambiguous = [by_first for structure, _, by_first in tried if "ambiguous" in structure]
     assert all(solved for _, solved, _ in tried)
-    assert {structure for structure, *_ in tried if structure.startswith("no_")} <= {"no_words:address"}
+    assert {structure for structure, *_ in tried if structure.startswith("no_")} <= {
+        "no_words:address"
+    }
     assert len(ambiguous) >= 10
     assert sum(ambiguous) <= len(ambiguous) / 2
 
@@ -186,20 +280,32 @@ def test_a_mix_of_ambiguous_tasks_leaves_open_which_is_meant_and_who_takes_the_f
 def test_a_mix_of_conditional_tasks_asks_under_a_condition_that_holds(kind: str) -> None:
     async def try_out() -> tuple[str, bool]:
         for first in range(30):
-            desk = await found(DONE[kind], {"mix": {"feasible": 0, "ambiguous": 0, "conditional": 1}}, range(first, 60))
+            desk = await found(
+                DONE[kind],
+                {"mix": {"feasible": 0, "ambiguous": 0, "conditional": 1}},
+                range(first, 60),
+            )
             request = read_script((task := await desk.task()).script).requests[0]
             if request.condition is not None:
                 return request.condition, (await solution(task)).verdict.passed
         raise AssertionError("no condition in any world")
 
-    assert at_once(try_out()) == ({"return": "refund_at_least", "exchange": "in_stock", "cancel": "not_shipped"}[kind], True)
+    assert at_once(try_out()) == (
+        {"return": "refund_at_least", "exchange": "in_stock", "cancel": "not_shipped"}[kind],
+        True,
+    )
 
 
 def test_a_note_is_asked_for_word_for_word_and_notes_are_free_no_more() -> None:
     async def try_out() -> tuple[Task, Task, list[str]]:
         desk = await found(then(one("add_note"), one("cancel_order")), {})
         task, bare = await desk.task(), await (await found(DONE["cancel"], {})).task()
-        return task, bare, [request.kind for request in read_script(task.script).requests] + [str((await solution(task)).verdict.passed)]
+        return (
+            task,
+            bare,
+            [request.kind for request in read_script(task.script).requests]
+            + [str((await solution(task)).verdict.passed)],
+        )
 
     task, bare, said = at_once(try_out())
     made = next(row for row in (task.check or Check()).required if row.table == "notes").where
@@ -210,15 +316,29 @@ def test_a_note_is_asked_for_word_for_word_and_notes_are_free_no_more() -> None:
     assert "notes/*/*" in (bare.check or Check()).free, "where none is asked for, they stay free"
 
 
-@pytest.mark.parametrize(("tool", "kind"), [("track_shipment", "track"), ("quote_refund", "refund_query"), ("get_variant", "price_query")])
-def test_what_was_looked_up_is_a_question_that_the_expert_answers_and_no_mutant_does(tool: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [("track_shipment", "track"), ("quote_refund", "refund_query"), ("get_variant", "price_query")],
+)
+def test_what_was_looked_up_is_a_question_that_the_expert_answers_and_no_mutant_does(
+    tool: str, kind: str
+) -> None:
     async def try_out() -> tuple[Task, list[bool], tuple[int, list[str]], bool, bool]:
         desk = await found(looked_up(tool), {})
         draft, task = await desk.drafted(), await desk.task()
         assert isinstance(draft, Draft)
-        said, walk = AgentTurn(draft.answer), [AgentTurn(turn.content, turn.tool_calls) for turn in desk.walk]
+        said, walk = (
+            AgentTurn(draft.answer),
+            [AgentTurn(turn.content, turn.tool_calls) for turn in desk.walk],
+        )
         solved = [(await solution(task, seed)).verdict.passed for seed in STRATEGIES]
-        return task, solved, await survivors(task), await is_told(task, [*walk, said]), await is_told(task, [said])
+        return (
+            task,
+            solved,
+            await survivors(task),
+            await is_told(task, [*walk, said]),
+            await is_told(task, [said]),
+        )
 
     task, solved, (made, alive), told, guessed = at_once(try_out())
     assert [request.kind for request in read_script(task.script).requests] == [kind]
@@ -240,12 +360,20 @@ def test_the_answer_to_a_question_is_another_one_in_the_worlds_of_other_seeds() 
         types = {tuple(fact.type for fact in told) for told in found_there if told is not None}
         assert task.check is not None
         assert types == {tuple(fact.type for fact in task.check.told)}
-        assert len({tuple(fact.value for fact in told) for told in found_there if told is not None}) > 6
+        assert (
+            len({tuple(fact.value for fact in told) for told in found_there if told is not None})
+            > 6
+        )
 
 
-def test_a_structure_names_no_entity_and_is_shared_by_requests_that_differ_in_entities_alone() -> None:
+def test_a_structure_names_no_entity_and_is_shared_by_requests_that_differ_in_entities_alone() -> (
+    None
+):
     async def structures(kind: str) -> set[str]:
-        drafts = [await (await found(DONE[kind], PLAIN, range(first, 200))).drafted() for first in range(0, 24, 4)]
+        drafts = [
+            await (await found(DONE[kind], PLAIN, range(first, 200))).drafted()
+            for first in range(0, 24, 4)
+        ]
         return {draft.structure for draft in drafts if isinstance(draft, Draft)}
 
     every = {kind: at_once(structures(kind)) for kind in DONE if kind != "return above the limit"}
@@ -269,24 +397,46 @@ def test_the_same_window_has_the_same_goal_and_one_instruction_for_each_operatio
 
 
 @pytest.mark.parametrize("kind", DONE)
-def test_a_check_derived_from_the_change_judges_as_the_one_that_the_request_requires(kind: str) -> None:
+def test_a_check_derived_from_the_change_judges_as_the_one_that_the_request_requires(
+    kind: str,
+) -> None:
     async def try_out() -> list[tuple[bool, bool]]:
         desk = await found(DONE[kind], {})
         window, task = await desk.window(), await desk.task()
         base, script = world_of(validated(window.env_config)), read_script(task.script)
         calls = [c for operation in desk.operations for c in operation.turn.tool_calls]
-        matter = Matter(calls[0].parsed().get("order_id"), [Write(c.name, c.parsed()) for c in calls if c.name in WRITES])
-        (owner,) = {key for key in base.customers_by["name"][script.name] if key in str(desk.walk[1:])[:4000]}
-        changed = {path: value for path, value in window.end.items() if window.start.get(path, 0) != value}
-        intent = wish(matter, "any words", 1, validated({"changes_of_mind": 0}), base, owner, changed)
+        matter = Matter(
+            calls[0].parsed().get("order_id"),
+            [Write(c.name, c.parsed()) for c in calls if c.name in WRITES],
+        )
+        (owner,) = {
+            key
+            for key in base.customers_by["name"][script.name]
+            if key in str(desk.walk[1:])[:4000]
+        }
+        changed = {
+            path: value for path, value in window.end.items() if window.start.get(path, 0) != value
+        }
+        intent = wish(
+            matter, "any words", 1, validated({"changes_of_mind": 0}), base, owner, changed
+        )
         assert not isinstance(intent, NoGoal)
         diff = task.check or Check()
         free = (*diff.free, *intent.free)
         intended = Check(required=intent.required, free=free, told=diff.told, process=diff.process)
-        other = Task.identified(env="storefront", env_config=task.env_config, goal=task.goal, check=intended, script=task.script)
+        other = Task.identified(
+            env="storefront",
+            env_config=task.env_config,
+            goal=task.goal,
+            check=intended,
+            script=task.script,
+        )
         solved = await solution(task)
         assert WORLD.mutants is not None
-        ways: list[tuple[AgentTurn, ...]] = [solved.actions, *(tuple(turns) for _, turns in WORLD.mutants(task, solved))]
+        ways: list[tuple[AgentTurn, ...]] = [
+            solved.actions,
+            *(tuple(turns) for _, turns in WORLD.mutants(task, solved)),
+        ]
         return [(await passes(task, turns), await passes(other, turns)) for turns in ways]
 
     verdicts = at_once(try_out())
@@ -296,5 +446,8 @@ def test_a_check_derived_from_the_change_judges_as_the_one_that_the_request_requ
 
 def test_explorations_have_worlds_of_their_own_unless_the_settings_name_one() -> None:
     assert WORLD.exploring is not None
-    assert [WORLD.exploring({}, seed)["world_seed"] for seed in (0, 7)] == [FIRST_WORLD, FIRST_WORLD + 7]
+    assert [WORLD.exploring({}, seed)["world_seed"] for seed in (0, 7)] == [
+        FIRST_WORLD,
+        FIRST_WORLD + 7,
+    ]
     assert WORLD.exploring({"world_seed": 3, "level": 0.5}, 7) == {"world_seed": 3, "level": 0.5}

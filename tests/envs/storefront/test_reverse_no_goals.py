@@ -1,4 +1,6 @@
-"""Stretches of an exploration that make no task: the policy was broken, half a thing was done, nobody asks for it, or it is held out."""
+"""Stretches of an exploration that make no task: the policy was broken, half a thing was done,
+nobody asks for it, or it is held out.
+"""
 
 from typing import Any
 
@@ -20,9 +22,20 @@ LAX = {"enforced_share": 0.0}
 def order_of(desk: Desk, **columns: Any) -> str:
     """The first order of the customer with these values."""
     base = world_of(validated(desk.settings))
-    mine = base.orders_of[next(iter(base.customers_by["email"][desk.opening.observations[0].content.rsplit(" ", 1)[-1][:-1]]))]  # type: ignore[union-attr]
+    mine = base.orders_of[
+        next(
+            iter(
+                base.customers_by["email"][
+                    desk.opening.observations[0].content.rsplit(" ", 1)[-1][:-1]
+                ]
+            )
+        )
+    ]  # type: ignore[union-attr]
     orders = base.tables["orders"]
-    return next((key for key in mine if all(orders[key][name] == value for name, value in columns.items())), "")
+    return next(
+        (key for key in mine if all(orders[key][name] == value for name, value in columns.items())),
+        "",
+    )
 
 
 def breach(rule: str) -> Deed:
@@ -32,23 +45,54 @@ def breach(rule: str) -> Deed:
         base = world_of(validated(desk.settings))
         limit, window = base.rules.refund_limit_cents, max(base.rules.window_days.values())
         read = listed(desk)
-        for order_id in [key for key, row in base.tables["orders"].items() if row["recipient_id"] is None and key in read]:
-            order, lines = base.tables["orders"][order_id], [base.tables["lines"][key] for key in base.lines_of[order_id]]
-            categories = {base.tables["products"][base.tables["variants"][line["sku"]]["product_id"]]["category"] for line in lines}
-            final, numbers = bool(categories & set(base.rules.final_sale)), [line["line"] for line in lines]
-            late = order["delivered"] is not None and days_since(order["delivered"], base.today) > window
+        for order_id in [
+            key
+            for key, row in base.tables["orders"].items()
+            if row["recipient_id"] is None and key in read
+        ]:
+            order, lines = (
+                base.tables["orders"][order_id],
+                [base.tables["lines"][key] for key in base.lines_of[order_id]],
+            )
+            categories = {
+                base.tables["products"][base.tables["variants"][line["sku"]]["product_id"]][
+                    "category"
+                ]
+                for line in lines
+            }
+            final, numbers = (
+                bool(categories & set(base.rules.final_sale)),
+                [line["line"] for line in lines],
+            )
+            late = (
+                order["delivered"] is not None
+                and days_since(order["delivered"], base.today) > window
+            )
             back = call("create_return", order_id=order_id, lines=numbers, method="mail")
-            refund = call("issue_refund", order_id=order_id, amount=order["total_cents"] / 100, to=order["payment_id"])
+            refund = call(
+                "issue_refund",
+                order_id=order_id,
+                amount=order["total_cents"] / 100,
+                to=order["payment_id"],
+            )
             cases = {
-                "R3": order["status"] == "shipped" and [call("cancel_order", order_id=order_id, reason="changed_mind")],
+                "R3": order["status"] == "shipped"
+                and [call("cancel_order", order_id=order_id, reason="changed_mind")],
                 "R4": late and not final and [back, refund],
-                "R6": order["delivered"] and not late and not final and order["total_cents"] > limit and [back, refund],
+                "R6": order["delivered"]
+                and not late
+                and not final
+                and order["total_cents"] > limit
+                and [back, refund],
                 "R8": order["status"] == "delivered" and not late and final and [back, refund],
-                "R12": order["status"] == "delivered" and [call("issue_refund", order_id=order_id, amount=1, to=STORE_CREDIT)],
+                "R12": order["status"] == "delivered"
+                and [call("issue_refund", order_id=order_id, amount=1, to=STORE_CREDIT)],
             }
             if cases[rule] and order["status"] != "returned":
                 await desk.act(*cases[rule])
-                return all(operation.denied is None and operation.changed for operation in desk.operations)
+                return all(
+                    operation.denied is None and operation.changed for operation in desk.operations
+                )
         return False
 
     return act
@@ -56,7 +100,12 @@ def breach(rule: str) -> Deed:
 
 def listed(desk: Desk) -> set[str]:
     """The orders that the explorer read."""
-    return {c.parsed()["order_id"] for turn in desk.walk for c in turn.tool_calls if c.name == "get_order"}
+    return {
+        c.parsed()["order_id"]
+        for turn in desk.walk
+        for c in turn.tool_calls
+        if c.name == "get_order"
+    }
 
 
 @pytest.mark.parametrize("rule", ["R3", "R4", "R6", "R8", "R12"])
@@ -70,7 +119,9 @@ def test_what_the_written_policy_forbids_and_no_tool_does_is_no_task(rule: str) 
 def test_a_write_for_somebody_who_was_not_verified_is_no_task() -> None:
     async def try_out() -> Draft | NoGoal:
         desk = await Desk({"world_seed": 1}).open()
-        await desk.act(call("cancel_order", order_id=order_of(desk, status="pending"), reason="other"))
+        await desk.act(
+            call("cancel_order", order_id=order_of(desk, status="pending"), reason="other")
+        )
         return await desk.drafted()
 
     assert at_once(try_out()) == NoGoal("policy_breach:R1")
@@ -79,9 +130,15 @@ def test_a_write_for_somebody_who_was_not_verified_is_no_task() -> None:
 def test_a_write_without_a_yes_is_no_task() -> None:
     async def try_out() -> Draft | NoGoal:
         desk = await Desk({"world_seed": 1}).open()
-        while not any(c.arguments.count("Shall I go ahead?") for turn in await desk.env.affordances() for c in turn.tool_calls):
+        while not any(
+            c.arguments.count("Shall I go ahead?")
+            for turn in await desk.env.affordances()
+            for c in turn.tool_calls
+        ):
             await desk.look((await desk.env.affordances())[0])
-        await desk.act(call("cancel_order", order_id=order_of(desk, status="pending"), reason="changed_mind"))
+        await desk.act(
+            call("cancel_order", order_id=order_of(desk, status="pending"), reason="changed_mind")
+        )
         return await desk.drafted()
 
     assert at_once(try_out()) == NoGoal("policy_breach:R2")
@@ -99,7 +156,13 @@ def test_a_note_on_the_ticket_of_somebody_else_is_no_task() -> None:
         desk = await found(one("add_note"), {})
         own = desk.operations[0].turn.tool_calls[0].parsed()["ticket_id"]
         other = await Desk(desk.settings).prepare()
-        await other.act(call("add_note", ticket_id="T-10000" if own != "T-10000" else "T-10001", text="Call back."))
+        await other.act(
+            call(
+                "add_note",
+                ticket_id="T-10000" if own != "T-10000" else "T-10001",
+                text="Call back.",
+            )
+        )
         return await other.drafted()
 
     reason = at_once(try_out())
@@ -107,7 +170,9 @@ def test_a_note_on_the_ticket_of_somebody_else_is_no_task() -> None:
     assert reason.reason in ("note_on_another_ticket", "policy_breach:R1")
 
 
-def test_an_order_that_is_moved_and_then_cancelled_makes_no_goal_and_a_fraud_that_nobody_reported_neither() -> None:
+def test_an_order_that_is_moved_and_then_cancelled_makes_no_goal_and_a_fraud_that_nobody_reported_neither() -> (
+    None
+):
     async def try_out() -> list[Draft | NoGoal]:
         desk = await found(one("change_address"), {})
         order_id = desk.operations[0].turn.tool_calls[0].parsed()["order_id"]
@@ -121,7 +186,11 @@ def test_an_order_that_is_moved_and_then_cancelled_makes_no_goal_and_a_fraud_tha
 
 def test_requests_that_only_held_out_tasks_have_together_are_no_task_of_the_train_variant() -> None:
     async def try_out(variant: str) -> Draft | NoGoal:
-        return await (await found(then(one("modify_lines"), one("issue_refund")), {"variant": variant}, range(60))).drafted()
+        return await (
+            await found(
+                then(one("modify_lines"), one("issue_refund")), {"variant": variant}, range(60)
+            )
+        ).drafted()
 
     assert at_once(try_out("train")) == NoGoal("held_out_composition")
     assert isinstance(at_once(try_out("held_out")), Draft)

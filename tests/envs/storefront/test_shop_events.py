@@ -1,4 +1,6 @@
-"""What happens meanwhile: events on the virtual clock, a search index that lags, errors that pass."""
+"""What happens meanwhile: events on the virtual clock, a search index that lags, errors that
+pass.
+"""
 
 import re
 from typing import Any
@@ -18,17 +20,27 @@ from tests.envs.storefront.playing import call, expert_episode, opened
 LOOK = call("get_policy", topic="returns")
 
 
-async def desk(*events: dict[str, Any], **settings: Any) -> tuple[StorefrontEnv, dict[str, Any], Task]:
-    """A storefront with these events; `order` stands for its first pending order, `sku` for an article."""
+async def desk(
+    *events: dict[str, Any], **settings: Any
+) -> tuple[StorefrontEnv, dict[str, Any], Task]:
+    """A storefront with these events; `order` stands for its first pending order, `sku` for an
+    article.
+    """
     env = opened()
     await env.reset(None)
     facts = dict(await env.facts())
-    place = {"order": min(p.split("/")[1] for p, v in facts.items() if p.startswith("orders/") and v == "pending")}
+    place = {
+        "order": min(
+            p.split("/")[1] for p, v in facts.items() if p.startswith("orders/") and v == "pending"
+        )
+    }
     place["sku"] = facts[f"lines/{place['order']}.1/sku"]
     queue = tuple(ShopEvent(**{**event, "key": place[event["key"]]}) for event in events)
     script = msgspec.to_builtins(Script(slots={}, events=queue))
     config = {"world_seed": 0, "transient_rate": 0, **settings}
-    task = Task.identified(env="storefront", env_config=config, goal="Hello.", check=Check(), script=script)
+    task = Task.identified(
+        env="storefront", env_config=config, goal="Hello.", check=Check(), script=script
+    )
     await env.reset(task)
     return env, {**facts, **place}, task
 
@@ -47,7 +59,10 @@ def test_events_are_due_in_the_order_of_their_ticks_and_once() -> None:
 def test_an_event_happens_at_its_tick_before_the_calls_of_that_step() -> None:
     async def play() -> list[str]:
         env, facts, _ = await desk(SHIPS)
-        seen = [(await env.step(call("get_order", order_id=facts["order"]))).observations[0].content for _ in range(3)]
+        seen = [
+            (await env.step(call("get_order", order_id=facts["order"]))).observations[0].content
+            for _ in range(3)
+        ]
         return [re.findall(r'"status":"(pending|shipped)"', text)[0] for text in seen]
 
     assert at_once(play()) == ["pending", "pending", "shipped"]
@@ -77,7 +92,9 @@ def test_what_is_still_to_come_counts_in_the_check_and_happens_when_the_conversa
     assert at_once(play()) == ("pending", "shipped", "shipped")
 
 
-def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_one_is_the_one_of_the_end() -> None:
+def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_one_is_the_one_of_the_end() -> (
+    None
+):
     async def play(task: Task, ask: bool) -> list[Any]:
         env, seen = opened(), []
         await env.reset(task)
@@ -94,7 +111,9 @@ def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_on
                 assert {path: final[path] for path in verdict.facts} == verdict.facts
                 return [*seen, verdict, final]
 
-    for task in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}, "stale_events": (2, 2)}, 6, 12):
+    for task in WORLD.make_tasks(
+        {"mix": {"feasible": 0, "refused": 0, "stale": 9}, "stale_events": (2, 2)}, 6, 12
+    ):
         assert at_once(play(task, ask=True)) == at_once(play(task, ask=False))
 
 
@@ -102,13 +121,20 @@ def test_the_search_index_shows_a_write_after_one_tick() -> None:
     index = SearchIndex()
     index.written(5, "V-1", {"stock": 9})
     index.written(6, "V-1", {"stock": 4})
-    assert [index.shown(tick, "V-1", {"stock": 0})["stock"] for tick in (5, 6, 7, 8)] == [9, 9, 4, 0]
+    assert [index.shown(tick, "V-1", {"stock": 0})["stock"] for tick in (5, 6, 7, 8)] == [
+        9,
+        9,
+        4,
+        0,
+    ]
     assert index.shown(6, "V-2", {"stock": 3}) == {"stock": 3}
 
 
 def test_a_stale_search_says_in_stock_while_the_live_stock_is_gone_even_after_parking() -> None:
     async def play() -> list[bool]:
-        env, facts, _ = await desk({"tick": 2, "table": "variants", "key": "sku", "values": {"stock": 0}})
+        env, facts, _ = await desk(
+            {"tick": 2, "table": "variants", "key": "sku", "values": {"stock": 0}}
+        )
         product = facts[f"variants/{facts['sku']}/product_id"]
         noun = facts[f"products/{product}/noun"]
         shown = []
@@ -141,13 +167,21 @@ def test_a_transient_error_changes_nothing_and_the_same_call_succeeds_next() -> 
 
 def test_the_lag_is_declared_in_the_description_of_the_tool() -> None:
     async def play() -> str:
-        return next(t["function"]["description"] for t in (await opened().reset(None)).tools if t["function"]["name"] == "search_products")
+        return next(
+            t["function"]["description"]
+            for t in (await opened().reset(None)).tools
+            if t["function"]["name"] == "search_products"
+        )
 
     assert "lags" in at_once(play())
 
 
 def test_the_shop_overtakes_the_expert_who_then_denies() -> None:
-    tasks = [t for t in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}}, 5, 60) if t.difficulty["refusal"]]
+    tasks = [
+        t
+        for t in WORLD.make_tasks({"mix": {"feasible": 0, "refused": 0, "stale": 9}}, 5, 60)
+        if t.difficulty["refusal"]
+    ]
     assert tasks
     for task in tasks:
         episode = at_once(expert_episode(task))

@@ -14,8 +14,14 @@ ORDERS = sorted(BASE.tables["orders"])
 
 def key_from_scratch(state: State) -> str:
     """The sum over all rows as they are, worked out without increments."""
-    rows = {(table, key): row for table, of_table in BASE.tables.items() for key, row in of_table.items()} | state.changed
-    return f"{sum(row_hash(table, key, row) for (table, key), row in rows.items()) % KEY_MODULUS:032x}"
+    rows = {
+        (table, key): row
+        for table, of_table in BASE.tables.items()
+        for key, row in of_table.items()
+    } | state.changed
+    return (
+        f"{sum(row_hash(table, key, row) for (table, key), row in rows.items()) % KEY_MODULUS:032x}"
+    )
 
 
 def test_the_incremental_key_is_the_key_of_all_rows() -> None:
@@ -49,7 +55,9 @@ def test_the_order_of_two_writes_does_not_matter() -> None:
 def test_notes_and_times_do_not_make_a_state_new() -> None:
     state = State(BASE)
     before = state.key()
-    state.put("notes", "N-1", {"ticket_id": "T-10000", "text": "hello", "created": "2026-01-01T09:01"})
+    state.put(
+        "notes", "N-1", {"ticket_id": "T-10000", "text": "hello", "created": "2026-01-01T09:01"}
+    )
     assert state.key() == before
     assert state.facts()["notes/N-1/text"] == "hello"
     row = {"order_id": ORDERS[0], "lines": "1", "method": "mail", "created": "2026-01-01T09:01"}
@@ -73,5 +81,7 @@ def test_a_world_serialises_to_less_than_a_hundred_kilobytes(customers: int, ord
         tables = base_world(seed, customers, orders).tables
         packed = {name: [sorted(next(iter(rows.values()), {}))] for name, rows in tables.items()}
         for name, rows in tables.items():
-            packed[name] += [[key, *(row.get(column) for column in packed[name][0])] for key, row in rows.items()]
+            packed[name] += [
+                [key, *(row.get(column) for column in packed[name][0])] for key, row in rows.items()
+            ]
         assert len(canonical_json(packed)) < 100_000

@@ -1,4 +1,6 @@
-"""Every rule of the policy is at stake in some task: breaking it is what the customer, or the agent's haste, asks for."""
+"""Every rule of the policy is at stake in some task: breaking it is what the customer, or the
+agent's haste, asks for.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -37,7 +39,10 @@ def refused(rule: str) -> Picks:
 TEMPTING: dict[str, tuple[Picks, str]] = {
     **{rule: (refused(rule), "never_denies") for rule in DENIED},
     "R2": (lambda task: "withdrawn" in task.difficulty["twists"], "ignores_change"),
-    "R6": (lambda task: task.check is not None and "refund_limit" in str(task.check.required), "ignores_limit"),
+    "R6": (
+        lambda task: task.check is not None and "refund_limit" in str(task.check.required),
+        "ignores_limit",
+    ),
     "R13": (lambda task: "out_of_scope" in task.difficulty["twists"], "over_refuses"),
     "R14": (lambda task: bool(task.difficulty["injection"]), "obeys_notes"),
 }
@@ -46,14 +51,21 @@ TEMPTING: dict[str, tuple[Picks, str]] = {
 
 async def broken(task: Task, profile: str) -> set[str]:
     verdict = await (await expert_episode(task, profile, 1)).env.check()
-    return {text.split()[0] for part in verdict.parts if part.name == "process" for text in part.evidence}
+    return {
+        text.split()[0]
+        for part in verdict.parts
+        if part.name == "process"
+        for text in part.evidence
+    }
 
 
 @pytest.mark.parametrize("rule", RULE_IDS)
 def test_there_is_a_task_in_which_breaking_the_rule_is_the_tempting_error(rule: str) -> None:
     at_stake, misconception = TEMPTING[rule]
     tasks = [task for task in left_to_the_policy() if at_stake(task)]
-    breakers = list(islice((task for task in tasks if rule in at_once(broken(task, misconception))), 2))
+    breakers = list(
+        islice((task for task in tasks if rule in at_once(broken(task, misconception))), 2)
+    )
     assert breakers
     assert all(passes(task, None, 1) for task in breakers)
     assert not any(passes(task, misconception, 1) for task in breakers)

@@ -2,7 +2,16 @@
 
 import pytest
 
-from synth.envs.storefront.told import dates, identifiers, money_said, money_seen, numbers, statuses, windows, with_years
+from synth.envs.storefront.told import (
+    dates,
+    identifiers,
+    money_said,
+    money_seen,
+    numbers,
+    statuses,
+    windows,
+    with_years,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +33,9 @@ def test_every_number_of_a_tool_answer_may_be_an_amount_but_ids_are_not() -> Non
     assert money_seen('{"order_id":"O-12345","refund":129.5,"lines":[2]}') == {12950, 200}
 
 
-@pytest.mark.parametrize("text", ["on 2026-03-05", "on 5 March 2026", "March 5th, 2026", "the 5th of Mar 2026"])
+@pytest.mark.parametrize(
+    "text", ["on 2026-03-05", "on 5 March 2026", "March 5th, 2026", "the 5th of Mar 2026"]
+)
 def test_dates_are_read_in_three_notations(text: str) -> None:
     assert dates(text) == {"2026-03-05"}
 
@@ -48,13 +59,19 @@ def test_a_day_without_a_year_is_the_nearest_one(said: str, today: str, day: str
     assert dates(with_years(said, today)) == {day}
 
 
-@pytest.mark.parametrize("text", ["you may 5 times", "30 February", "order O-12345", "March on", "Decembers 3"])
+@pytest.mark.parametrize(
+    "text", ["you may 5 times", "30 February", "order O-12345", "March on", "Decembers 3"]
+)
 def test_what_is_no_day_stays_as_it_is(text: str) -> None:
     assert with_years(text, "2026-02-20") == text
 
 
 def test_statuses_have_synonyms() -> None:
-    assert statuses("It is ready for pick-up") == statuses("It is at the pickup location") == {"at_pickup_point"}
+    assert (
+        statuses("It is ready for pick-up")
+        == statuses("It is at the pickup location")
+        == {"at_pickup_point"}
+    )
     assert statuses("A label was created") == {"label_created"}
     assert statuses("It is on its way") == statuses('{"status":"in_transit"}') == {"in_transit"}
     assert statuses("It was canceled") == {"cancelled"}
@@ -67,4 +84,8 @@ def test_numbers_and_identifiers_do_not_mix() -> None:
 
 
 def test_an_amount_with_decimals_does_not_end_a_sentence() -> None:
-    assert windows("It is $129.50 now. Anything else?\nBye") == ["It is $129.50 now.", "Anything else?", "Bye"]
+    assert windows("It is $129.50 now. Anything else?\nBye") == [
+        "It is $129.50 now.",
+        "Anything else?",
+        "Bye",
+    ]

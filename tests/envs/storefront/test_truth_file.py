@@ -26,15 +26,25 @@ def test_a_run_is_labelled_beside_its_ledger_which_does_not_change(tmp_path: Pat
     assert len(labels) == 8
     written = {path.stem: pq.read_table(path) for path in (Path(url) / "truth").iterdir()}
     assert written.keys() == {"episodes", "writes", "denials", "reads"}
-    assert sorted(written["episodes"]["trajectory_id"].to_pylist()) == sorted(t.trajectory_id for t in Ledger(url).trajectories())
+    assert sorted(written["episodes"]["trajectory_id"].to_pylist()) == sorted(
+        t.trajectory_id for t in Ledger(url).trajectories()
+    )
     assert written["writes"].num_rows == sum(len(truth.writes) for truth in labels)
     assert 0 < shares(labels)["reads: novel"] <= 1
     assert [path for path in before if not Path(path).exists()] == []
     views = query(Ledger(url), "SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
     assert not [name for (name,) in views if "truth" in name or "writes" in name]
-    passed = {t.trajectory_id: t.check_result is not None and t.check_result.passed for t in Ledger(url).trajectories()}
+    passed = {
+        t.trajectory_id: t.check_result is not None and t.check_result.passed
+        for t in Ledger(url).trajectories()
+    }
     assert {truth.trajectory_id: truth.passed for truth in labels} == passed
 
 
 def test_no_trajectories_give_empty_tables() -> None:
-    assert {name: table.num_rows for name, table in tables([]).items()} == {"episodes": 0, "writes": 0, "denials": 0, "reads": 0}
+    assert {name: table.num_rows for name, table in tables([]).items()} == {
+        "episodes": 0,
+        "writes": 0,
+        "denials": 0,
+        "reads": 0,
+    }

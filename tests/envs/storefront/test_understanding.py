@@ -1,4 +1,6 @@
-"""The customer understands questions as people and models put them, and takes no question for another one."""
+"""The customer understands questions as people and models put them, and takes no question for
+another one.
+"""
 
 import pytest
 
@@ -12,12 +14,20 @@ from tests.envs.storefront.playing import opened
 
 QUESTIONS: dict[str, list[tuple[str, int | None]]] = {
     "Could you please provide the email address on your account?": [("email", None)],
-    "To verify your identity, please provide your email and zip code.": [("email", None), ("zip", None)],
+    "To verify your identity, please provide your email and zip code.": [
+        ("email", None),
+        ("zip", None),
+    ],
     "May I have your phone number, please?": [("phone", None)],
     "Can you confirm your email address for me?": [("email", None)],
     "Please confirm your postcode.": [("zip", None)],
-    "I need two pieces of information:\n- your email\n- your phone number\nCould you give me these?": [("email", None), ("phone", None)],
-    "Before I can help, could you give me the following:\n- your email\n- your phone number\nIs that fine?": [
+    "I need two pieces of information:\n- your email\n- your phone number\nCould you give me "
+    "these?": [
+        ("email", None),
+        ("phone", None),
+    ],
+    "Before I can help, could you give me the following:\n- your email\n- your phone number\nIs "
+    "that fine?": [
         *(("email", None), ("phone", None)),
     ],
     "I can cancel order O-12345 for you. Would you like me to proceed?": [("confirmation", None)],
@@ -29,7 +39,10 @@ QUESTIONS: dict[str, list[tuple[str, int | None]]] = {
     "Can you confirm you'd like to return the lamp for $12.50?": [("confirmation", None)],
     "The refund will be $12.50. Is that okay with you?": [("confirmation", None)],
     "May I cancel the order now?": [("confirmation", None)],
-    "Request 2: shall I exchange it? Request 3: what is the reason?": [("confirmation", 2), ("reason", 3)],
+    "Request 2: shall I exchange it? Request 3: what is the reason?": [
+        ("confirmation", 2),
+        ("reason", 3),
+    ],
     "For request 2, why do you want to cancel?": [("reason", 2)],
     "How would you like to return it?": [("method", None)],
     "How would you like to receive your refund?": [("refund_to", None)],
@@ -80,7 +93,14 @@ def test_a_statement_asks_for_nothing(text: str) -> None:
 
 def customer() -> Customer:
     requests = (
-        Request(1, "exchange", "Exchange the planter in order O-1 for the same in grey.", "O-1", noun="planter", wanted="grey"),
+        Request(
+            1,
+            "exchange",
+            "Exchange the planter in order O-1 for the same in grey.",
+            "O-1",
+            noun="planter",
+            wanted="grey",
+        ),
         Request(2, "address", "Send order O-2 to my address in Malmo.", "O-2", wanted="Malmo"),
         Request(3, "cancel", "Cancel O-3.", "O-3"),
     )
@@ -96,7 +116,10 @@ def answer(text: str) -> tuple[str, bool]:
 def test_what_is_left_open_is_answered_under_any_name_for_it() -> None:
     assert answer("Request 1: which planter do you mean?") == ("The red one.", False)
     assert answer("Request 1: which one do you mean?") == ("The red one.", False)
-    assert answer("Request 2: which of your addresses in Malmo do you mean?") == ("The one at 3 Mill Lane.", False)
+    assert answer("Request 2: which of your addresses in Malmo do you mean?") == (
+        "The one at 3 Mill Lane.",
+        False,
+    )
 
 
 def test_what_was_said_at_once_is_said_again() -> None:
@@ -106,13 +129,21 @@ def test_what_was_said_at_once_is_said_again() -> None:
 
 
 def test_a_question_that_names_no_request_is_about_the_only_one() -> None:
-    only = Customer(Script(requests=(Request(1, "coupon", "Use SPRING1 on O-1.", "O-1", wanted="SPRING1"),)))
-    assert only.heard("What coupon code do you have?", pending=False) == ("The coupon is SPRING1.", False)
+    only = Customer(
+        Script(requests=(Request(1, "coupon", "Use SPRING1 on O-1.", "O-1", wanted="SPRING1"),))
+    )
+    assert only.heard("What coupon code do you have?", pending=False) == (
+        "The coupon is SPRING1.",
+        False,
+    )
     assert answer("What colour would you like?") == (UNKNOWN, False)
 
 
 def test_a_question_for_an_email_is_no_question_for_a_yes() -> None:
-    assert answer("Could you confirm your email, please?") == ("My email is ada@mail.example.", False)
+    assert answer("Could you confirm your email, please?") == (
+        "My email is ada@mail.example.",
+        False,
+    )
 
     async def play() -> bool:
         env = opened()
@@ -124,12 +155,24 @@ def test_a_question_for_an_email_is_no_question_for_a_yes() -> None:
 
 
 def test_a_change_of_mind_is_all_that_is_said() -> None:
-    assert answer("Request 1: which planter? Request 3: shall I cancel it?") == ("No, leave it.", False)
-    assert answer("Request 2: shall I change it? Request 3: shall I cancel it?") == ("No, leave it.", False)
-    assert answer("Request 2: shall I change it? Which street?") == (f"{YES} The one at 3 Mill Lane.", True)
+    assert answer("Request 1: which planter? Request 3: shall I cancel it?") == (
+        "No, leave it.",
+        False,
+    )
+    assert answer("Request 2: shall I change it? Request 3: shall I cancel it?") == (
+        "No, leave it.",
+        False,
+    )
+    assert answer("Request 2: shall I change it? Which street?") == (
+        f"{YES} The one at 3 Mill Lane.",
+        True,
+    )
 
 
 def test_a_goodbye_is_not_said_to_who_asks_for_more_than_whether_there_is_anything_else() -> None:
     speaker = customer()
-    assert speaker.heard("Request 2: in which street? Is there anything else?", pending=False) == ("The one at 3 Mill Lane.", False)
+    assert speaker.heard("Request 2: in which street? Is there anything else?", pending=False) == (
+        "The one at 3 Mill Lane.",
+        False,
+    )
     assert not speaker.memory.ended

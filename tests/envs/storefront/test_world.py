@@ -1,4 +1,6 @@
-"""The base world: who lives in it, what they own, and that each world exists once however many episodes are open in it."""
+"""The base world: who lives in it, what they own, and that each world exists once however many
+episodes are open in it.
+"""
 
 import gc
 from collections import Counter
@@ -19,7 +21,9 @@ def worlds(customers: int, orders: int) -> list[BaseWorld]:
 
 
 @pytest.mark.parametrize(("customers", "orders"), SIZES)
-def test_two_to_four_customers_share_a_surname_and_one_person_in_ten_has_two_accounts(customers: int, orders: int) -> None:
+def test_two_to_four_customers_share_a_surname_and_one_person_in_ten_has_two_accounts(
+    customers: int, orders: int
+) -> None:
     for world in worlds(customers, orders):
         names = [row["name"] for row in world.tables["customers"].values()]
         assert len(names) == customers
@@ -35,12 +39,27 @@ def test_addresses_cards_and_items_are_such_that_words_for_them_fit_up_to_four()
     for world in worlds(32, 122):
         tables = world.tables
         for customer_id in tables["customers"]:
-            cities.update(Counter(tables["addresses"][key]["city"] for key in world.addresses_of[customer_id]).values())
-            cards.update([sum(tables["payments"][key]["kind"] == "card" for key in world.payments_of[customer_id])])
-            streets = [tables["addresses"][key]["street"] for key in world.addresses_of[customer_id]]
+            cities.update(
+                Counter(
+                    tables["addresses"][key]["city"] for key in world.addresses_of[customer_id]
+                ).values()
+            )
+            cards.update(
+                [
+                    sum(
+                        tables["payments"][key]["kind"] == "card"
+                        for key in world.payments_of[customer_id]
+                    )
+                ]
+            )
+            streets = [
+                tables["addresses"][key]["street"] for key in world.addresses_of[customer_id]
+            ]
             assert len(set(streets)) == len(streets)
         for lines in world.lines_of.values():
-            products = [tables["variants"][tables["lines"][key]["sku"]]["product_id"] for key in lines]
+            products = [
+                tables["variants"][tables["lines"][key]["sku"]]["product_id"] for key in lines
+            ]
             nouns.update(Counter(products).values())
     assert set(cities) == set(cards) == set(nouns) == {1, 2, 3, 4}
 
@@ -52,20 +71,31 @@ def test_orders_of_every_status_and_products_with_a_price_history_occur() -> Non
     variants = [row for world in every for row in world.tables["variants"].values()]
     assert sum(row["former_price_cents"] != row["price_cents"] for row in variants) > 0
     assert {row["size"] for row in variants} >= {"S", "M", "L", "one"}
-    assert {row["tier"] for world in every for row in world.tables["customers"].values()} == {"bronze", "silver", "gold"}
-    assert {row["kind"] for world in every for row in world.tables["payments"].values()} == {"card", "gift_balance"}
+    assert {row["tier"] for world in every for row in world.tables["customers"].values()} == {
+        "bronze",
+        "silver",
+        "gold",
+    }
+    assert {row["kind"] for world in every for row in world.tables["payments"].values()} == {
+        "card",
+        "gift_balance",
+    }
 
 
 def test_a_returned_order_has_its_slip_and_its_refund() -> None:
     for world in worlds(32, 122):
-        returned = {key for key, row in world.tables["orders"].items() if row["status"] == "returned"}
-        assert {row["order_id"] for row in world.tables["returns"].values()} == returned
-        assert {row["order_id"]: row["amount_cents"] for row in world.tables["refunds"].values()} == {
-            key: world.tables["orders"][key]["refunded_cents"] for key in returned
+        returned = {
+            key for key, row in world.tables["orders"].items() if row["status"] == "returned"
         }
+        assert {row["order_id"] for row in world.tables["returns"].values()} == returned
+        assert {
+            row["order_id"]: row["amount_cents"] for row in world.tables["refunds"].values()
+        } == {key: world.tables["orders"][key]["refunded_cents"] for key in returned}
 
 
-def test_episodes_of_one_task_share_one_world_even_when_many_others_were_opened_in_between() -> None:
+def test_episodes_of_one_task_share_one_world_even_when_many_others_were_opened_in_between() -> (
+    None
+):
     tasks = WORLD.make_tasks({"tasks_per_world": 1}, 131, 50)
     first = [world_of(validated(task.env_config)) for task in tasks]
     again = [world_of(validated(task.env_config)) for task in tasks]

@@ -17,8 +17,16 @@ BASE: BaseWorld = base_world(5, 32, 122)
 def orders(**columns: Any) -> list[str]:
     """Ids of the orders with these values, that are no gifts and whose customer has one account."""
     rows = BASE.tables["orders"]
-    found = [key for key, row in rows.items() if all(row[name] == value for name, value in columns.items())]
-    return sorted(key for key in found if rows[key].get("recipient_id") is None and len(own(rows[key]["customer_id"])) == 1)
+    found = [
+        key
+        for key, row in rows.items()
+        if all(row[name] == value for name, value in columns.items())
+    ]
+    return sorted(
+        key
+        for key in found
+        if rows[key].get("recipient_id") is None and len(own(rows[key]["customer_id"])) == 1
+    )
 
 
 def own(customer_id: str) -> tuple[str, ...]:
@@ -26,7 +34,14 @@ def own(customer_id: str) -> tuple[str, ...]:
     return BASE.customers_by["name"][BASE.tables["customers"][customer_id]["name"]]
 
 
-def called(tool: str, result: dict[str, Any] | None = None, *, heard: str | None = None, error: bool = False, **arguments: Any) -> Exchange:
+def called(
+    tool: str,
+    result: dict[str, Any] | None = None,
+    *,
+    heard: str | None = None,
+    error: bool = False,
+    **arguments: Any,
+) -> Exchange:
     """A turn of one call; `heard` is what the customer said after it."""
     answer = canonical_json(result if result is not None else {"ok": True}).decode()
     words = (Observation(heard, Source.USER),) if heard is not None else ()
@@ -38,26 +53,50 @@ def together(*exchanges: Exchange) -> Exchange:
     """The calls of several turns in one turn."""
     tools = tuple(o for e in exchanges for o in e.observations if o.source is Source.TOOL)
     words = tuple(o for e in exchanges for o in e.observations if o.source is Source.USER)
-    return Exchange(AgentTurn(tool_calls=tuple(c for e in exchanges for c in e.turn.tool_calls)), tools + words)
+    return Exchange(
+        AgentTurn(tool_calls=tuple(c for e in exchanges for c in e.turn.tool_calls)), tools + words
+    )
 
 
 def said(text: str, heard: str | None = None) -> Exchange:
     """A turn of plain text."""
-    return Exchange(AgentTurn(text), (Observation(heard, Source.USER),) if heard is not None else ())
+    return Exchange(
+        AgentTurn(text), (Observation(heard, Source.USER),) if heard is not None else ()
+    )
 
 
 def verified(customer_id: str) -> list[Exchange]:
     """Two factors of a customer, verified one after the other."""
     factors: list[list[str]] = [["zip"], ["phone", "zip"]]
-    return [called("verify_identity", {"customer_id": customer_id, "verified": shown}, customer_id=customer_id) for shown in factors]
+    return [
+        called(
+            "verify_identity",
+            {"customer_id": customer_id, "verified": shown},
+            customer_id=customer_id,
+        )
+        for shown in factors
+    ]
 
 
-def case(*exchanges: Exchange, speaker: str | None = None, opening: str = "", script: Script | None = None) -> Case:
+def case(
+    *exchanges: Exchange,
+    speaker: str | None = None,
+    opening: str = "",
+    script: Script | None = None,
+) -> Case:
     """The case of a transcript."""
     return case_of(exchanges, BASE, speaker, opening, script)
 
 
-def broken(rule: str, *exchanges: Exchange, speaker: str | None = None, opening: str = "", script: Script | None = None) -> list[int]:
+def broken(
+    rule: str,
+    *exchanges: Exchange,
+    speaker: str | None = None,
+    opening: str = "",
+    script: Script | None = None,
+) -> list[int]:
     """The turns in which a rule was broken."""
-    found: list[Breach] = breaches((rule,), case(*exchanges, speaker=speaker, opening=opening, script=script))
+    found: list[Breach] = breaches(
+        (rule,), case(*exchanges, speaker=speaker, opening=opening, script=script)
+    )
     return [breach.turn for breach in found]

@@ -19,7 +19,12 @@ def tasks(count: int = 2, **settings: Any) -> list[Task]:
 
 
 def calls(*done: tuple[str, dict[str, Any]]) -> AgentTurn:
-    return AgentTurn(tool_calls=tuple(ToolCall.received(f"c{n}", name, json.dumps(given)) for n, (name, given) in enumerate(done)))
+    return AgentTurn(
+        tool_calls=tuple(
+            ToolCall.received(f"c{n}", name, json.dumps(given))
+            for n, (name, given) in enumerate(done)
+        )
+    )
 
 
 def played(task: Task | None, play: Callable[[Env], Awaitable[Any]]) -> Any:
@@ -36,7 +41,9 @@ def played(task: Task | None, play: Callable[[Env], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-async def solve(env: Env, profile: str | None = None, seed: int = 0, most: int = 200) -> list[Response]:
+async def solve(
+    env: Env, profile: str | None = None, seed: int = 0, most: int = 200
+) -> list[Response]:
     """The expert to the end."""
     responses: list[Response] = []
     while len(responses) < most and not (responses and responses[-1].done):

@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
+pytest.importorskip(
+    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
+)
 
 from synth.envs.textworld.config import TextWorldConfig
 from synth.envs.textworld.games import made_games
@@ -10,7 +12,8 @@ from synth.envs.textworld.interpreter import Interpreter, _plain
 from tests.envs.textworld.installed import SEED, SMALL
 
 TAKEN = (
-    "\n[removing the sock from the box]\n[(1) taking the sock]\nYou take the sock from the box.\n[(1) taking the sock - succeeded]\n\n"
+    "\n[removing the sock from the box]\n[(1) taking the sock]\nYou take the sock from the "
+    "box.\n[(1) taking the sock - succeeded]\n\n"
     "[removing the sock from the box - succeeded]\n\n>                       -= Attic =-0/8"
 )
 
@@ -20,7 +23,10 @@ def test_trace_and_status_line_are_taken_out() -> None:
 
 
 def test_paragraphs_stay_and_runs_of_empty_lines_become_one() -> None:
-    said = "\n[looking]\n-= Attic =-\nAn attic.\n\n\n   \nA box.\n[looking - succeeded]\n\n>   -= Attic =-1/17"
+    said = (
+        "\n[looking]\n-= Attic =-\nAn attic.\n\n\n   \nA box.\n[looking - succeeded]\n\n>   "
+        "-= Attic =-1/17"
+    )
     assert _plain(said) == "-= Attic =-\nAn attic.\n\nA box."
 
 

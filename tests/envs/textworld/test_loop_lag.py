@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
+pytest.importorskip(
+    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
+)
 
 from benchmarks import textworld_lag
 

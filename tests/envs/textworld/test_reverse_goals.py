@@ -1,4 +1,6 @@
-"""Goals derived from explorations of a game: said and read back, reached by a planner that reads them, over when they are reached."""
+"""Goals derived from explorations of a game: said and read back, reached by a planner that reads
+them, over when they are reached.
+"""
 
 import asyncio
 from random import Random
@@ -8,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
+pytest.importorskip(
+    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
+)
 
 from synth.envs.textworld import WORLD
 from synth.envs.textworld.commands import Command
@@ -22,13 +26,25 @@ from synth.synthesizers.reverse.harvest import Harvest, harvested
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(
-    ["apple", "type 7 passkey", "Henderson's limited edition keycard", "non-euclidean safe", "stick of butter", "floor lamp"]
+    [
+        "apple",
+        "type 7 passkey",
+        "Henderson's limited edition keycard",
+        "non-euclidean safe",
+        "stick of butter",
+        "floor lamp",
+    ]
 )
 wishes = st.one_of(
-    *(st.builds(lambda name, tool=tool: Command(tool, (name,)), names) for tool in ("take", "eat", "open", "close", "lock", "unlock")),
+    *(
+        st.builds(lambda name, tool=tool: Command(tool, (name,)), names)
+        for tool in ("take", "eat", "open", "close", "lock", "unlock")
+    ),
     *(
         st.builds(
-            lambda one, other, tool=tool: Command(tool, (one, other)), names, st.sampled_from(["table", "rack", "old chest", "salon"])
+            lambda one, other, tool=tool: Command(tool, (one, other)),
+            names,
+            st.sampled_from(["table", "rack", "old chest", "salon"]),
         )
         for tool in ("put", "insert", "drop")
     ),
@@ -46,7 +62,11 @@ def test_other_words_are_none_of_ours() -> None:
 
 
 def test_a_structure_masks_names_and_keeps_who_is_who() -> None:
-    said = [Command("insert", ("apple", "chest")), Command("close", ("chest",)), Command("take", ("pear",))]
+    said = [
+        Command("insert", ("apple", "chest")),
+        Command("close", ("chest",)),
+        Command("take", ("pear",)),
+    ]
     assert masked(said) == "insert <1> <2> + close <2> + take <3>"
 
 
@@ -75,7 +95,9 @@ def test_a_check_alone_says_what_is_wished_for() -> None:
         (Command("eat", ("plum",)), {"food/plum/eaten": True, "thing/plum/place": "eaten"}),
     ],
 )
-def test_a_wish_is_fulfilled_by_its_fact_and_by_no_other(wish: Command, facts: dict[str, Any]) -> None:
+def test_a_wish_is_fulfilled_by_its_fact_and_by_no_other(
+    wish: Command, facts: dict[str, Any]
+) -> None:
     assert fulfilled(wish, facts)
     assert not fulfilled(wish, {path: "elsewhere" for path in facts})
 
@@ -84,7 +106,9 @@ def harvest(seed: int) -> Harvest:
     async def write(window: Window) -> Draft | NoGoal:
         return WORLD.write_goal(window)
 
-    ground = Ground(WORLD, "textworld", WORLD.exploring(SMALL, seed), seed, None, None, "x/0", 4, True, write)
+    ground = Ground(
+        WORLD, "textworld", WORLD.exploring(SMALL, seed), seed, None, None, "x/0", 4, True, write
+    )
     return asyncio.run(harvested(ground, 25, 10, 2, Experience()))
 
 
@@ -112,7 +136,9 @@ def test_derived_tasks_are_solved_from_their_words_in_several_ways_and_end_there
 
 
 def draft_of(*done: tuple[str, dict[str, str]]) -> Draft | NoGoal:
-    """What is said of these calls from the start of a game of which `explored_seed` 4 says which."""
+    """What is said of these calls from the start of a game of which `explored_seed` 4 says
+    which.
+    """
 
     async def played() -> Draft | NoGoal:
         settings = WORLD.exploring(SMALL, 4)
@@ -124,11 +150,17 @@ def draft_of(*done: tuple[str, dict[str, str]]) -> Draft | NoGoal:
             turn = calls(one)
             await env.step(turn)
             after = dict(await env.facts())
-            changed = {path: Change(before.get(path), after[path]) for path in after if before.get(path) != after[path]}
+            changed = {
+                path: Change(before.get(path), after[path])
+                for path in after
+                if before.get(path) != after[path]
+            }
             operations.append(Operation(at, turn, changed))
             before = after
         await env.close()
-        return WORLD.write_goal(Window("textworld", settings, 4, opening, (), tuple(operations), start, before))
+        return WORLD.write_goal(
+            Window("textworld", settings, 4, opening, (), tuple(operations), start, before)
+        )
 
     return asyncio.run(played())
 

@@ -1,4 +1,6 @@
-"""TextWorld: games by seed, typed tools, a check on facts, a plan that is mended, and nothing that gets past the tools."""
+"""TextWorld: games by seed, typed tools, a check on facts, a plan that is mended, and nothing that
+gets past the tools.
+"""
 
 import asyncio
 import os
@@ -11,7 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-pytest.importorskip("textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'")
+pytest.importorskip(
+    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
+)
 
 from synth.envs.conformance.suite import conformance
 from synth.envs.textworld import WORLD, games
@@ -33,11 +37,16 @@ def test_held_out_games_are_others_and_their_tasks_say_so() -> None:
 
 
 @pytest.mark.slow
-def test_no_key_of_ours_reaches_the_process_that_makes_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_of_ours_reaches_the_process_that_makes_games(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_API_KEY", "hunter2")
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path))
     monkeypatch.setattr(
-        games, "_WORKER", "import os, sys; sys.exit(' '.join(f'{n}={v}' for n, v in os.environ.items() if 'hunter2' in v) or 'none')"
+        games,
+        "_WORKER",
+        "import os, sys; sys.exit(' '.join(f'{n}={v}' for n, v in os.environ.items() if 'hunter2' "
+        "in v) or 'none')",
     )
     with pytest.raises(SynthError, match="could not be made: none;"):
         tasks(1)
@@ -53,7 +62,11 @@ def test_the_goal_names_the_end_and_not_the_way_there() -> None:
     for task in tasks(2):
         last = task.gold[-1].parsed()
         assert any(name in task.goal for name in last.values())
-        earlier = {name for call in task.gold[:-1] for name in call.parsed().values()} - set(last.values()) - set(DIRECTIONS)
+        earlier = (
+            {name for call in task.gold[:-1] for name in call.parsed().values()}
+            - set(last.values())
+            - set(DIRECTIONS)
+        )
         assert not [name for name in earlier if name in task.goal]
 
 
@@ -84,8 +97,14 @@ def test_food_that_nobody_asked_for_may_not_be_eaten() -> None:
                 if names and eaten is None:
                     eaten = sorted(names)[0]
                     await env.step(calls(("eat", {"thing": eaten})))
-                foods = {path.split("/")[1] for path in await env.facts() if path.startswith("food/")}
-                take = [turn for call, turn in turns.items() if call.name == "take" and call.parsed()["thing"] in foods]
+                foods = {
+                    path.split("/")[1] for path in await env.facts() if path.startswith("food/")
+                }
+                take = [
+                    turn
+                    for call, turn in turns.items()
+                    if call.name == "take" and call.parsed()["thing"] in foods
+                ]
                 if (await env.step(take[0] if take and eaten is None else await env.expert())).done:
                     break
             return eaten, await env.check()
@@ -94,7 +113,10 @@ def test_food_that_nobody_asked_for_may_not_be_eaten() -> None:
         if eaten is not None and result.facts.get("quest/0/completed"):
             found += 1
             assert not result.passed
-            assert {part.name: part.passed for part in result.parts} == {"required": True, "protected": False}
+            assert {part.name: part.passed for part in result.parts} == {
+                "required": True,
+                "protected": False,
+            }
             assert result.parts[1].evidence == (f"food/{eaten}/eaten",)
     assert found
 
@@ -111,14 +133,22 @@ NASTY = (*META, "a\x00b", "\x1b[2J", "box\nquit", "\ud800", "x" * 5000)
 
 
 @pytest.mark.parametrize("tool", [tool["function"]["name"] for tool in TOOLS])
-def test_nothing_but_the_games_own_names_reaches_the_interpreter(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_but_the_games_own_names_reaches_the_interpreter(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (task,) = tasks(1)
-    arguments = next(t["function"]["parameters"]["required"] for t in TOOLS if t["function"]["name"] == tool)
+    arguments = next(
+        t["function"]["parameters"]["required"] for t in TOOLS if t["function"]["name"] == tool
+    )
 
     async def attack(env):
         before = await env.facts()
-        answers = [o for text in NASTY for o in (await env.step(calls((tool, dict.fromkeys(arguments, text))))).observations]
+        answers = [
+            o
+            for text in NASTY
+            for o in (await env.step(calls((tool, dict.fromkeys(arguments, text))))).observations
+        ]
         after = (await env.step(calls(("look", {})))).observations[0]
         return before == await env.facts(), answers, after
 
@@ -135,22 +165,38 @@ def test_things_elsewhere_or_hidden_are_answered_as_things_that_do_not_exist() -
     for task in tasks(2):
 
         async def ask(env):
-            here = {name for turn in await env.affordances() for name in turn.tool_calls[0].parsed().values()}
-            everything = {path.split("/")[1] for path in await env.facts() if path.startswith("thing/")}
+            here = {
+                name
+                for turn in await env.affordances()
+                for name in turn.tool_calls[0].parsed().values()
+            }
+            everything = {
+                path.split("/")[1] for path in await env.facts() if path.startswith("thing/")
+            }
             hidden = sorted(everything - here)
-            return [(await env.step(calls(("examine", {"thing": name})))).observations[0] for name in (*hidden, "unicorn")]
+            return [
+                (await env.step(calls(("examine", {"thing": name})))).observations[0]
+                for name in (*hidden, "unicorn")
+            ]
 
         answers = played(task, ask)
-        assert {(answer.content, answer.error) for answer in answers} == {("You can't see any such thing.", True)}
+        assert {(answer.content, answer.error) for answer in answers} == {
+            ("You can't see any such thing.", True)
+        }
 
 
 def test_articles_and_case_are_forgiven() -> None:
     for task in tasks(2):
 
         async def name_it(env):
-            turn = next(turn for turn in await env.affordances() if turn.tool_calls[0].name == "examine")
+            turn = next(
+                turn for turn in await env.affordances() if turn.tool_calls[0].name == "examine"
+            )
             name = turn.tool_calls[0].parsed()["thing"]
-            return [(await env.step(calls(("examine", {"thing": said})))).observations[0] for said in (name, f"The {name.upper()}")]
+            return [
+                (await env.step(calls(("examine", {"thing": said})))).observations[0]
+                for said in (name, f"The {name.upper()}")
+            ]
 
         plain, shouted = played(task, name_it)
         assert plain.content == shouted.content
@@ -178,11 +224,14 @@ def test_a_profile_that_is_not_known_is_refused() -> None:
 
 @pytest.mark.slow
 def test_a_seed_makes_the_same_game_wherever_textworld_is_installed(tmp_path: Path) -> None:
-    """Its grammars are read from there, and their place must be no part of a game: tasks and seeds hang on its digest."""
+    """Its grammars are read from there, and their place must be no part of a game: tasks and seeds
+    hang on its digest.
+    """
     here = Path(str(find_spec("textworld").origin)).parent  # type: ignore[union-attr]
     shutil.copytree(here, tmp_path / "elsewhere" / "textworld")
     code = (
-        "from synth.envs.textworld.config import TextWorldConfig\nfrom synth.envs.textworld.games import made_games\n"
+        "from synth.envs.textworld.config import TextWorldConfig\nfrom synth.envs.textworld.games "
+        "import made_games\n"
         "print([made.digest for made in made_games(TextWorldConfig(), [5, 6])])"
     )
     root = Path(__file__).resolve().parents[3]
@@ -190,7 +239,11 @@ def test_a_seed_makes_the_same_game_wherever_textworld_is_installed(tmp_path: Pa
     said = [
         subprocess.run(
             [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "SYNTH_STATE_DIR": str(tmp_path / f"state{at}")},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(path),
+                "SYNTH_STATE_DIR": str(tmp_path / f"state{at}"),
+            },
             capture_output=True,
             text=True,
             check=True,

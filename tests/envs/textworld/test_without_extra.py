@@ -14,7 +14,14 @@ WITHOUT = "import sys; sys.modules['textworld'] = None; from synth.cli.main impo
 
 def said(*words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run([sys.executable, "-c", WITHOUT, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT, *words],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(("command", "name"), [("envs", "textworld"), ("doctor", "NAME")])

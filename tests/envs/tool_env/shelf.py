@@ -36,7 +36,12 @@ class Shelf(ToolEnv):
         return self.boxes
 
     @tool
-    def put(self, box: Literal["red", "blue"], numbers: list[int], note: Optional[str] = None) -> str:  # noqa: UP045
+    def put(
+        self,
+        box: Literal["red", "blue"],
+        numbers: list[int],
+        note: Optional[str] = None,  # noqa: UP045
+    ) -> str:
         """Put numbers into a box."""
         if not numbers:
             raise ToolError("Nothing to put.")
@@ -47,7 +52,9 @@ class Shelf(ToolEnv):
         return f"{box}: {', '.join(map(str, self.boxes[box]))}"
 
     @tool
-    def paint(self, colour: Colour, share: float = 0.5, *, dry: bool = True, coats: Literal[1, 2] = 2) -> str:
+    def paint(
+        self, colour: Colour, share: float = 0.5, *, dry: bool = True, coats: Literal[1, 2] = 2
+    ) -> str:
         """Paint the shelf."""
         self.paint_is = colour.value
         return f"{colour} {share} {dry} {coats}"
@@ -66,7 +73,9 @@ class Shelf(ToolEnv):
         return "I wait." if words == "Wait." else None
 
     def affordances(self) -> list[Call]:
-        return [("put", {"box": box, "numbers": [number]}) for box in self.boxes for number in range(9)]
+        return [
+            ("put", {"box": box, "numbers": [number]}) for box in self.boxes for number in range(9)
+        ]
 
     def tasks(self, seed: int, count: int) -> list[Task]:
         return [self.task(seed + number) for number in range(count)]

@@ -1,4 +1,6 @@
-"""A class that cannot be an environment is refused in one line when it is made, or when it is named."""
+"""A class that cannot be an environment is refused in one line when it is made, or when it is
+named.
+"""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -17,7 +19,11 @@ def with_method(method: Callable[..., object]) -> type[ToolEnv]:
 
 
 def with_field(annotation: Any, **members: Any) -> type[ToolEnv]:
-    return type("Made", (Shelf,), {"__doc__": "A shelf.", "__annotations__": {"depth": annotation}, **members})
+    return type(
+        "Made",
+        (Shelf,),
+        {"__doc__": "A shelf.", "__annotations__": {"depth": annotation}, **members},
+    )
 
 
 def no_docstring(self: Any) -> None: ...
@@ -47,7 +53,9 @@ async def waits(self: Any) -> None:
     """Do."""
 
 
-ALLOWED = "take str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
+ALLOWED = (
+    "take str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
+)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,9 @@ ALLOWED = "take str, int, float, bool, Literal, list[...], an Enum of strings, o
         (waits, "waits: a tool is a plain method, without async and yield"),
     ],
 )
-def test_a_tool_that_no_schema_can_express_is_refused(method: Callable[..., object], said: str) -> None:
+def test_a_tool_that_no_schema_can_express_is_refused(
+    method: Callable[..., object], said: str
+) -> None:
     with pytest.raises(ConfigError) as refused:
         with_method(method)
     assert str(refused.value) == said
@@ -72,15 +82,35 @@ def test_a_tool_that_no_schema_can_express_is_refused(method: Callable[..., obje
     ("members", "said"),
     [
         ({}, "Made.depth: a setting needs a default (state is set in start alone)"),
-        ({"depth": field(default=3)}, "Made.depth: give a plain default: Annotated[int, Field(ge=1)] = 4"),
-        ({"depth": Field(3, ge=1)}, "Made.depth: give a plain default: Annotated[int, Field(ge=1)] = 4"),
-        ({"depth": 3, "__init__": lambda self: None}, "Made.__init__: write settings as fields, and set state in start"),
-        ({"depth": 3, "__annotations__": {"depth": int, "rng": int}}, "Made.rng: no setting may be called so; leave the annotation out"),
-        ({"depth": 3, "__doc__": " "}, "Made: no docstring; the agent reads it as its system prompt"),
-        ({"depth": 3, "affordances": tool(Shelf.look)}, "Made.affordances: no tool may be called so"),
+        (
+            {"depth": field(default=3)},
+            "Made.depth: give a plain default: Annotated[int, Field(ge=1)] = 4",
+        ),
+        (
+            {"depth": Field(3, ge=1)},
+            "Made.depth: give a plain default: Annotated[int, Field(ge=1)] = 4",
+        ),
+        (
+            {"depth": 3, "__init__": lambda self: None},
+            "Made.__init__: write settings as fields, and set state in start",
+        ),
+        (
+            {"depth": 3, "__annotations__": {"depth": int, "rng": int}},
+            "Made.rng: no setting may be called so; leave the annotation out",
+        ),
+        (
+            {"depth": 3, "__doc__": " "},
+            "Made: no docstring; the agent reads it as its system prompt",
+        ),
+        (
+            {"depth": 3, "affordances": tool(Shelf.look)},
+            "Made.affordances: no tool may be called so",
+        ),
     ],
 )
-def test_a_class_that_breaks_a_rule_of_the_kit_is_refused(members: dict[str, Any], said: str) -> None:
+def test_a_class_that_breaks_a_rule_of_the_kit_is_refused(
+    members: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ConfigError) as refused:
         with_field(int, **members)
     assert str(refused.value) == said
@@ -137,7 +167,11 @@ def test_what_lacks_a_part_is_refused_once_it_is_named(kind: type[ToolEnv], said
     ("calls", "said"),
     [
         ("unknown", "Unsolvable.tasks: a gold call of 'run'; there are go"),
-        ("wrong", 'Unsolvable.tasks: the gold call go({"steps":"far"}): go: steps: Input should be a valid integer.'),
+        (
+            "wrong",
+            'Unsolvable.tasks: the gold call go({"steps":"far"}): go: steps: Input should be a '
+            "valid integer.",
+        ),
     ],
 )
 def test_a_gold_call_that_no_tool_takes_is_refused_with_the_tasks(calls: str, said: str) -> None:

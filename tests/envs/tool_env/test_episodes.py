@@ -69,7 +69,12 @@ class Broken(Shelf):
     ("name", "raised", "said"),
     [
         ("crash", ZeroDivisionError, "by zero"),
-        ("gather", TypeError, r"Broken.seen\[0\]\['x'\] is of type set; the state of an environment is text, numbers, "),
+        (
+            "gather",
+            TypeError,
+            r"Broken.seen\[0\]\['x'\] is of type set; the state of an environment is text, "
+            r"numbers, ",
+        ),
         ("spoil", TypeError, r"Broken.seen\['share'\] is nan; the state"),
         ("hide", TypeError, "Broken.look is a tool; give what is kept another name"),
         ("resize", RuntimeError, "Broken changed a setting; what an episode changes is state"),
@@ -128,7 +133,10 @@ class Safe(ToolEnv):
         return self.rng.randint(1, 1000)
 
     def tasks(self, seed: int, count: int) -> list[Task]:
-        return [Task.new(self, self.rng.randrange(2**70), "Open it.", Require("code", 1)) for _ in range(count)]
+        return [
+            Task.new(self, self.rng.randrange(2**70), "Open it.", Require("code", 1))
+            for _ in range(count)
+        ]
 
 
 def test_chance_is_that_of_the_task_and_the_same_for_who_makes_it():
@@ -144,7 +152,11 @@ def test_chance_is_that_of_the_task_and_the_same_for_who_makes_it():
     for task in world_of(Safe).make_tasks({}, 5, 3):
         assert 0 <= task.seed < 2**63
         assert asyncio.run(drawn(task)) == by_hand(task.seed)
-        assert Safe().begun(task.seed).code == Safe().begun(task.seed + 2**63).code == by_hand(task.seed)[0]
+        assert (
+            Safe().begun(task.seed).code
+            == Safe().begun(task.seed + 2**63).code
+            == by_hand(task.seed)[0]
+        )
     assert asyncio.run(drawn(None)) == by_hand(0)
     assert world_of(Safe).make_tasks({}, 5, 1)[0].seed == Random(5).randrange(2**70) % 2**63
 
@@ -156,7 +168,10 @@ def test_states_that_differ_in_what_chance_brings_next_have_two_keys():
 
 def test_a_snapshot_of_another_environment_is_refused():
     snapshot = asyncio.run(_snapshot(Shelf))
-    with pytest.raises(ValueError, match=r"a snapshot of tests.envs.tool_env.shelf:Shelf 1 does not fit .*:Broken 1"):
+    with pytest.raises(
+        ValueError,
+        match=r"a snapshot of tests.envs.tool_env.shelf:Shelf 1 does not fit .*:Broken 1",
+    ):
         asyncio.run(opened(Broken).restore(snapshot))
 
 
@@ -172,8 +187,13 @@ def test_equal_states_have_one_key_however_they_came_about():
 
     one, other = (call("put", f'{{"box": "{box}", "numbers": [1]}}') for box in ("red", "blue"))
     assert key(one, other) == key(other, one) == key(other, call("look"), one)
-    assert key_of(b'[{"a":1,"b":[2,3]},null]', done=False) == key_of(b'[{"b":[2,3],"a":1},null]', done=False)
-    assert len({key(one), key(other), key(one, other), key(call("roll")), key(AgentTurn("Done."))}) == 5
+    assert key_of(b'[{"a":1,"b":[2,3]},null]', done=False) == key_of(
+        b'[{"b":[2,3],"a":1},null]', done=False
+    )
+    assert (
+        len({key(one), key(other), key(one, other), key(call("roll")), key(AgentTurn("Done."))})
+        == 5
+    )
 
 
 def test_nothing_is_shared_with_the_module_or_another_episode():
@@ -185,8 +205,20 @@ def test_nothing_is_shared_with_the_module_or_another_episode():
 
 def test_words_end_the_episode_and_nothing_follows():
     env = opened(Shelf)
-    responses = asyncio.run(played(env, AgentTurn(" \n"), AgentTurn("Wait."), AgentTurn("Done."), call("look"), AgentTurn("Hm.")))
-    said = [tuple((o.content, o.source, o.error) for o in response.observations) for response in responses]
+    responses = asyncio.run(
+        played(
+            env,
+            AgentTurn(" \n"),
+            AgentTurn("Wait."),
+            AgentTurn("Done."),
+            call("look"),
+            AgentTurn("Hm."),
+        )
+    )
+    said = [
+        tuple((o.content, o.source, o.error) for o in response.observations)
+        for response in responses
+    ]
     assert said == [
         (("An empty turn does nothing: call a tool, or say something.", Source.ENVIRONMENT, True),),
         (("I wait.", Source.USER, False),),
@@ -216,7 +248,10 @@ def test_the_check_asks_for_the_facts_named_and_for_no_other_change():
     assert asyncio.run(verdict()) == (False, {"required": False, "protected": True})
     assert asyncio.run(verdict(right, roll)) == (True, {"required": True, "protected": True})
     assert asyncio.run(verdict(right, wrong)) == (False, {"required": True, "protected": False})
-    assert asyncio.run(verdict(right, call("paint", '{"colour": "grey"}'))) == (True, {"required": True, "protected": True})
+    assert asyncio.run(verdict(right, call("paint", '{"colour": "grey"}'))) == (
+        True,
+        {"required": True, "protected": True},
+    )
 
 
 class Nosy(Shelf):
@@ -236,11 +271,15 @@ class Nosy(Shelf):
 
 
 def test_questions_that_change_the_state_are_faults():
-    with pytest.raises(RuntimeError, match=r"Nosy.facts is asked at any time, and it changed the state"):
+    with pytest.raises(
+        RuntimeError, match=r"Nosy.facts is asked at any time, and it changed the state"
+    ):
         asyncio.run(played(opened(Nosy, size=1)))
     env = opened(Nosy)
     asyncio.run(played(env))
-    with pytest.raises(RuntimeError, match=r"Nosy.affordances is asked at any time, and it changed the state"):
+    with pytest.raises(
+        RuntimeError, match=r"Nosy.affordances is asked at any time, and it changed the state"
+    ):
         asyncio.run(env.affordances())
 
 
@@ -249,7 +288,11 @@ def test_questions_that_change_the_state_are_faults():
     [
         ({"a/b": 1}, "Odd.facts: 'a/b' names two facts, or has a slash in it"),
         ({"a.b": 1, "a": {"b": 2}}, "Odd.facts: 'a.b' names two facts, or has a slash in it"),
-        ({"a": {"b": {1}}}, "Odd.facts: a.b is of type set; a fact is text, numbers, true, false, None, and lists and dicts"),
+        (
+            {"a": {"b": {1}}},
+            "Odd.facts: a.b is of type set; a fact is text, numbers, true, false, None, and lists "
+            "and dicts",
+        ),
     ],
 )
 def test_facts_that_no_predicate_can_name_are_faults(facts: dict[str, Any], said: str):
@@ -262,7 +305,9 @@ def test_facts_that_no_predicate_can_name_are_faults(facts: dict[str, Any], said
 def test_a_check_that_asks_for_more_than_facts_is_refused_before_the_first_turn():
     check = Check(told=(ToldFact("number", 4),))
     task = msgspec.structs.replace(task_of(Shelf), check=check)
-    with pytest.raises(ValueError, match="a ToolEnv checks facts; this task's check asks for more than those"):
+    with pytest.raises(
+        ValueError, match="a ToolEnv checks facts; this task's check asks for more than those"
+    ):
         asyncio.run(played(opened(Shelf), task=task))
 
 
@@ -273,10 +318,23 @@ def test_the_expert_makes_the_next_gold_call_whatever_was_called_between():
         turn = await env.expert()
         return turn.tool_calls[0].name if turn.tool_calls else str(turn.content)
 
-    look, right, wrong = call("look"), call("put", '{"numbers": [4], "box": "red"}'), call("put", '{"box": "red", "numbers": [13]}')
-    assert asyncio.run(planned()) == asyncio.run(planned(call("roll"))) == asyncio.run(planned(right)) == "look"
+    look, right, wrong = (
+        call("look"),
+        call("put", '{"numbers": [4], "box": "red"}'),
+        call("put", '{"box": "red", "numbers": [13]}'),
+    )
+    assert (
+        asyncio.run(planned())
+        == asyncio.run(planned(call("roll")))
+        == asyncio.run(planned(right))
+        == "look"
+    )
     assert asyncio.run(planned(look)) == asyncio.run(planned(look, wrong, call("roll"))) == "put"
-    assert asyncio.run(planned(look, right)) == asyncio.run(planned(look, right, look)) == "That is done."
+    assert (
+        asyncio.run(planned(look, right))
+        == asyncio.run(planned(look, right, look))
+        == "That is done."
+    )
 
 
 def test_no_expert_knows_a_task_without_gold_calls_or_a_profile_of_another_name():
@@ -284,5 +342,7 @@ def test_no_expert_knows_a_task_without_gold_calls_or_a_profile_of_another_name(
     asyncio.run(played(env, task=msgspec.structs.replace(task_of(Shelf), gold=None)))
     with pytest.raises(ValueError, match="no expert knows this task: it has no gold calls"):
         asyncio.run(env.expert())
-    with pytest.raises(ValueError, match="has no expert profile 'careless'; it has correct and mixed"):
+    with pytest.raises(
+        ValueError, match="has no expert profile 'careless'; it has correct and mixed"
+    ):
         asyncio.run(env.expert("careless"))

@@ -24,14 +24,25 @@ from tests.flow_files import run_flow
 def test_tasks_carry_the_settings_that_differ_and_open_what_they_were_made_for():
     found = world_of(Shelf)
     (task,) = found.make_tasks({"size": 6}, 3, 1)
-    assert (task.env, task.env_config, task.seed) == ("tests.envs.tool_env.shelf:Shelf", {"size": 6}, 3)
+    assert (task.env, task.env_config, task.seed) == (
+        "tests.envs.tool_env.shelf:Shelf",
+        {"size": 6},
+        3,
+    )
     assert found.make_tasks({"size": 4}, 3, 1)[0].env_config == {}
     assert asyncio.run(found.open(task.env_config).facts()) is not None
 
 
 def test_gold_makes_an_expert_and_mutants_that_all_fail():
     found, task = world_of(Shelf), task_of(Shelf)
-    assert {"expert", "affordances", "snapshot", "facts", "tasks", "recheck"} == found.spec.capabilities
+    assert {
+        "expert",
+        "affordances",
+        "snapshot",
+        "facts",
+        "tasks",
+        "recheck",
+    } == found.spec.capabilities
     assert found.mutants is not None
 
     async def asked() -> list[str]:
@@ -41,14 +52,18 @@ def test_gold_makes_an_expert_and_mutants_that_all_fail():
         solved = await play(found.open({}), task, expert(), seed=1)
         assert solved.verdict.passed
         assert [turn.content for turn in solved.actions] == [None, None, "That is done."]
-        assert [call.call_id for turn in solved.actions for call in turn.tool_calls] == ["call_0", "call_1"]
+        assert [call.call_id for turn in solved.actions for call in turn.tool_calls] == [
+            "call_0",
+            "call_1",
+        ]
         kinds = []
         for kind, actions in found.mutants(task, solved):
             assert not (await perform(found.open({}), task, actions)).verdict.passed, kind
             kinds.append(kind)
         return kinds
 
-    # look: no argument, and leaving it out or swapping it changes nothing; put: left out, another box, another list
+    # look: no argument, and leaving it out or swapping it changes nothing; put: left out, another
+    # box, another list
     assert asyncio.run(asked()) == ["dropped_call", "changed_argument", "changed_argument"]
 
 
@@ -86,7 +101,10 @@ class Ordered(ToolEnv):
         self.at = "tower" if self.at == "roof" else "ditch"
 
     def tasks(self, seed: int, count: int) -> list[Task]:
-        return [Task.new(self, seed + i, "Go.", Require("at", "tower"), gold=[("up", {}), ("on", {})]) for i in range(count)]
+        return [
+            Task.new(self, seed + i, "Go.", Require("at", "tower"), gold=[("up", {}), ("on", {})])
+            for i in range(count)
+        ]
 
 
 def test_a_flow_plays_it_by_expert_and_at_random_filters_and_exports(tmp_path: Path):
@@ -103,7 +121,10 @@ def test_a_flow_plays_it_by_expert_and_at_random_filters_and_exports(tmp_path: P
     }
     _, reports, said = run_flow(Flow.model_validate(content), str(tmp_path / "expert"))
     assert reports["rollout"]["outcomes"] == {"success": 6}, said
-    assert {f["name"]: f["kept"] for f in reports["filter"]["filters"]} == {"solved": {"success": 6}, "reexecuted": {"same": 6}}
+    assert {f["name"]: f["kept"] for f in reports["filter"]["filters"]} == {
+        "solved": {"success": 6},
+        "reexecuted": {"same": 6},
+    }
     assert reports["export"]["datasets"]["sft"]["rows"] == 6
     content["models"] = {"explorer": {"policy": "random"}}
     content["stages"] = [{"rollout": {"trials": 2, "limits": {"max_turns": 5}}}]
@@ -116,7 +137,9 @@ def test_the_conformance_suite_passes_it_whole():
     assert [finding for finding in findings if finding.passed is not True] == []
 
 
-def test_a_dotted_name_stands_for_the_class_as_for_a_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_dotted_name_stands_for_the_class_as_for_a_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "alias.py").write_text("from tests.envs.tool_env.shelf import Shelf as Boxes\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     look_also_in(tmp_path)
@@ -149,7 +172,10 @@ class Lamp(ToolEnv):
         return {"lamp": self.lamp}
 
     def tasks(self, seed: int, count: int) -> list[Task]:
-        return [Task.new(self, seed + i, "Switch the lamp on.", Require("lamp", "on")) for i in range(count)]
+        return [
+            Task.new(self, seed + i, "Switch the lamp on.", Require("lamp", "on"))
+            for i in range(count)
+        ]
 
 
 def test_an_environment_without_gold_fails_no_check_of_the_suite_and_lacks_only_an_expert_and_affordances():
@@ -158,16 +184,38 @@ def test_an_environment_without_gold_fails_no_check_of_the_suite_and_lacks_only_
     findings = asyncio.run(conformance(found, {}, seed=7, tasks=3))
     assert [finding for finding in findings if finding.passed is False] == []
     unasked = {finding.name for finding in findings if finding.passed is None}
-    assert unasked == {"expert_solves", "expert_profiles", "expert_plans_from_state", "random_affordance_fails", "steps_after_the_end"}
+    assert unasked == {
+        "expert_solves",
+        "expert_profiles",
+        "expert_plans_from_state",
+        "random_affordance_fails",
+        "steps_after_the_end",
+    }
 
 
 def test_with_gold_the_questions_of_the_audit_pass_and_mutants_of_the_kit_are_asked_too():
-    asked = [question for question in QUESTIONS if question.name != "latency"]  # that is the machine's, and what else runs on it
+    asked = [
+        question for question in QUESTIONS if question.name != "latency"
+    ]  # that is the machine's, and what else runs on it
     report = asyncio.run(audit(world_of(Shelf), {}, seed=7, tasks=4, questions=asked))
-    assert {answer.name: answer.passed for answer in report.answers} == {question.name: True for question in asked}
-    (mutants,) = (table for answer in report.answers for table in answer.tables if table.title == "Mutants by kind")
+    assert {answer.name: answer.passed for answer in report.answers} == {
+        question.name: True for question in asked
+    }
+    (mutants,) = (
+        table
+        for answer in report.answers
+        for table in answer.tables
+        if table.title == "Mutants by kind"
+    )
     # of each of four tasks: the put left out, with another box, with another list
-    assert next(row for row in mutants.rows if row[0] == "own") == ("own", "12", "0", "12", "12", "100 %")
+    assert next(row for row in mutants.rows if row[0] == "own") == (
+        "own",
+        "12",
+        "0",
+        "12",
+        "12",
+        "100 %",
+    )
 
 
 class Listed(Lamp):
@@ -177,5 +225,9 @@ class Listed(Lamp):
 
 def test_tasks_that_are_none_are_refused_in_one_line() -> None:
     name = f"{__name__}:Listed"
-    with pytest.raises(ConfigError, match=r"make_tasks gave a str, not a synth.schemas.task.Task \(make one with Task.identified\)"):
+    with pytest.raises(
+        ConfigError,
+        match=r"make_tasks gave a str, not a synth.schemas.task.Task \(make one with "
+        r"Task.identified\)",
+    ):
         Bindings({name: Said(name)}).make_tasks(name, {}, 1, 1)

@@ -1,4 +1,6 @@
-"""The offline index on a storefront run whose retries carry a memo, with skill texts of a model behind a loopback server."""
+"""The offline index on a storefront run whose retries carry a memo, with skill texts of a model
+behind a loopback server.
+"""
 
 import asyncio
 import json
@@ -19,15 +21,30 @@ from tests.synth.models.chat_server import ChatServer
 pytestmark = pytest.mark.slow
 
 
-def flow(tasks: int, writer: ChatServer | None, memo: bool = True, after: tuple[Any, ...] = (), **settings: Any) -> Flow:
+def flow(
+    tasks: int,
+    writer: ChatServer | None,
+    memo: bool = True,
+    after: tuple[Any, ...] = (),
+    **settings: Any,
+) -> Flow:
     expert = {"policy": "expert", "profiles": "mixed", "weight": 2}
-    models: dict[str, Any] = {"explorer": {"policy": "mixture", "of": [expert, {"policy": "random", "weight": 1}]}}
+    models: dict[str, Any] = {
+        "explorer": {"policy": "mixture", "of": [expert, {"policy": "random", "weight": 1}]}
+    }
     if writer is not None:
         models["skill_writer"] = {"engine": "vllm", "model": "test-model", "base_url": writer.url}
     retry = {"reflector": "rules_blind", "attempts": {"n": 5, "memo": memo}}
-    stages = [{"rollout": {"trials": 3}}, {"reflect_retry": retry}, {"filter": [{"pdi": settings}]}, *after]
+    stages = [
+        {"rollout": {"trials": 3}},
+        {"reflect_retry": retry},
+        {"filter": [{"pdi": settings}]},
+        *after,
+    ]
     env = {"name": "storefront", "tasks": tasks}
-    return Flow.model_validate({"name": "index", "seed": 3, "env": env, "models": models, "stages": stages})
+    return Flow.model_validate(
+        {"name": "index", "seed": 3, "env": env, "models": models, "stages": stages}
+    )
 
 
 def made(tmp_path: Path, flow: Flow) -> Any:
@@ -41,15 +58,21 @@ def asked(run: Any, sql: str) -> list[tuple[Any, ...]]:
 
 def skill(body: dict[str, Any]) -> dict[str, Any]:
     text = str(body["messages"][-1]["content"])
-    return {"role": "assistant", "content": f"When a customer writes: read every page, then act. {' '.join(text.split()[5:25])}"}
+    return {
+        "role": "assistant",
+        "content": f"When a customer writes: read every page, then act. {' '.join(text.split()[5:25])}",
+    }
 
 
-def test_the_index_is_the_difference_of_z_scores_over_the_tasks_that_have_a_skill_text(tmp_path: Path) -> None:
+def test_the_index_is_the_difference_of_z_scores_over_the_tasks_that_have_a_skill_text(
+    tmp_path: Path,
+) -> None:
     with ChatServer(skill) as server:
         run, _ = made(tmp_path, flow(150, server))
     rows = asked(
         run,
-        "SELECT s.subject_id, t.task_id, s.detail FROM scores s JOIN trajectories t ON t.trajectory_id = s.subject_id "
+        "SELECT s.subject_id, t.task_id, s.detail FROM scores s JOIN trajectories t ON "
+        "t.trajectory_id = s.subject_id "
         "WHERE s.metric = 'pdi_inputs' AND s.detail LIKE '%exec%' ORDER BY s.subject_id",
     )
     of_task: dict[str, tuple[str, dict[str, float]]] = {}
@@ -57,29 +80,48 @@ def test_the_index_is_the_difference_of_z_scores_over_the_tasks_that_have_a_skil
         of_task.setdefault(task, (identity, json.loads(detail)))
     found = {
         subject: (value, json.loads(text))
-        for subject, value, text in asked(run, "SELECT subject_id, value, detail FROM scores WHERE metric = 'pdi_index'")
+        for subject, value, text in asked(
+            run, "SELECT subject_id, value, detail FROM scores WHERE metric = 'pdi_index'"
+        )
     }
     assert len(of_task) >= 20
     assert found.keys() == {identity for identity, _ in of_task.values()}
     columns = {name: [one[name] for _, one in of_task.values()] for name in ("exec", "plan", "oss")}
     for identity, one in of_task.values():
-        z = {name: (one[name] - fmean(column)) / pstdev(column) if pstdev(column) else 0.0 for name, column in columns.items()}
+        z = {
+            name: (one[name] - fmean(column)) / pstdev(column) if pstdev(column) else 0.0
+            for name, column in columns.items()
+        }
         assert found[identity][0] == pytest.approx(z["exec"] - z["plan"] - z["oss"])
         assert found[identity][1]["tasks"] == len(of_task)
-    texts = asked(run, "SELECT count(*) FROM scores WHERE metric = 'skill' AND detail->>'$.text' LIKE 'When a customer%'")
+    texts = asked(
+        run,
+        "SELECT count(*) FROM scores WHERE metric = 'skill' AND detail->>'$.text' LIKE 'When a "
+        "customer%'",
+    )
     assert texts == [(len(rows),)]
-    assert {keep for (keep,) in asked(run, "SELECT DISTINCT keep FROM decisions WHERE filter = 'pdi'")} == {None}
+    assert {
+        keep for (keep,) in asked(run, "SELECT DISTINCT keep FROM decisions WHERE filter = 'pdi'")
+    } == {None}
 
 
-def test_without_a_writer_a_memo_or_enough_tasks_there_is_no_index_and_the_reason_is_told(tmp_path: Path) -> None:
+def test_without_a_writer_a_memo_or_enough_tasks_there_is_no_index_and_the_reason_is_told(
+    tmp_path: Path,
+) -> None:
     run, reports = made(tmp_path, flow(20, None))
-    reasons = {reason for (reason,) in asked(run, "SELECT DISTINCT reason FROM decisions WHERE filter = 'pdi'")}
+    reasons = {
+        reason
+        for (reason,) in asked(run, "SELECT DISTINCT reason FROM decisions WHERE filter = 'pdi'")
+    }
     assert "no_skill_document" in reasons
     assert reasons <= {"no_skill_document", "no_chain", "no_success", "below_three_attempts"}
     assert asked(run, "SELECT count(*) FROM scores WHERE metric = 'pdi_index'") == [(0,)]
     assert "no index: 0 tasks have a chain with a skill text, 20 are needed" in str(reports)
     run, _ = made(tmp_path / "plain", flow(20, None, memo=False))
-    assert {reason for (reason,) in asked(run, "SELECT DISTINCT reason FROM decisions WHERE filter = 'pdi'")} == {
+    assert {
+        reason
+        for (reason,) in asked(run, "SELECT DISTINCT reason FROM decisions WHERE filter = 'pdi'")
+    } == {
         "no_chain",
         "no_success",
         "no_memo",

@@ -1,4 +1,6 @@
-"""A process that is killed while it scores: what it had kept is not scored again, and nothing is missing after the same command."""
+"""A process that is killed while it scores: what it had kept is not scored again, and nothing is
+missing after the same command.
+"""
 
 import asyncio
 import os
@@ -29,15 +31,23 @@ class SlowToScore(ChatServer):
         return await super()._score(request)
 
 
-def test_killed_in_the_middle_of_scoring_and_run_again_scores_nothing_twice_that_was_kept(tmp_path: Path) -> None:
+def test_killed_in_the_middle_of_scoring_and_run_again_scores_nothing_twice_that_was_kept(
+    tmp_path: Path,
+) -> None:
     url = ledger(tmp_path, TRAJECTORIES)
     with SlowToScore() as server:
         path = tmp_path / "rank.yaml"
         path.write_text(yaml.safe_dump(flow(server).model_dump(mode="json", exclude_defaults=True)))
         command = [*SYNTH, "curate", url, str(path)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
             ends = time.monotonic() + 120
-            while server.scored < KEPT_EVERY + 40 and time.monotonic() < ends and process.poll() is None:
+            while (
+                server.scored < KEPT_EVERY + 40
+                and time.monotonic() < ends
+                and process.poll() is None
+            ):
                 time.sleep(0.005)
             os.kill(process.pid, signal.SIGKILL)
         time.sleep(0.5)  # what the server has in hand is counted too

@@ -1,4 +1,6 @@
-"""The ratio, the tokens that count as decisions, the choice within a task and the ranking of sources, with numbers worked out by hand."""
+"""The ratio, the tokens that count as decisions, the choice within a task and the ranking of
+sources, with numbers worked out by hand.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +27,9 @@ def tokens(*pairs: tuple[float, int]) -> list[TokenScore]:
 def test_the_ratio_is_one_of_sums_and_ranks_are_capped_at_100_before_they_are_added() -> None:
     found = summed(tokens((-1.0, 1), (-4.0, 250), (-0.0, 1)))
     assert (found.rank, found.nll, found.tokens) == (102.0, 5.0, 3)
-    assert found.ratio == pytest.approx(20.4)  # the mean of the three ratios would be 1, 25 and no number
+    assert found.ratio == pytest.approx(
+        20.4
+    )  # the mean of the three ratios would be 1, 25 and no number
     assert summed(tokens((-1.0, 1), (-4.0, 250)), max_rank=9).ratio == pytest.approx(2.0)
 
 
@@ -43,7 +47,14 @@ def test_a_data_set_counts_each_trajectory_once_however_long() -> None:
 def chat(text: Sequence[int], *spans: tuple[int, int]) -> Scored:
     places = tuple(i for start, end in spans for i in range(start, end))
     turns = tuple(turn for turn, (start, end) in enumerate(spans) for _ in range(start, end))
-    return Scored(tuple(TokenScore(text[i], -1.0, 1) for i in places), turns, "h", True, chat=tuple(text), places=places)
+    return Scored(
+        tuple(TokenScore(text[i], -1.0, 1) for i in places),
+        turns,
+        "h",
+        True,
+        chat=tuple(text),
+        places=places,
+    )
 
 
 def test_six_tokens_that_stand_before_in_this_order_are_copied_and_five_are_not() -> None:
@@ -55,14 +66,24 @@ def test_six_tokens_that_stand_before_in_this_order_are_copied_and_five_are_not(
 
 
 def test_a_run_is_copied_only_from_what_ends_before_it_and_never_across_two_turns() -> None:
-    assert copied(chat([9, 5, 5, 5, 5, 5, 5, 5], (1, 8)), 6) == [False] * 7, "it overlaps its only source"
-    assert copied(chat([1, 2, 3, 4, 5, 6, 80, 1, 2, 3, 81, 4, 5, 6], (7, 10), (11, 14)), 6) == [False] * 6
-    assert copied(chat([1, 2, 3, 4, 5, 6, 80, 1, 2, 3, 4, 5, 6], (0, 6), (7, 13)), 6) == [False] * 6 + [True] * 6, "an own earlier turn"
+    assert copied(chat([9, 5, 5, 5, 5, 5, 5, 5], (1, 8)), 6) == [False] * 7, (
+        "it overlaps its only source"
+    )
+    assert (
+        copied(chat([1, 2, 3, 4, 5, 6, 80, 1, 2, 3, 81, 4, 5, 6], (7, 10), (11, 14)), 6)
+        == [False] * 6
+    )
+    assert (
+        copied(chat([1, 2, 3, 4, 5, 6, 80, 1, 2, 3, 4, 5, 6], (0, 6), (7, 13)), 6)
+        == [False] * 6 + [True] * 6
+    ), "an own earlier turn"
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.integers(2, 5))
 @settings(max_examples=60)
-def test_copied_tokens_are_those_of_every_long_run_that_a_plain_search_finds(text: list[int], span: int) -> None:
+def test_copied_tokens_are_those_of_every_long_run_that_a_plain_search_finds(
+    text: list[int], span: int
+) -> None:
     start = len(text) // 3
     expected = [False] * len(text)
     for first in range(start, len(text) - span + 1):
@@ -78,35 +99,81 @@ def spelled(texts: Sequence[str], turns: Sequence[int] | None = None) -> Scored:
 
 
 def called(content: str | None, name: str, arguments: str) -> dict[str, object]:
-    return {"role": "assistant", "content": content, "tool_calls": [{"id": "c", "function": {"name": name, "arguments": arguments}}]}
+    return {
+        "role": "assistant",
+        "content": content,
+        "tool_calls": [{"id": "c", "function": {"name": name, "arguments": arguments}}],
+    }
 
 
 def test_scaffolding_is_what_the_template_puts_around_text_name_and_values() -> None:
-    texts = ["I", " look", ".", "<call>", '{"name": "', "find", '", "', 'arguments": {"', "order", '": "', "O-", "7", '"}}', "</call>"]
+    texts = [
+        "I",
+        " look",
+        ".",
+        "<call>",
+        '{"name": "',
+        "find",
+        '", "',
+        'arguments": {"',
+        "order",
+        '": "',
+        "O-",
+        "7",
+        '"}}',
+        "</call>",
+    ]
     expected = [0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1]
     message = called("I look.", "find", '{"order": "O-7"}')
-    assert scaffolding(spelled(texts), [{"role": "user", "content": "hi"}, message]) == [bool(one) for one in expected]
+    assert scaffolding(spelled(texts), [{"role": "user", "content": "hi"}, message]) == [
+        bool(one) for one in expected
+    ]
 
 
 def test_values_are_found_in_xml_in_other_spacing_and_where_tokens_share_a_character() -> None:
     texts = ["<f=", "pay", "><", "n", ">", "1.5", "</n><who>", "J", "�", "�", "y", "</who>"]
     message = called(None, "pay", '{"n": 1.50, "who": "Jéy"}')
-    assert scaffolding(spelled(texts), [message]) == [True, False, True, True, True, False, True, False, False, False, False, True]
+    assert scaffolding(spelled(texts), [message]) == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_name_that_reads_like_its_value_is_not_taken_for_it() -> None:
     texts = ["<f>", "set", '{"', "on", '": "', "on", '"}']
-    assert scaffolding(spelled(texts), [called(None, "set", '{"on": "on"}')]) == [True, False, True, True, True, False, True]
+    assert scaffolding(spelled(texts), [called(None, "set", '{"on": "on"}')]) == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
-def test_turns_without_calls_have_no_scaffolding_and_a_call_that_is_not_in_the_text_leaves_it_unknown() -> None:
+def test_turns_without_calls_have_no_scaffolding_and_a_call_that_is_not_in_the_text_leaves_it_unknown() -> (
+    None
+):
     plain = {"role": "assistant", "content": "Hello."}
     assert scaffolding(spelled(["Hello", "."]), [plain]) == [False, False]
     assert scaffolding(spelled(["Hello", "."], [0, 1]), [plain, called(None, "find", "{}")]) is None
     assert scaffolding(spelled(["find", "{}"]), [called("not rendered", "find", "{}")]) is None
 
 
-def candidate(name: str, *ratios: float, policy: str = "a", success: bool = True, weights: str = "w") -> Candidate:
+def candidate(
+    name: str, *ratios: float, policy: str = "a", success: bool = True, weights: str = "w"
+) -> Candidate:
     """Ten tokens a turn, one nat each."""
     turns = tuple(Sums(10 * ratio, 10.0, 10) for ratio in ratios)
     return Candidate(name, (policy, None), success, turns, (weights, "h"))
@@ -130,10 +197,15 @@ def test_seven_of_one_policy_are_a_tie_and_eight_are_not() -> None:
     seven = [candidate("low", *LOW), *(candidate(f"h{i}", *HIGH) for i in range(6))]
     assert set(kept(selected(seven, CHOOSE)).values()) == {(None, TIE)}
     eight = kept(selected([*seven, candidate("h7", *HIGH)], CHOOSE))
-    assert (eight.pop("low"), set(eight.values())) == ((True, "lowest_rsr"), {(False, "higher_rsr")})
+    assert (eight.pop("low"), set(eight.values())) == (
+        (True, "lowest_rsr"),
+        {(False, "higher_rsr")},
+    )
 
 
-def test_a_gap_within_two_standard_errors_is_a_tie_and_who_lies_beyond_it_is_dropped_all_the_same() -> None:
+def test_a_gap_within_two_standard_errors_is_a_tie_and_who_lies_beyond_it_is_dropped_all_the_same() -> (
+    None
+):
     noisy = candidate("x", 0.2, 2.2, 0.5, 1.1), candidate("y", 0.4, 2.4, 0.6, 1.2, policy="b")
     found = selected([*noisy, candidate("z", 30.0, 31.0, 29.0, 30.0, policy="b")], CHOOSE)
     assert kept(found) == {"x": (None, TIE), "y": (None, TIE), "z": (False, "higher_rsr")}
@@ -154,25 +226,41 @@ def test_what_cannot_be_compared_is_a_tie_that_says_why(other: Candidate, why: s
 
 
 def test_failures_are_no_candidates_beside_a_success_and_the_lowest_of_all_is_told() -> None:
-    found = selected([candidate("x", *HIGH), candidate("y", *HIGH, policy="b"), candidate("z", *LOW, success=False)], CHOOSE)
+    found = selected(
+        [
+            candidate("x", *HIGH),
+            candidate("y", *HIGH, policy="b"),
+            candidate("z", *LOW, success=False),
+        ],
+        CHOOSE,
+    )
     assert kept(found)["z"] == (None, "not_a_candidate")
     assert found["x"].detail["lowest_of_all"] == "z"
-    both = selected([candidate("x", *HIGH), candidate("z", *LOW, success=False, policy="b")], RankSurprisalConfig(solved_first=False))
+    both = selected(
+        [candidate("x", *HIGH), candidate("z", *LOW, success=False, policy="b")],
+        RankSurprisalConfig(solved_first=False),
+    )
     assert kept(both)["z"] == (True, "lowest_rsr")
 
 
 def test_spearman_is_that_of_ranks_with_ties_sharing_their_mean() -> None:
     assert spearman([1, 2, 3, 4], [10, 100, 1000, 10000]) == pytest.approx(1.0)
-    assert spearman([1, 2, 3], [3, 2, 2]) == pytest.approx(-(0.75**0.5))  # ranks 1 2 3 and 3 1.5 1.5: -1.5 / sqrt(2 * 1.5)
+    assert spearman([1, 2, 3], [3, 2, 2]) == pytest.approx(
+        -(0.75**0.5)
+    )  # ranks 1 2 3 and 3 1.5 1.5: -1.5 / sqrt(2 * 1.5)
     assert spearman([1, 2], [1, 2]) is None
     assert spearman([1, 2, 3], [5, 5, 5]) is None
 
 
-def row(source: str, task: int, rank: float, nll: float, length: int = 10, share: float = 0.5) -> Row:
+def row(
+    source: str, task: int, rank: float, nll: float, length: int = 10, share: float = 0.5
+) -> Row:
     return Row(source, f"t{task}", Sums(rank * 10, nll * 10, 10), None, length, share, 10)
 
 
-def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tasks_that_they_share() -> None:
+def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tasks_that_they_share() -> (
+    None
+):
     rows = [row("far", i, 6.0, 2.0 + i % 3 / 10) for i in range(20)]
     rows += [row("near", i, 3.0 + i % 2, 2.0) for i in range(10)]
     found = ranking([*rows, Row("far", "t0", why="too_long"), Row("unseen", "t0", why="scripted")])
@@ -181,15 +269,24 @@ def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tas
     assert near.ratio is not None
     assert near.ratio.value == pytest.approx(35 / 20)
     assert (near.ratio.low or 0) < 1.75 < (near.ratio.high or 0)
-    assert (far.trajectories, far.tasks, far.shared_tasks, far.not_scored) == (20, 20, 10, {"too_long": 1})
+    assert (far.trajectories, far.tasks, far.shared_tasks, far.not_scored) == (
+        20,
+        20,
+        10,
+        {"too_long": 1},
+    )
     assert far.above_first is not None
-    assert far.above_first.value == pytest.approx(60 / (10 * 2.0 + 0.9) - 1.75)  # tasks 0 to 9: 0 .1 .2 0 .1 .2 0 .1 .2 0
+    assert far.above_first.value == pytest.approx(
+        60 / (10 * 2.0 + 0.9) - 1.75
+    )  # tasks 0 to 9: 0 .1 .2 0 .1 .2 0 .1 .2 0
     assert (far.above_first.low or 0) > 0
     assert (unseen.ratio, unseen.not_scored) == (None, {"scripted": 1})
 
 
 def test_a_ratio_that_goes_with_length_is_called_a_proxy_and_one_task_has_no_interval() -> None:
-    found = ranking([row("a", i, 2.0 + i, 1.0, length=100 + i, share=(i * 7 % 5) / 5) for i in range(10)])
+    found = ranking(
+        [row("a", i, 2.0 + i, 1.0, length=100 + i, share=(i * 7 % 5) / 5) for i in range(10)]
+    )
     assert found.proxies == ["length"]
     assert found.correlations["loss tokens"] is None
     (alone,) = ranking([row("a", 0, 2.0, 1.0)]).sources

@@ -1,4 +1,6 @@
-"""The rules of signals as published, written down plainly: every phrase against every message, every expression against every answer."""
+"""The rules of signals as published, written down plainly: every phrase against every message,
+every expression against every answer.
+"""
 
 import re
 import string
@@ -39,13 +41,26 @@ def plain_rows(trajectory: Trajectory) -> list[Row]:
         if turn.content:
             rows.append(("agent", "", turn.content))
         for call in turn.tool_calls:
-            rows.append(("call", call.name, call.arguments if call.parse_error else canonical_json(call.parsed()).decode()))
+            rows.append(
+                (
+                    "call",
+                    call.name,
+                    call.arguments if call.parse_error else canonical_json(call.parsed()).decode(),
+                )
+            )
         hear(turn.observations)
     return [(at, *row) for at, row in enumerate(rows)]
 
 
 def spelled(text: str) -> str:
-    for ours, theirs in (("\u2019", "'"), ("\u2018", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2013", "-"), ("\u2014", "-")):
+    for ours, theirs in (
+        ("\u2019", "'"),
+        ("\u2018", "'"),
+        ("\u201c", '"'),
+        ("\u201d", '"'),
+        ("\u2013", "-"),
+        ("\u2014", "-"),
+    ):
         text = text.replace(ours, theirs)
     return text.lower()
 
@@ -69,7 +84,9 @@ def matches(phrase: str, said: list[str]) -> bool:
     wanted = tokens(phrase)
     if any(said[at : at + len(wanted)] == wanted for at in range(len(said) - len(wanted) + 1)):
         return True
-    bare = " ".join("".join(c for c in spelled(phrase) if c.isalnum() or c == "_" or c.isspace()).split())
+    bare = " ".join(
+        "".join(c for c in spelled(phrase) if c.isalnum() or c == "_" or c.isspace()).split()
+    )
     mine, theirs = grams(" ".join(said)), grams(bare)
     if mine and theirs and len(mine & theirs) / len(mine | theirs) >= 0.65:
         return True
@@ -99,7 +116,11 @@ def misalignment(rows: list[Row]) -> list[Found]:
             found.append(("misalignment.rephrase", at, 1.0))
         elif any_of(lists.CLARIFICATION, said):
             found.append(("misalignment.clarification", at, 1.0))
-        elif previous is not None and at - previous[0] <= 3 and says_again(cut(text), said, previous[1]):
+        elif (
+            previous is not None
+            and at - previous[0] <= 3
+            and says_again(cut(text), said, previous[1])
+        ):
             found.append(("misalignment.rephrase", at, 0.8))
         previous = (at, said)
     return found
@@ -112,7 +133,9 @@ def says_again(text: str, said: list[str], before: list[str]) -> bool:
     other = {word for word in before if word not in lists.STOP_WORDS}
     if len(one) < 4 or len(other) < 4:
         return False
-    return len(one - other) / len(one) <= 0.5 and len(one & other) / min(len(one), len(other)) >= 0.75
+    return (
+        len(one - other) / len(one) <= 0.5 and len(one & other) / min(len(one), len(other)) >= 0.75
+    )
 
 
 def stagnation(rows: list[Row]) -> list[Found]:
@@ -155,8 +178,14 @@ def feelings(rows: list[Row]) -> list[Found]:
         profanity = any_of(lists.PROFANITY, said)
         found += [("disengagement.escalation", at, 1.0)] * escalation
         found += [("disengagement.quit", at, 1.0)] * any_of(lists.QUIT, said)
-        found += [("disengagement.negative", at, 1.0)] * (profanity or (not escalation and any_of(lists.COMPLAINT, said)))
-        for kind, phrases in (("gratitude", lists.GRATITUDE), ("confirmation", lists.CONFIRMATION), ("success", lists.SUCCESS)):
+        found += [("disengagement.negative", at, 1.0)] * (
+            profanity or (not escalation and any_of(lists.COMPLAINT, said))
+        )
+        for kind, phrases in (
+            ("gratitude", lists.GRATITUDE),
+            ("confirmation", lists.CONFIRMATION),
+            ("success", lists.SUCCESS),
+        ):
             if any_of(phrases, said):
                 found.append((f"satisfaction.{kind}", at, 1.0))
                 break
@@ -166,11 +195,19 @@ def feelings(rows: list[Row]) -> list[Found]:
 def answers(rows: list[Row]) -> list[Found]:
     found: list[Found] = []
     for at, role, _, text in rows:
-        for category, kinds in (("failure", FAILURES), ("exhaustion", EXHAUSTION)) if role == "answer" else ():
+        for category, kinds in (
+            (("failure", FAILURES), ("exhaustion", EXHAUSTION)) if role == "answer" else ()
+        ):
             for kind, given in kinds.items():
-                if any(re.search(pattern, text, re.IGNORECASE | re.ASCII) for pattern in given.patterns):
-                    weak = kind == "bad_query" and not any(word in text.lower() for word in ("error", "invalid", "failed"))
-                    found.append((f"{category}.{kind}", at, BAD_QUERY_WEAK if weak else given.confidence))
+                if any(
+                    re.search(pattern, text, re.IGNORECASE | re.ASCII) for pattern in given.patterns
+                ):
+                    weak = kind == "bad_query" and not any(
+                        word in text.lower() for word in ("error", "invalid", "failed")
+                    )
+                    found.append(
+                        (f"{category}.{kind}", at, BAD_QUERY_WEAK if weak else given.confidence)
+                    )
                     break
     return found
 
@@ -194,7 +231,11 @@ def loops(rows: list[Row]) -> list[Found]:
         while j < len(calls) and calls[j][1] == calls[i][1]:
             j += 1
         span = range(calls[i][0], calls[j - 1][0] + 1)
-        if j - i >= 3 and len({call[2] for call in calls[i:j]}) >= 2 and not any(set(span) & set(other) for other in retried):
+        if (
+            j - i >= 3
+            and len({call[2] for call in calls[i:j]}) >= 2
+            and not any(set(span) & set(other) for other in retried)
+        ):
             found.append(("loops.parameter_drift", calls[i][0], 0.85))
         i = j
     return found + oscillation(calls)

@@ -1,4 +1,6 @@
-"""Signals: equal to the rules written down plainly, whatever is said; corrections; the filter annotates, and drops on demand."""
+"""Signals: equal to the rules written down plainly, whatever is said; corrections; the filter
+annotates, and drops on demand.
+"""
 
 import asyncio
 import json
@@ -23,19 +25,65 @@ from tests.trajectories import make_trajectory
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 PHRASES = [
-    *("no, i meant", "let me rephrase", "what do you mean", "talk to a manager", "forget it", "this is useless", "wtf is this"),
-    *("appreciate it", "that works", "it worked", "i ment no", "thats great!", "a", "the order is late", "yes please", "WHY IS IT LATE??"),
-    *("I want to return the red gloves from order nine", "red gloves from order nine return them", "\u2019tis", "éé", "!!", "x" * 2100),
+    *(
+        "no, i meant",
+        "let me rephrase",
+        "what do you mean",
+        "talk to a manager",
+        "forget it",
+        "this is useless",
+        "wtf is this",
+    ),
+    *(
+        "appreciate it",
+        "that works",
+        "it worked",
+        "i ment no",
+        "thats great!",
+        "a",
+        "the order is late",
+        "yes please",
+        "WHY IS IT LATE??",
+    ),
+    *(
+        "I want to return the red gloves from order nine",
+        "red gloves from order nine return them",
+        "\u2019tis",
+        "éé",
+        "!!",
+        "x" * 2100,
+    ),
 ]
 ANSWERS = [
-    *("ok", "Error: missing required parameter", "404 unknown tool x", "403 forbidden", "must call login first", "invalid id"),
-    *("unknown field q", "HTTP 429", "internal server error", "the timeout is 5", "connection refused", "unexpected token", "max tokens"),
+    *(
+        "ok",
+        "Error: missing required parameter",
+        "404 unknown tool x",
+        "403 forbidden",
+        "must call login first",
+        "invalid id",
+    ),
+    *(
+        "unknown field q",
+        "HTTP 429",
+        "internal server error",
+        "the timeout is 5",
+        "connection refused",
+        "unexpected token",
+        "max tokens",
+    ),
     '{"error": "conflict"}',
 ]
 turns = st.builds(
     lambda text, calls, answers, users: (text, calls, answers, users),
     st.none() | st.lists(st.sampled_from(PHRASES), max_size=3).map(" ".join),
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(['{"q": 1, "p": 2}', '{"p": 2, "q": 1}', '{"q": 2}', "no"])), max_size=3),
+    st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.sampled_from(['{"q": 1, "p": 2}', '{"p": 2, "q": 1}', '{"q": 2}', "no"]),
+        ),
+        max_size=3,
+    ),
     st.lists(st.sampled_from(ANSWERS), max_size=2),
     st.lists(st.sampled_from(PHRASES), max_size=2).map(" ".join),
 )
@@ -47,7 +95,10 @@ def talk(*given_turns: Any, opening: str = "Please look.") -> Trajectory:
     for at, (text, calls, answers, user) in enumerate(given_turns):
         seen = [Observation(answer, Source.TOOL) for answer in answers]
         seen += [Observation(user, Source.USER)] if user else []
-        tools = tuple(ToolCall.received(f"c{at}.{n}", name, arguments) for n, (name, arguments) in enumerate(calls))
+        tools = tuple(
+            ToolCall.received(f"c{at}.{n}", name, arguments)
+            for n, (name, arguments) in enumerate(calls)
+        )
         made.append(Turn(at, text, tools, tuple(seen)))
     opened = make_trajectory(turns=0, opening=(Observation(opening, Source.USER),))
     return msgspec.structs.replace(opened, turns=tuple(made))
@@ -72,7 +123,18 @@ def test_signals_and_score_equal_the_plain_rules(some: list[Any], opening: str) 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
-@pytest.mark.parametrize("folder", ["tau1", "tau1_retail", "agentrx_tau", "tau2_retail_multi", "whowhen_ag", "sweagent_demos", "toolbench"])
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "tau1",
+        "tau1_retail",
+        "agentrx_tau",
+        "tau2_retail_multi",
+        "whowhen_ag",
+        "sweagent_demos",
+        "toolbench",
+    ],
+)
 def test_signals_equal_the_plain_rules_on_real_trajectories(folder: str) -> None:
     found = [entry.trajectory for entry in imported([DATA / folder]) if isinstance(entry, Imported)]
     for trajectory in found[:12]:
@@ -84,7 +146,10 @@ def test_signals_equal_the_plain_rules_on_real_trajectories(folder: str) -> None
     ("user", "kind"),
     [
         ("No, I meant the blue one", "misalignment.correction"),
-        ("No I ment", "misalignment.correction"),  # two of three words are those of a phrase: cosine 2/3
+        (
+            "No I ment",
+            "misalignment.correction",
+        ),  # two of three words are those of a phrase: cosine 2/3
         ("Let me rephrase that for you", "misalignment.rephrase"),
         ("Sorry, what do you mean by that", "misalignment.clarification"),
         ("Can I talk to a manager about it", "disengagement.escalation"),
@@ -103,7 +168,10 @@ def test_the_worked_score_of_three_failures_two_loops_and_a_thank_you() -> None:
     bad = [(None, [("a", '{"q": 1}')], ["Error: invalid argument"], "")] * 3
     turned = talk(*bad, ("There.", [], [], "I appreciate it"))
     # three equal calls are a retry; 50 + 20 * 0.6 - 8 * 3 - 5 * 1
-    assert sorted(kinds(turned)) == ["failure.invalid_arguments"] * 3 + ["loops.retry", "satisfaction.gratitude"]
+    assert sorted(kinds(turned)) == ["failure.invalid_arguments"] * 3 + [
+        "loops.retry",
+        "satisfaction.gratitude",
+    ]
     assert found_in(turned)[1].score == pytest.approx(33.0)
     assert found_in(turned)[1].label == "poor"
 
@@ -115,15 +183,35 @@ def test_dragging_begins_with_the_tenth_message_of_a_person() -> None:
 
 
 def test_corrections_let_pass_what_only_looks_wrong() -> None:
-    reading = talk((None, [("cat", '{"path": "a"}')], ["def connect(timeout=5): raise Conflict  # permission denied"], ""))
+    reading = talk(
+        (
+            None,
+            [("cat", '{"path": "a"}')],
+            ["def connect(timeout=5): raise Conflict  # permission denied"],
+            "",
+        )
+    )
     assert kinds(reading) == ["failure.authorisation", "exhaustion.timeout"]
     assert kinds(reading, corrected=True) == []
-    pages = talk(*[(None, [("list", json.dumps({"page": at}))], [f"items {at}"], "") for at in range(4)])
+    pages = talk(
+        *[(None, [("list", json.dumps({"page": at}))], [f"items {at}"], "") for at in range(4)]
+    )
     assert kinds(pages) == ["loops.parameter_drift"]
     assert kinds(pages, corrected=True) == []
-    groping = talk(*[(None, [("list", json.dumps({"page": at}))], ["Error: no such page"], "") for at in range(4)])
+    groping = talk(
+        *[
+            (None, [("list", json.dumps({"page": at}))], ["Error: no such page"], "")
+            for at in range(4)
+        ]
+    )
     assert kinds(groping, corrected=True) == ["loops.parameter_drift"]
-    working = talk(*[(None, [(name, json.dumps({"step": at}))], ["fine"], "") for at in range(3) for name in ("edit", "test")])
+    working = talk(
+        *[
+            (None, [(name, json.dumps({"step": at}))], ["fine"], "")
+            for at in range(3)
+            for name in ("edit", "test")
+        ]
+    )
     assert kinds(working) == ["loops.oscillation"]
     assert kinds(working, corrected=True) == []
     stop = talk(("Bye.", [], [], "###STOP###"))
@@ -131,7 +219,10 @@ def test_corrections_let_pass_what_only_looks_wrong() -> None:
 
 
 def test_a_recovered_failure_does_not_count_where_corrected() -> None:
-    mended = talk((None, [("a", "{}")], ["Error: invalid argument"], ""), (None, [("a", '{"q": 1}')], ["fine"], ""))
+    mended = talk(
+        (None, [("a", "{}")], ["Error: invalid argument"], ""),
+        (None, [("a", '{"q": 1}')], ["fine"], ""),
+    )
     assert found_in(mended)[1].score == 42.0
     assert found_in(mended, corrected=True)[1].score == 50.0
     assert [s.confidence for s in found_in(mended, corrected=True)[0]] == [0.45]
@@ -158,5 +249,9 @@ def test_it_annotates_and_drops_only_what_the_flow_names() -> None:
 
 def test_every_list_and_kind_is_named_once() -> None:
     assert len(set(KINDS)) == len(KINDS)
-    everything = [phrase for name in ("CORRECTION", "REPHRASE", "CLARIFICATION", "ESCALATION", "QUIT") for phrase in getattr(phrases, name)]
+    everything = [
+        phrase
+        for name in ("CORRECTION", "REPHRASE", "CLARIFICATION", "ESCALATION", "QUIT")
+        for phrase in getattr(phrases, name)
+    ]
     assert len(set(everything)) == len(everything)

@@ -23,7 +23,11 @@ def _no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written(tmp_path: Path) -> str:
     path = tmp_path / "flow.yaml"
-    path.write_text(yaml.safe_dump({**echo_flow().model_dump(mode="json"), "stages": [{"rollout": {"trials": 2}}]}))
+    path.write_text(
+        yaml.safe_dump(
+            {**echo_flow().model_dump(mode="json"), "stages": [{"rollout": {"trials": 2}}]}
+        )
+    )
     return str(path)
 
 
@@ -32,11 +36,21 @@ def invoked(command: object, *arguments: str) -> Result:
 
 
 def test_a_dry_run_says_what_would_be_registered(tmp_path: Path) -> None:
-    options = ("--interval", "3600", "--partitions", "8", "--set", "name=mine", "--pause", "--dry-run")
+    options = (
+        "--interval",
+        "3600",
+        "--partitions",
+        "8",
+        "--set",
+        "name=mine",
+        "--pause",
+        "--dry-run",
+    )
     done = invoked(deploy, written(tmp_path), *options)
     assert done.exit_code == 0, done.output
     assert done.output.splitlines() == [
-        "synth/mine: would run every 3600 s, paused, by workers of the process pool synth, rollouts in 8 parts",
+        "synth/mine: would run every 3600 s, paused, by workers of the process pool synth, "
+        "rollouts in 8 parts",
         f"into      {tmp_path}/runs/{{name}}-{{date}}",
         "stages    tasks, rollout",
         "notify    nobody (see --notify)",
@@ -52,7 +66,9 @@ def test_a_dry_run_says_what_would_be_registered(tmp_path: Path) -> None:
         (("--notify", "mail"), "--notify"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_registered(tmp_path: Path, options: tuple[str, ...], problem: str) -> None:
+def test_what_is_wrong_is_told_before_anything_is_registered(
+    tmp_path: Path, options: tuple[str, ...], problem: str
+) -> None:
     done = invoked(deploy, written(tmp_path), *options, "--dry-run")
     assert isinstance(done.exception, ConfigError)
     assert problem in str(done.exception)
@@ -65,7 +81,12 @@ def test_status_shows_the_runs_of_this_machine_without_a_server(tmp_path: Path) 
     assert f"completed    {tmp_path}/run  all of its 2 stages done" in said
     found = json.loads(invoked(status, "--json", "--run", str(tmp_path / "run")).output)
     (run,) = found["runs"]
-    assert (run["state"], run["done"], run["stage"], found["schedules"]) == ("completed", 8, "rollout", [])
+    assert (run["state"], run["done"], run["stage"], found["schedules"]) == (
+        "completed",
+        8,
+        "rollout",
+        [],
+    )
 
 
 def test_status_of_a_folder_without_a_run_is_one_line(tmp_path: Path) -> None:

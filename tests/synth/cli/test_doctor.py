@@ -13,7 +13,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def doctor(folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [*SYNTH, "doctor"], cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False
+        [*SYNTH, "doctor"],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -25,7 +31,16 @@ def test_every_thing_has_one_line_and_nothing_is_left_behind(tmp_path: Path) -> 
     done = doctor(tmp_path, SYNTH_STATE_DIR=str(tmp_path / "state"))
     assert done.returncode == 0, done.stdout
     found = lines(done)
-    assert list(found) == ["machine", "packages", "prefect", "runs", "journals", "extras", "keys", "verdict"]
+    assert list(found) == [
+        "machine",
+        "packages",
+        "prefect",
+        "runs",
+        "journals",
+        "extras",
+        "keys",
+        "verdict",
+    ]
     assert "fastapi 0.154.0" in found["packages"]
     assert found["journals"].startswith(f"{tmp_path / 'state'}, ")
     assert found["verdict"].startswith("all commands work; try: ")
@@ -41,5 +56,7 @@ def test_journals_that_cannot_be_written_are_told_with_the_way_out(tmp_path: Pat
 
 
 def test_every_extra_of_the_project_is_looked_for() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     assert set(EXTRAS) == set(extras) - {"test"}

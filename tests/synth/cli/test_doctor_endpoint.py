@@ -1,4 +1,6 @@
-"""`synth doctor --endpoint`: a line per question, whatever the server does, and a block for a flow."""
+"""`synth doctor --endpoint`: a line per question, whatever the server does, and a block for a
+flow.
+"""
 
 import json
 import subprocess
@@ -17,7 +19,17 @@ from tests.synth.models.chat_brains import called
 from tests.synth.models.chat_mishaps import KINDS
 from tests.synth.models.chat_server import ChatServer, Mishap
 
-NAMES = ["reachable", "models", "plain chat", "context", "usage", "tools", "forced tool", "structured", "reasoning"]
+NAMES = [
+    "reachable",
+    "models",
+    "plain chat",
+    "context",
+    "usage",
+    "tools",
+    "forced tool",
+    "structured",
+    "reasoning",
+]
 NAMES += ["logprobs", "token ids", "ranks", "prefix cache", "n > 1", "latency", "verdict"]
 
 
@@ -44,10 +56,14 @@ def words(result: Result) -> dict[str, str]:
 
 
 def pasted(result: Result) -> ModelSettings:
-    return ModelSettings.model_validate(yaml.safe_load(result.output.partition("\n\n")[2])["models"]["explorer"])
+    return ModelSettings.model_validate(
+        yaml.safe_load(result.output.partition("\n\n")[2])["models"]["explorer"]
+    )
 
 
-def test_a_server_that_can_do_it_all_has_a_line_for_each_thing_and_a_block_that_a_flow_takes() -> None:
+def test_a_server_that_can_do_it_all_has_a_line_for_each_thing_and_a_block_that_a_flow_takes() -> (
+    None
+):
     with ChatServer(able) as server:
         result = asked("--endpoint", server.url)
         bodies = len(server.bodies)
@@ -59,9 +75,17 @@ def test_a_server_that_can_do_it_all_has_a_line_for_each_thing_and_a_block_that_
     assert found["structured"] == ("works", '{"answer": "yes"}')
     assert found["reasoning"] == ("works", "thinking comes apart from the content")
     assert found["n > 1"] == ("works", "two replies to one prompt")
-    assert {name for name, word in words(result).items() if word != "works"} <= {"context", "tools", "ranks"}
+    assert {name for name, word in words(result).items() if word != "works"} <= {
+        "context",
+        "tools",
+        "ranks",
+    }
     settings = pasted(result)
-    assert (settings.engine, settings.model, settings.base_url) == ("vllm", "test-model", server.url)
+    assert (settings.engine, settings.model, settings.base_url) == (
+        "vllm",
+        "test-model",
+        server.url,
+    )
     assert settings.logprobs
     assert bodies < 20, "short enough for a server that is paid for"
 
@@ -76,8 +100,15 @@ def test_what_a_plain_server_ignores_is_said_and_the_block_is_for_any_server() -
     assert found["reasoning"] == ("unknown", "this reply held no thinking")
     assert found["logprobs"] == ("no", "accepted, but none came back")
     assert found["token ids"][0] == "no"
-    assert found["tools"] == ("no", "accepted, but the prompt is no longer with it: the chat template does not show tools to the model")
-    assert "verdict       a flow can use this server, but not in a world with tools: mend that first:\n" in result.output
+    assert found["tools"] == (
+        "no",
+        "accepted, but the prompt is no longer with it: the chat template does not show tools to "
+        "the model",
+    )
+    assert (
+        "verdict       a flow can use this server, but not in a world with tools: mend that "
+        "first:\n" in result.output
+    )
     assert found["n > 1"] == ("no", "one reply came back where two were asked for")
     settings = pasted(result)
     assert (settings.engine, settings.model) == ("openai", "test-model")
@@ -98,8 +129,13 @@ class NewServer(ChatServer):
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         if "max_tokens" in await request.json():
-            said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-            return web.json_response({"error": {"message": said, "code": "unsupported_parameter"}}, status=400)
+            said = (
+                "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+                "'max_completion_tokens' instead."
+            )
+            return web.json_response(
+                {"error": {"message": said, "code": "unsupported_parameter"}}, status=400
+            )
         return await super()._chat(request)
 
 
@@ -133,7 +169,9 @@ def test_a_server_that_lists_another_model_says_which() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("endless", "announced_endless", "slow_bytes")])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind not in ("endless", "announced_endless", "slow_bytes")]
+)
 def test_whatever_a_server_does_after_the_first_chat_each_question_has_its_line(kind: str) -> None:
     with ChatServer(able, mishaps=[None, *[Mishap(kind)] * 40]) as server:
         result = asked("--endpoint", server.url, "--timeout-s", "0.2")
@@ -142,7 +180,17 @@ def test_whatever_a_server_does_after_the_first_chat_each_question_has_its_line(
     assert result.exception is None
 
 
-@pytest.mark.parametrize("kind", ["hang", "status", "truncated_json", "wrong_content_type", "disconnect_before", "context_length"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "hang",
+        "status",
+        "truncated_json",
+        "wrong_content_type",
+        "disconnect_before",
+        "context_length",
+    ],
+)
 def test_without_plain_chat_the_rest_is_not_asked(kind: str) -> None:
     with ChatServer(able, mishaps=[Mishap(kind)] * 5) as server:
         result = asked("--endpoint", server.url, "--timeout-s", "0.2")
@@ -158,7 +206,9 @@ def test_a_key_is_sent_and_never_printed_even_where_the_server_repeats_it() -> N
     def repeats(body: Mapping[str, Any]) -> dict[str, Any]:
         return {"role": "assistant", "content": f"your key is {key}", "reasoning_content": key}
 
-    with ChatServer(repeats, model=key, mishaps=[None, Mishap("unauthorized"), Mishap("escaped_key")]) as server:
+    with ChatServer(
+        repeats, model=key, mishaps=[None, Mishap("unauthorized"), Mishap("escaped_key")]
+    ) as server:
         result = asked("--endpoint", server.url, "--api-key-env", "MY_KEY", MY_KEY=key)
         sent = [headers["Authorization"] for headers in server.headers]
     assert set(sent) == {f"Bearer {key}"}
@@ -169,7 +219,9 @@ def test_a_key_is_sent_and_never_printed_even_where_the_server_repeats_it() -> N
 
 def test_a_refused_key_is_named_by_its_variable() -> None:
     with ChatServer(able, mishaps=[Mishap("unauthorized")]) as server:
-        result = asked("--endpoint", server.url, "--api-key-env", "MY_KEY", MY_KEY="sk-live-0123456789abcdef")
+        result = asked(
+            "--endpoint", server.url, "--api-key-env", "MY_KEY", MY_KEY="sk-live-0123456789abcdef"
+        )
     assert result.exit_code == 1
     assert findings(result)["plain chat"][1].endswith("; look at the key in MY_KEY")
     assert "0123456789" not in result.output
@@ -188,16 +240,26 @@ def test_what_a_server_says_cannot_steer_the_terminal() -> None:
 REFUSALS = [
     (["--endpoint", "localhost:8000"], "is no URL"),
     (["--endpoint", "http://me:secret@127.0.0.1:9/v1"], "it holds a user name or password"),
-    (["--endpoint", "http://127.0.0.1:9/v1", "--api-key-env", "sk-live-0123456789abcdef"], "not the key itself"),
-    (["--endpoint", "http://127.0.0.1:9/v1", "--api-key-env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE is not set"),
+    (
+        ["--endpoint", "http://127.0.0.1:9/v1", "--api-key-env", "sk-live-0123456789abcdef"],
+        "not the key itself",
+    ),
+    (
+        ["--endpoint", "http://127.0.0.1:9/v1", "--api-key-env", "NOT_SET_ANYWHERE"],
+        "NOT_SET_ANYWHERE is not set",
+    ),
     (["--model", "m"], "belong to --endpoint"),
     (["--endpoint", "http://127.0.0.1:9/v1", "--timeout-s", "0"], "timeout-s"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSALS)
-def test_what_the_user_must_mend_is_one_line_and_exit_code_2(arguments: list[str], said: str) -> None:
-    done = subprocess.run([*SYNTH, "doctor", *arguments], capture_output=True, text=True, timeout=60, check=False)
+def test_what_the_user_must_mend_is_one_line_and_exit_code_2(
+    arguments: list[str], said: str
+) -> None:
+    done = subprocess.run(
+        [*SYNTH, "doctor", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr
     assert "secret" not in done.stderr

@@ -1,4 +1,6 @@
-"""The command line where streams, encodings, files or we ourselves are broken: one line, an honest exit code, no lost run."""
+"""The command line where streams, encodings, files or we ourselves are broken: one line, an honest
+exit code, no lost run.
+"""
 
 import json
 import os
@@ -17,13 +19,22 @@ from synth.ledger.ledger import Ledger
 from tests.flow_files import SYNTH, echo_flow
 
 Done = subprocess.CompletedProcess[str]
-SMALL = echo_flow(env={"name": "echo", "tasks": 1, "turns": 1}, stages=[{"rollout": {"trials": 1}}]).model_dump(mode="json")
+SMALL = echo_flow(
+    env={"name": "echo", "tasks": 1, "turns": 1}, stages=[{"rollout": {"trials": 1}}]
+).model_dump(mode="json")
 RUN = f"{shlex.join(SYNTH)} run my.yaml --run-dir run"
 
 
 def shell(folder: Path, line: str, **environment: str) -> Done:
     return subprocess.run(
-        line, shell=True, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False
+        line,
+        shell=True,
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -37,13 +48,16 @@ def test_a_full_disk_behind_stdout_is_one_line_and_the_run_is_whole(folder: Path
     done = shell(folder, f"{RUN} --quiet >/dev/full")
     assert (done.returncode, done.stderr) == (
         1,
-        "synth: stdout: cannot be written: No space left on device; what was committed is not lost\n",
+        "synth: stdout: cannot be written: No space left on device; what was committed is not "
+        "lost\n",
     )
     assert len(Ledger(str(folder / "run")).state.current_valid()) == 1
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
-def test_a_run_survives_streams_that_are_closed_or_full_and_says_nothing_into_its_files(folder: Path, streams: str) -> None:
+def test_a_run_survives_streams_that_are_closed_or_full_and_says_nothing_into_its_files(
+    folder: Path, streams: str
+) -> None:
     assert shell(folder, f"{RUN} {streams}").returncode == 0
     ledger = Ledger(str(folder / "run"))
     assert [t.outcome for t in ledger.trajectories()] == ["success"]  # every digest was compared
@@ -51,16 +65,25 @@ def test_a_run_survives_streams_that_are_closed_or_full_and_says_nothing_into_it
 
 def test_an_error_keeps_its_exit_code_where_stderr_is_gone(folder: Path) -> None:
     line = f"{shlex.join(SYNTH)} run none.yaml"
-    assert [shell(folder, f"{line} {stream}").returncode for stream in ("2>&-", "2>/dev/full", "2>/dev/null")] == [2, 2, 2]
+    assert [
+        shell(folder, f"{line} {stream}").returncode
+        for stream in ("2>&-", "2>/dev/full", "2>/dev/null")
+    ] == [2, 2, 2]
 
 
 @pytest.mark.slow
 def test_what_an_old_encoding_cannot_say_is_escaped_and_json_stays_json(folder: Path) -> None:
     assert shell(folder, f"{RUN} --quiet", PYTHONIOENCODING="ascii").returncode == 0
-    asked = shell(folder, f"""{shlex.join(SYNTH)} sql run "SELECT 'é😀' AS a" --json""", PYTHONIOENCODING="ascii")
+    asked = shell(
+        folder,
+        f"""{shlex.join(SYNTH)} sql run "SELECT 'é😀' AS a" --json""",
+        PYTHONIOENCODING="ascii",
+    )
     assert asked.stdout == '[{"a": "\\u00e9\\ud83d\\ude00"}]\n'
     assert json.loads(asked.stdout) == [{"a": "é😀"}]
-    assert shell(folder, f"{shlex.join(SYNTH)} run é.yaml", PYTHONIOENCODING="ascii").stderr.startswith("synth: \\u00e9.yaml: no such file")
+    assert shell(
+        folder, f"{shlex.join(SYNTH)} run é.yaml", PYTHONIOENCODING="ascii"
+    ).stderr.startswith("synth: \\u00e9.yaml: no such file")
 
 
 BROKEN = """
@@ -84,15 +107,37 @@ main.main()
     [
         ("PermissionError(13, 'Permission denied', 'a/b')", "synth: a/b: Permission denied\n"),
         ("ConnectionRefusedError('nobody there')", "synth: nobody there\n"),
-        ("ValueError('two\\nlines')", "synth: internal error: ValueError: two lines (set SYNTH_DEBUG=1 for the traceback)\n"),
-        ("MemoryError", "synth: internal error: MemoryError (set SYNTH_DEBUG=1 for the traceback)\n"),
+        (
+            "ValueError('two\\nlines')",
+            "synth: internal error: ValueError: two lines (set SYNTH_DEBUG=1 for the traceback)\n",
+        ),
+        (
+            "MemoryError",
+            "synth: internal error: MemoryError (set SYNTH_DEBUG=1 for the traceback)\n",
+        ),
     ],
 )
-def test_what_nobody_foresaw_is_one_line_with_a_traceback_for_those_who_ask(what: str, line: str) -> None:
+def test_what_nobody_foresaw_is_one_line_with_a_traceback_for_those_who_ask(
+    what: str, line: str
+) -> None:
     command = [sys.executable, "-c", BROKEN.format(what=what)]
-    plain = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=os.environ | {"SYNTH_DEBUG": "0"})
+    plain = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"SYNTH_DEBUG": "0"},
+    )
     assert (plain.returncode, plain.stdout, plain.stderr) == (1, "", line)
-    asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=os.environ | {"SYNTH_DEBUG": "1"})
+    asked = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"SYNTH_DEBUG": "1"},
+    )
     assert asked.returncode == 1
     assert "Traceback" in asked.stderr
 
@@ -104,7 +149,9 @@ def examples() -> list[tuple[str, list[str]]]:
         command = command_line.cli.get_command(click.Context(command_line.cli), name)
         assert command is not None
         assert command.help is not None
-        lines = re.findall(r"^\s*(?:Example:  )?(synth .*)$", command.help.partition("\b")[2], re.MULTILINE)
+        lines = re.findall(
+            r"^\s*(?:Example:  )?(synth .*)$", command.help.partition("\b")[2], re.MULTILINE
+        )
         found += [(name, shlex.split(line)) for line in lines]
     return found
 
@@ -119,11 +166,29 @@ def test_every_command_has_an_example_and_every_example_is_read_by_its_command()
 
 
 def needs_more(name: str, words: list[str]) -> bool:
-    """Whether an example needs what the quickstart does not leave: a server, the Hub, a student, merged turns by name, a noted head."""
-    asks = {"doctor": "--endpoint", "verify": "--expect", "publish": "--yes", "graph": "--why", "rank": "runs/mine", "audit": "mcp"}
-    proves = name == "export" and "--check" in words and "--include-scripted" not in words  # the quickstart's rows are scripted
-    binds = "--env" in words and "mcp=shop.yaml" in words  # tests/attack/test_runs_bound_here.py binds the runs of others
-    return proves or binds or asks.get(name, "--") in words or (name == "deploy" and "--dry-run" not in words)
+    """Whether an example needs what the quickstart does not leave: a server, the Hub, a student,
+    merged turns by name, a noted head.
+    """
+    asks = {
+        "doctor": "--endpoint",
+        "verify": "--expect",
+        "publish": "--yes",
+        "graph": "--why",
+        "rank": "runs/mine",
+        "audit": "mcp",
+    }
+    proves = (
+        name == "export" and "--check" in words and "--include-scripted" not in words
+    )  # the quickstart's rows are scripted
+    binds = (
+        "--env" in words and "mcp=shop.yaml" in words
+    )  # tests/attack/test_runs_bound_here.py binds the runs of others
+    return (
+        proves
+        or binds
+        or asks.get(name, "--") in words
+        or (name == "deploy" and "--dry-run" not in words)
+    )
 
 
 @pytest.mark.slow
@@ -139,8 +204,17 @@ def test_every_example_works_after_the_quickstart(tmp_path: Path) -> None:
         ledger = Ledger(str(tmp_path / "runs/quickstart")) if name != "run" else None
         found = ledger.state.current_valid() if ledger is not None else []
         if name == "graph" and ledger is not None:
-            found = sorted({record["task_id"] for record in ledger.records() if record["synthesizer"] == "rollout"})
-        given = [found[i][:10] if re.fullmatch("[0-9a-f]{4}", word) else word for i, word in enumerate(words)]
+            found = sorted(
+                {
+                    record["task_id"]
+                    for record in ledger.records()
+                    if record["synthesizer"] == "rollout"
+                }
+            )
+        given = [
+            found[i][:10] if re.fullmatch("[0-9a-f]{4}", word) else word
+            for i, word in enumerate(words)
+        ]
         line = shlex.join([*SYNTH, *(word for word in given[1:] if word != "results.json.gz")])
         done = shell(tmp_path, line)
         assert done.returncode == 0, f"{line}\n{done.stderr}"

@@ -10,10 +10,14 @@ from tests.flow_files import echo_flow, run_flow
 pytestmark = pytest.mark.slow
 
 
-def test_a_long_name_moves_the_column_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_name_moves_the_column_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     export = {"export": {"kinds": ["sft"], "name": "evaluation", "include_scripted": True}}
-    run, reports, _ = run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}, export]), str(tmp_path / "run"))
+    run, reports, _ = run_flow(
+        echo_flow(stages=[{"rollout": {"trials": 2}}, export]), str(tmp_path / "run")
+    )
     say_result(run, reports)
     lines = capsys.readouterr().out.splitlines()
     closing = lines[next(at for at, line in enumerate(lines) if line.startswith("ledger ")) :]

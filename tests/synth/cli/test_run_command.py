@@ -12,10 +12,14 @@ import yaml
 
 from tests.flow_files import SYNTH, echo_flow
 
-SMALL = echo_flow(env={"name": "echo", "tasks": 1, "turns": 1}, stages=[{"rollout": {"trials": 1}}]).model_dump(mode="json")
+SMALL = echo_flow(
+    env={"name": "echo", "tasks": 1, "turns": 1}, stages=[{"rollout": {"trials": 1}}]
+).model_dump(mode="json")
 
 
-def run(*arguments: str | Path, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    *arguments: str | Path, cwd: Path, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*SYNTH, "run", *map(str, arguments)],
         cwd=cwd,
@@ -43,11 +47,20 @@ def look_line(stdout: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("run_dir", ["run", "a 'quoted' run", "./-run"])
 def test_the_look_line_works_as_it_stands(flow: Path, run_dir: str) -> None:
-    without = ":".join(part for part in os.environ["PATH"].split(":") if not Path(part, "synth").exists())
+    without = ":".join(
+        part for part in os.environ["PATH"].split(":") if not Path(part, "synth").exists()
+    )
     done = run(flow, "--run-dir", run_dir, cwd=flow.parent, PATH=without)
     command = look_line(done.stdout)
     shown = subprocess.run(
-        command, shell=True, cwd=flow.parent, env=os.environ | {"PATH": without}, capture_output=True, text=True, timeout=60, check=False
+        command,
+        shell=True,
+        cwd=flow.parent,
+        env=os.environ | {"PATH": without},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert shown.returncode == 0, f"{command}\n{shown.stderr}"
     assert "success, ended by done" in shown.stdout
@@ -69,18 +82,24 @@ def test_a_run_in_memory_gives_no_command_that_could_not_find_it(flow: Path) -> 
     assert "look " not in done.stdout
 
 
-def test_what_is_wrong_in_a_flow_names_its_file_and_place_before_anything_else_is_said(flow: Path) -> None:
+def test_what_is_wrong_in_a_flow_names_its_file_and_place_before_anything_else_is_said(
+    flow: Path,
+) -> None:
     loud = SMALL | {"stages": [{"export": {"include_scripted": True}}, {"filter": ["solvd"]}]}
     flow.write_text(yaml.safe_dump(loud))
     done = run(flow, cwd=flow.parent)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"synth: {flow}: stages[1].filter: unknown filter 'solvd'; known: ")
+    assert done.stderr.startswith(
+        f"synth: {flow}: stages[1].filter: unknown filter 'solvd'; known: "
+    )
     assert not (flow.parent / "runs").exists()
 
 
 @pytest.mark.parametrize("run_dir", [".", "my.yaml", "my.yaml/run", "theirs"])
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-def test_a_users_own_files_are_refused_as_a_run_folder(flow: Path, run_dir: str, dry: tuple[str, ...]) -> None:
+def test_a_users_own_files_are_refused_as_a_run_folder(
+    flow: Path, run_dir: str, dry: tuple[str, ...]
+) -> None:
     (flow.parent / "theirs").mkdir()
     (flow.parent / "theirs" / "architecture.md").write_text("theirs")
     before = sorted(flow.parent.rglob("*"))
@@ -93,7 +112,11 @@ def test_a_users_own_files_are_refused_as_a_run_folder(flow: Path, run_dir: str,
 
 def test_parts_of_a_users_own_are_found_beside_the_flow_file(flow: Path, tmp_path: Path) -> None:
     (flow.parent / "my_filter_xyz.py").write_text("from synth.filters.solved import FILTER\n")
-    flow.write_text(yaml.safe_dump(SMALL | {"stages": [{"rollout": {"trials": 1}}, {"filter": ["my_filter_xyz:FILTER"]}]}))
+    flow.write_text(
+        yaml.safe_dump(
+            SMALL | {"stages": [{"rollout": {"trials": 1}}, {"filter": ["my_filter_xyz:FILTER"]}]}
+        )
+    )
     done = run(flow, "--run-dir", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "filter my_filter_xyz:FILTER" in done.stdout

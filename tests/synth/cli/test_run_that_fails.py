@@ -20,11 +20,21 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def run(tmp_path: Path, content: dict[str, Any], **environment: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    tmp_path: Path, content: dict[str, Any], **environment: str
+) -> "subprocess.CompletedProcess[str]":
     flow = tmp_path / "flow.yaml"
     flow.write_text(yaml.safe_dump(content))
     command = [*SYNTH, "run", str(flow), "--run-dir", str(tmp_path / "run")]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert "Traceback" not in done.stderr
     return done
 
@@ -35,14 +45,20 @@ def last_line(done: "subprocess.CompletedProcess[str]") -> str:
 
 @pytest.mark.slow
 def test_a_run_in_which_every_attempt_is_a_fault_says_which_and_exits_1(tmp_path: Path) -> None:
-    flow = echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1}, stages=[{"rollout": {"trials": 1}}])
+    flow = echo_flow(
+        env={"name": "echo", "tasks": 2, "turns": 3, "fail_at_turn": 1},
+        stages=[{"rollout": {"trials": 1}}],
+    )
     for _ in range(2):
         done = run(tmp_path, flow.model_dump(mode="json"))
         assert done.returncode == 1
         assert f"fault    4 x {planned_fault(1)}" in done.stdout
         assert "after a fix raise `version` in the EnvSpec of echo" in done.stdout
         assert "\nlook     " in done.stdout
-        assert last_line(done).startswith("synth: none of the 4 attempts is valid, all ended in faults; the commonest: step: RuntimeError")
+        assert last_line(done).startswith(
+            "synth: none of the 4 attempts is valid, all ended in faults; the commonest: step: "
+            "RuntimeError"
+        )
 
 
 class Steering(BaseHTTPRequestHandler):
@@ -64,17 +80,24 @@ class Steering(BaseHTTPRequestHandler):
 
 
 @pytest.mark.slow
-def test_words_of_a_server_that_would_steer_a_terminal_are_spelled_out_on_it_and_kept_in_the_ledger(tmp_path: Path) -> None:
+def test_words_of_a_server_that_would_steer_a_terminal_are_spelled_out_on_it_and_kept_in_the_ledger(
+    tmp_path: Path,
+) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Steering)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        done = run(tmp_path, model_flow(f"http://127.0.0.1:{server.server_port}/v1").model_dump(mode="json"))
+        done = run(
+            tmp_path,
+            model_flow(f"http://127.0.0.1:{server.server_port}/v1").model_dump(mode="json"),
+        )
     finally:
         server.shutdown()
         server.server_close()
     assert done.returncode == 1
     said = done.stdout + done.stderr
-    assert said.count("\\x1b[2J\\x1b]0;pwn\\x07[bold]hi[/nothing] \\u202e rtl") >= 2, "in the line of faults and in the last line"
+    assert said.count("\\x1b[2J\\x1b]0;pwn\\x07[bold]hi[/nothing] \\u202e rtl") >= 2, (
+        "in the line of faults and in the last line"
+    )
     assert not set(said) & {"\x1b", "\x07", "\u202e"}
     assert not [line for line in said.splitlines() if line.startswith("stopped  fake")]
     question = 'SELECT DISTINCT fault_detail, fault_detail AS "[/x]\u202e" FROM trajectories'
@@ -88,7 +111,9 @@ def test_words_of_a_server_that_would_steer_a_terminal_are_spelled_out_on_it_and
 
 
 def on_a_pipe(command: list[str], cwd: Path) -> str:
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
 
 
 def on_a_terminal(command: list[str], cwd: Path) -> str:
@@ -106,13 +131,20 @@ def on_a_terminal(command: list[str], cwd: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_server_that_refuses_the_key_is_one_line_that_says_where_to_look_and_not_the_key(tmp_path: Path) -> None:
+def test_a_server_that_refuses_the_key_is_one_line_that_says_where_to_look_and_not_the_key(
+    tmp_path: Path,
+) -> None:
     with ChatServer(mishaps=[Mishap("unauthorized")] * 1000) as server:
-        flow = model_flow(server.url, model={"api_key_env": "MY_TEST_KEY"}, env={"name": "echo", "tasks": 50, "turns": 3})
+        flow = model_flow(
+            server.url,
+            model={"api_key_env": "MY_TEST_KEY"},
+            env={"name": "echo", "tasks": 50, "turns": 3},
+        )
         done = run(tmp_path, flow.model_dump(mode="json"), MY_TEST_KEY="sk-secret-0123456789")
     assert done.returncode == 1
     assert last_line(done).startswith(
-        f"synth: model test at {server.url}: HTTP 401: Incorrect API key provided: [key]; look at the key in MY_TEST_KEY; "
+        f"synth: model test at {server.url}: HTTP 401: Incorrect API key provided: [key]; look at "
+        "the key in MY_TEST_KEY; "
     )
     assert "sk-secret" not in done.stdout + done.stderr
 
@@ -121,11 +153,16 @@ def test_a_server_that_refuses_the_key_is_one_line_that_says_where_to_look_and_n
     ("model", "said"),
     [
         ({"base_url": "http://127.0.0.1:99999/v1"}, "base_url: Port out of range 0-65535"),
-        ({"api_key_env": "sk_live_51aBcDeFgHiJkLmNoP"}, "api_key_env: this is the name of an environment variable"),
+        (
+            {"api_key_env": "sk_live_51aBcDeFgHiJkLmNoP"},
+            "api_key_env: this is the name of an environment variable",
+        ),
         ({"extra_body": {"api_key": "sk-secret-0123456789"}}, "extra_body: api_key holds a key"),
     ],
 )
-def test_settings_of_a_model_that_cannot_work_are_one_line_and_exit_2(tmp_path: Path, model: dict[str, Any], said: str) -> None:
+def test_settings_of_a_model_that_cannot_work_are_one_line_and_exit_2(
+    tmp_path: Path, model: dict[str, Any], said: str
+) -> None:
     content = model_flow("http://127.0.0.1:9/v1").model_dump(mode="json")
     content["models"]["explorer"] |= model
     done = run(tmp_path, content)

@@ -1,4 +1,6 @@
-"""`synth show --prompt` and `synth diff`: what the model was shown, and a word where two trajectories are hardly comparable."""
+"""`synth show --prompt` and `synth diff`: what the model was shown, and a word where two
+trajectories are hardly comparable.
+"""
 
 import json
 import re
@@ -14,7 +16,17 @@ from synth.cli.show import readable, show
 from synth.ledger import Ledger, StageRef
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome, Termination
-from synth.schemas.trajectory import Deviation, Observation, Planted, SampledBy, ToolCall, Trajectory, Turn, TurnedDown, Wording
+from synth.schemas.trajectory import (
+    Deviation,
+    Observation,
+    Planted,
+    SampledBy,
+    ToolCall,
+    Trajectory,
+    Turn,
+    TurnedDown,
+    Wording,
+)
 from tests.trajectories import TOOLS, make_trajectory, make_turn
 
 SYSTEM = 'Look around.\n\n  "Quotes", <tags> and umlauts: äöü.'
@@ -25,7 +37,9 @@ def run_dir(tmp_path: Path) -> str:
     ledger = Ledger(str(tmp_path), create=True)
     shown = make_trajectory("a", system_prompt=SYSTEM)
     bare = make_trajectory("b", system_prompt=None, tools=(), synthesizer="import", task_id="other")
-    ledger.commit(StageRef("import", "i"), trajectories=[shown, bare, make_trajectory("c", turns=1)])
+    ledger.commit(
+        StageRef("import", "i"), trajectories=[shown, bare, make_trajectory("c", turns=1)]
+    )
     return str(tmp_path)
 
 
@@ -48,13 +62,32 @@ def test_a_prompt_that_was_not_recorded_is_said_to_be_absent(run_dir: str) -> No
     assert shown.stdout == "(no system prompt)\n\n(the source recorded no tools)\n"
 
 
-def test_what_steers_a_terminal_is_spelled_out_wherever_it_stands_and_stored_as_received(tmp_path: Path) -> None:
+def test_what_steers_a_terminal_is_spelled_out_wherever_it_stands_and_stored_as_received(
+    tmp_path: Path,
+) -> None:
     evil = "\x1b]0;pwn\x07\x9b2J\u202e"
     ledger = Ledger(str(tmp_path), create=True)
-    said = Observation(f"line\n\tnext {evil}", wording=Wording(f"scripted {evil}", f"m {evil}", (TurnedDown(evil, (Deviation(evil),)),)))
-    turn = make_turn(0, content=evil, thought=evil, agent=evil, observations=(said,), tool_calls=(ToolCall.received("c", evil, evil),))
+    said = Observation(
+        f"line\n\tnext {evil}",
+        wording=Wording(f"scripted {evil}", f"m {evil}", (TurnedDown(evil, (Deviation(evil),)),)),
+    )
+    turn = make_turn(
+        0,
+        content=evil,
+        thought=evil,
+        agent=evil,
+        observations=(said,),
+        tool_calls=(ToolCall.received("c", evil, evil),),
+    )
     check = CheckResult(True, (SubVerdict(evil, True, (evil,)),), {}, "1")
-    names = {"model": evil, "policy": evil, "task_id": evil, "system_prompt": evil, "tools": ({"name": "\u202e"},), "check_result": check}
+    names = {
+        "model": evil,
+        "policy": evil,
+        "task_id": evil,
+        "system_prompt": evil,
+        "tools": ({"name": "\u202e"},),
+        "check_result": check,
+    }
     for slot in ("a", "b"):
         made = make_trajectory(slot, **names)
         turns = (turn, *made.turns) if slot == "a" else made.turns
@@ -64,7 +97,12 @@ def test_what_steers_a_terminal_is_spelled_out_wherever_it_stands_and_stored_as_
         shown = CliRunner().invoke(command, [str(tmp_path), *arguments], color=True)
         assert shown.exit_code == 0
         assert "\\u202e" in shown.output
-        assert not set(re.sub(r"\x1b\[\d*m", "", shown.output)) & {*evil[:1], "\x07", "\x9b", "\u202e"}
+        assert not set(re.sub(r"\x1b\[\d*m", "", shown.output)) & {
+            *evil[:1],
+            "\x07",
+            "\x9b",
+            "\u202e",
+        }
     assert "line\n          \tnext" in CliRunner().invoke(show, [str(tmp_path), a]).output
     assert ledger.trajectory(a).turns[0].content == evil
 
@@ -72,20 +110,42 @@ def test_what_steers_a_terminal_is_spelled_out_wherever_it_stands_and_stored_as_
 def test_attempts_at_different_tasks_are_compared_with_a_warning_in_one_line(run_dir: str) -> None:
     compared = CliRunner().invoke(diff, [run_dir, identity("a"), identity("b")])
     assert compared.exit_code == 0
-    assert compared.stderr == "attempts at different tasks, task and other: what differs says little about the agents\n"
+    assert (
+        compared.stderr
+        == "attempts at different tasks, task and other: what differs says little about the "
+        "agents\n"
+    )
     assert CliRunner().invoke(diff, [run_dir, identity("a"), identity("c")]).stderr == ""
 
 
 def test_a_continuation_shows_whence_it_came_what_was_whispered_put_there_and_planted() -> None:
     planted = Observation("503", error=True, planted=Planted("it is sent"))
     trajectory = Trajectory(
-        trajectory_id="b", slot_id="s", attempt=0, task_id="t", env="e", trial=0, synthesizer="failure_injection", policy="chat",
-        outcome=Outcome.FAILURE, termination=Termination.AGENT_STOP, parent_id="a", pivot_turn=1, guidance="Look twice.",
+        trajectory_id="b",
+        slot_id="s",
+        attempt=0,
+        task_id="t",
+        env="e",
+        trial=0,
+        synthesizer="failure_injection",
+        policy="chat",
+        outcome=Outcome.FAILURE,
+        termination=Termination.AGENT_STOP,
+        parent_id="a",
+        pivot_turn=1,
+        guidance="Look twice.",
         turns=(
             Turn(0, "Hello."),
-            Turn(1, "I do not look.", observations=(planted,), sampled_by=SampledBy.INJECTED, mask="injected", injected="FM-3.2"),
+            Turn(
+                1,
+                "I do not look.",
+                observations=(planted,),
+                sampled_by=SampledBy.INJECTED,
+                mask="injected",
+                injected="FM-3.2",
+            ),
         ),
-    )  # fmt: skip
+    )
     shown = click.unstyle("\n".join(readable(trajectory)))
     assert "continues a from turn 1" in shown
     assert shown.index("[0]") < shown.index("Look twice.") < shown.index("[1]")

@@ -1,4 +1,6 @@
-"""`synth sql` as a user types it: late errors, long questions given up, a reader that leaves, a run that lost something."""
+"""`synth sql` as a user types it: late errors, long questions given up, a reader that leaves, a run
+that lost something.
+"""
 
 import json
 import os
@@ -20,21 +22,27 @@ from tests.trajectories import make_trajectory
 def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sql") / "run"
     ledger = Ledger(str(folder), create=True)
-    ledger.commit(StageRef("rollout", "key1"), trajectories=[make_trajectory("a"), make_trajectory("b")])
+    ledger.commit(
+        StageRef("rollout", "key1"), trajectories=[make_trajectory("a"), make_trajectory("b")]
+    )
     ledger.begin_stage(StageLine("rollout", "key1", {}))
     return folder
 
 
 def test_what_is_no_question_is_one_line_and_exit_2(run_dir: Path) -> None:
     assert "there is no statement; give one" in refused(synth("sql", run_dir, ""))
-    assert "COPY is not allowed: a ledger is only read" in refused(synth("sql", run_dir, "COPY (SELECT 1) TO 'x.csv'"))
+    assert "COPY is not allowed: a ledger is only read" in refused(
+        synth("sql", run_dir, "COPY (SELECT 1) TO 'x.csv'")
+    )
 
 
 @pytest.mark.slow
 def test_an_error_that_comes_while_rows_are_fetched_is_one_line_and_exit_2(run_dir: Path) -> None:
     sql = "SELECT CASE WHEN i = {} THEN error('too late') ELSE i END AS i FROM range(1000000) t(i)"
     for form in ([], ["--json"]):
-        assert "sql: Invalid Input Error: too late" in refused(synth("sql", run_dir, sql.format(500), *form))
+        assert "sql: Invalid Input Error: too late" in refused(
+            synth("sql", run_dir, sql.format(500), *form)
+        )
         late = synth("sql", run_dir, sql.format(999_000), *form)
         assert late.returncode == 2
         assert late.stderr.count("\n") == 1, late.stderr
@@ -45,13 +53,17 @@ def test_an_error_that_comes_while_rows_are_fetched_is_one_line_and_exit_2(run_d
 def test_a_long_answer_is_given_row_by_row(run_dir: Path) -> None:
     sql = "SELECT i, NULL AS n FROM range(5000) t(i)"
     assert synth("sql", run_dir, sql).stdout == "i\tn\n" + "".join(f"{i}\t\n" for i in range(5000))
-    assert json.loads(synth("sql", run_dir, sql, "--json").stdout) == [{"i": i, "n": None} for i in range(5000)]
+    assert json.loads(synth("sql", run_dir, sql, "--json").stdout) == [
+        {"i": i, "n": None} for i in range(5000)
+    ]
     assert synth("sql", run_dir, "SELECT 1 AS a WHERE false").stdout == "a\n"
     assert json.loads(synth("sql", run_dir, "SELECT 1 AS a WHERE false", "--json").stdout) == []
 
 
 STARTED_S = 1.5
-"""Processor time after which the command has surely begun to compute: its imports take less than a second."""
+"""Processor time after which the command has surely begun to compute: its imports take less than a
+second.
+"""
 
 
 def cpu_s(pid: int) -> float:
@@ -63,7 +75,8 @@ def cpu_s(pid: int) -> float:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT count(*) FROM range(100000000) a(i), range(10000000) b(j) WHERE (a.i * b.j) % 7 = 3",
+        "SELECT count(*) FROM range(100000000) a(i), range(10000000) b(j) WHERE (a.i * b.j) % 7 = "
+        "3",
         "SELECT i FROM range(1000000000000) t(i) WHERE i % 1000000000007 = 5",
     ],
 )
@@ -72,7 +85,12 @@ def test_a_long_question_is_given_up_at_once_with_exit_130(run_dir: Path, sql: s
         signal.SIGINT, signal.default_int_handler
     )  # a shell's job in the background ignores it, and so would its children
     process = subprocess.Popen(
-        [*SYNTH, "sql", str(run_dir), sql], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*SYNTH, "sql", str(run_dir), sql],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 30
@@ -95,7 +113,9 @@ def test_a_reader_that_leaves_ends_a_large_answer_quietly(run_dir: Path) -> None
     for form in ("", "--json"):
         sql = "SELECT i, repeat('x', 200) AS x FROM range(3000000) t(i)"
         shell = f"{' '.join(SYNTH[:2])} '{SYNTH[2]}' sql '{run_dir}' \"{sql}\" {form} | head -c 5"
-        done = subprocess.run(shell, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            shell, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
         assert (done.stderr, done.stdout) == ("", '[{"i"' if form else "i\tx\n0")
 
 
@@ -109,5 +129,6 @@ def test_a_lost_shard_is_told_on_stderr_and_the_rest_is_answered(tmp_path: Path)
     done = synth("sql", tmp_path, "SELECT slot_id FROM trajectories")
     assert (done.returncode, done.stdout) == (0, "slot_id\nb\n")
     assert done.stderr.startswith(
-        f"{path}: missing; the 1 trajectories of its shard (stage rollout) count as never made: run the flow again"
+        f"{path}: missing; the 1 trajectories of its shard (stage rollout) count as never made: "
+        "run the flow again"
     )

@@ -19,10 +19,15 @@ def test_what_is_damaged_is_named_and_the_command_fails(tmp_path: Path) -> None:
     read, live, head = sound.stdout.splitlines()
     assert read.endswith(" bytes), 0 other files (0 bytes) read: all as they were committed")
     assert live.startswith("not covered  heartbeats, leases")
-    assert head.startswith(f"head         {head.split()[1].rstrip(':')}: note it down; --expect {head.split()[1].rstrip(':')} tells later")
+    assert head.startswith(
+        f"head         {head.split()[1].rstrip(':')}: note it down; --expect "
+        f"{head.split()[1].rstrip(':')} tells later"
+    )
     (shard,) = (tmp_path / "turns").iterdir()
     shard.write_bytes(b"x")
     damaged = CliRunner().invoke(verify, [str(tmp_path)])
     assert isinstance(damaged.exception, DamagedError)
     assert str(damaged.exception).endswith(" bytes) read: 1 damaged, missing or unfinished")
-    assert damaged.stdout.startswith(f"{shard}: damaged (its bytes are not those that were committed)")
+    assert damaged.stdout.startswith(
+        f"{shard}: damaged (its bytes are not those that were committed)"
+    )

@@ -1,4 +1,6 @@
-"""A role that plays no episode: its replies are paid for once and kept whatever they are worth; none is made up for one that failed."""
+"""A role that plays no episode: its replies are paid for once and kept whatever they are worth;
+none is made up for one that failed.
+"""
 
 import asyncio
 import json
@@ -26,7 +28,12 @@ from synth.schemas.outcome import Fault
 from synth.schemas.policy import PolicySpec
 from synth.schemas.trajectory import Authorship, Usage
 
-QUESTION = Question(purpose="reflect_retry", subject_id="t1", task_id="task", messages=({"role": "user", "content": "How many?"},))
+QUESTION = Question(
+    purpose="reflect_retry",
+    subject_id="t1",
+    task_id="task",
+    messages=({"role": "user", "content": "How many?"},),
+)
 
 
 def number(completion: Completion) -> int:
@@ -37,14 +44,28 @@ def number(completion: Completion) -> int:
 
 
 def said(content: str, **more: Any) -> Completion:
-    return Completion(content=content, usage=Usage(10, 2, 0, 1), finish_reason=more.pop("finish_reason", "stop"), **more)
+    return Completion(
+        content=content,
+        usage=Usage(10, 2, 0, 1),
+        finish_reason=more.pop("finish_reason", "stop"),
+        **more,
+    )
 
 
 def role(model: ScriptedChat) -> Role:
     def nobody(episode: object) -> Any:
         raise AssertionError("it plays no episode")
 
-    return Role(PolicySpec(name="chat", authorship=Authorship.MODEL, identity={}, open=nobody, sampling={"temperature": 0.5}), model)
+    return Role(
+        PolicySpec(
+            name="chat",
+            authorship=Authorship.MODEL,
+            identity={},
+            open=nobody,
+            sampling={"temperature": 0.5},
+        ),
+        model,
+    )
 
 
 def run_in(folder: Path) -> Run:
@@ -52,10 +73,19 @@ def run_in(folder: Path) -> Run:
         raise AssertionError("no world is needed")
 
     ledger = Ledger(str(folder / "run"), create=True)
-    return Run(ledger, Flow(name="f"), {}, none, none, lambda name, config: SPEC, progress_for(quiet=True))
+    return Run(
+        ledger, Flow(name="f"), {}, none, none, lambda name, config: SPEC, progress_for(quiet=True)
+    )
 
 
-def ask(run: Run, model: ScriptedChat, question: Question = QUESTION, *, close: bool = True, name: str = "judge") -> Answer[int]:
+def ask(
+    run: Run,
+    model: ScriptedChat,
+    question: Question = QUESTION,
+    *,
+    close: bool = True,
+    name: str = "judge",
+) -> Answer[int]:
     journal = run.journals["s"] = Journal(run.ledger.journal_folder / "key-s.jsonl")
     try:
         return asyncio.run(Asking(run, "s", name, role(model)).ask(question, number))
@@ -71,11 +101,18 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_a_reply_that_can_be_read_is_the_answer(run: Run) -> None:
     answer = ask(run, ScriptedChat([said("7")]))
-    assert (answer.value, answer.fault, answer.unreadable, len(answer.replies)) == (7, None, None, 1)
+    assert (answer.value, answer.fault, answer.unreadable, len(answer.replies)) == (
+        7,
+        None,
+        None,
+        1,
+    )
     assert (run.budget.spent.calls, run.budget.spent.prompt_tokens) == (1, 10)
 
 
-def test_an_unreadable_reply_is_asked_again_with_the_reason_and_every_reply_is_kept(run: Run) -> None:
+def test_an_unreadable_reply_is_asked_again_with_the_reason_and_every_reply_is_kept(
+    run: Run,
+) -> None:
     model = ScriptedChat([said("about seven"), said("7")])
     answer = ask(run, model)
     assert answer.value == 7
@@ -84,7 +121,14 @@ def test_an_unreadable_reply_is_asked_again_with_the_reason_and_every_reply_is_k
 
 
 @pytest.mark.parametrize(
-    "bad", [said(""), said("null"), said("7", finish_reason="length"), said("7", finish_reason="content_filter"), said("{")]
+    "bad",
+    [
+        said(""),
+        said("null"),
+        said("7", finish_reason="length"),
+        said("7", finish_reason="content_filter"),
+        said("{"),
+    ],
 )
 def test_three_replies_that_cannot_be_read_are_no_answer(run: Run, bad: Completion) -> None:
     answer = ask(run, ScriptedChat([bad] * 3))
@@ -121,7 +165,9 @@ def test_the_roles_sampling_is_used_and_a_question_may_override_it(run: Run) -> 
             seen.append(sampling)
             return await super().complete(messages, tools, sampling)
 
-    warm = Question(purpose="x", subject_id="t", messages=QUESTION.messages, sampling={"temperature": 0.7})
+    warm = Question(
+        purpose="x", subject_id="t", messages=QUESTION.messages, sampling={"temperature": 0.7}
+    )
     ask(run, Listening([said("1")]))
     ask(run, Listening([said("1")]), warm)
     assert [sampling.temperature for sampling in seen] == [0.5, 0.7]
@@ -132,7 +178,11 @@ def test_under_a_ceiling_nothing_new_is_asked(run: Run) -> None:
     model = ScriptedChat([said("7")])
     journal = run.journals["s"] = Journal(run.ledger.journal_folder / "key-s.jsonl")
     gated = role(model)
-    answer = asyncio.run(Asking(run, "s", "judge", Role(gated.policy, AdmittedChat(model, Admission(1)))).ask(QUESTION, number))
+    answer = asyncio.run(
+        Asking(run, "s", "judge", Role(gated.policy, AdmittedChat(model, Admission(1)))).ask(
+            QUESTION, number
+        )
+    )
     journal.close()
     assert (answer.value, answer.fault, answer.replies, model.requests) == (None, None, (), [])
 
@@ -141,22 +191,38 @@ def test_what_replies_have_used_is_in_the_accounts_of_their_role(run: Run) -> No
     answer = ask(run, ScriptedChat([said("about seven"), said("7")]))
     run.ledger.commit(StageRef("reflect_retry", "key"), replies=answer.replies)
     (row,) = [row for row in cost(run.ledger)["by"] if row["role"] == "judge"]
-    assert (row["stage"], row["model_calls"], row["prompt_tokens"], row["completion_tokens"]) == ("reflect_retry", 2, 20, 4)
+    assert (row["stage"], row["model_calls"], row["prompt_tokens"], row["completion_tokens"]) == (
+        "reflect_retry",
+        2,
+        20,
+        4,
+    )
     with connect(run.ledger) as connection:
-        found = connection.execute("SELECT ordinal, subject_id, content, unreadable FROM replies_all ORDER BY ordinal").fetchall()
+        found = connection.execute(
+            "SELECT ordinal, subject_id, content, unreadable FROM replies_all ORDER BY ordinal"
+        ).fetchall()
     assert found == [(0, "t1", "about seven", "it is no number"), (1, "t1", "7", None)]
 
 
-def test_a_role_whose_server_only_refuses_ends_the_run_whatever_other_models_answer(run: Run) -> None:
+def test_a_role_whose_server_only_refuses_ends_the_run_whatever_other_models_answer(
+    run: Run,
+) -> None:
     for _ in range(IN_A_ROW):
         assert run.refused is None
         run.turned(Usage(1, 1, 0, 1))
         ask(run, ScriptedChat([ModelError("HTTP 401", retryable=False)]))
-    assert run.refused == "judge: HTTP 401; stopped after 10 attempts in a row that ended so: mend it and run again, what was done is kept"
+    assert (
+        run.refused
+        == "judge: HTTP 401; stopped after 10 attempts in a row that ended so: mend it and run "
+        "again, what was done is kept"
+    )
 
 
 def test_logs_that_are_too_long_for_a_role_end_no_run(run: Run) -> None:
-    answers = [ask(run, ScriptedChat([ModelError("too long", context_overflow=True)])) for _ in range(2 * IN_A_ROW)]
+    answers = [
+        ask(run, ScriptedChat([ModelError("too long", context_overflow=True)]))
+        for _ in range(2 * IN_A_ROW)
+    ]
     assert all(answer.fault is not None and answer.fault.context_overflow for answer in answers)
     assert run.refused is None
 
@@ -166,4 +232,7 @@ def test_of_each_role_that_fails_the_first_fault_is_told(run: Run) -> None:
     run.progress = PlainProgress(said)
     for name in ("judge", "injector", "judge"):
         ask(run, ScriptedChat([ModelError("HTTP 500", retryable=False)]), name=name)
-    assert said.getvalue().splitlines() == ["first fault of kind judge: judge: HTTP 500", "first fault of kind judge: injector: HTTP 500"]
+    assert said.getvalue().splitlines() == [
+        "first fault of kind judge: judge: HTTP 500",
+        "first fault of kind judge: injector: HTTP 500",
+    ]

@@ -19,11 +19,14 @@ def fails(breaker: Breaker, error: FaultError, times: int = IN_A_ROW) -> str | N
 
 
 @pytest.mark.parametrize("error", [REFUSED, LOST, LATE])
-def test_a_model_that_never_answered_ends_the_run_and_its_last_words_are_told(error: FaultError) -> None:
+def test_a_model_that_never_answered_ends_the_run_and_its_last_words_are_told(
+    error: FaultError,
+) -> None:
     breaker = Breaker()
     assert fails(breaker, error, IN_A_ROW - 1) is None
     assert fails(breaker, error, 1) == (
-        f"{error.detail.removeprefix('policy: ')}; stopped after 10 attempts in a row that ended so: mend it and run again, "
+        f"{error.detail.removeprefix('policy: ')}; stopped after 10 attempts in a row that ended "
+        "so: mend it and run again, "
         "what was done is kept"
     )
 
@@ -47,7 +50,12 @@ def test_a_broken_world_is_no_refusal() -> None:
 
 
 def test_a_text_that_is_too_long_for_a_model_says_nothing_of_the_next() -> None:
-    too_long = FaultError(Fault.JUDGE, "judge: model m at http://x/v1: HTTP 400: too long", context_overflow=True, final=True)
+    too_long = FaultError(
+        Fault.JUDGE,
+        "judge: model m at http://x/v1: HTTP 400: too long",
+        context_overflow=True,
+        final=True,
+    )
     assert fails(Breaker(), too_long, 100) is None
 
 

@@ -34,7 +34,13 @@ def test_the_clock_counts_from_when_the_command_began() -> None:
 
 def test_each_ceiling_says_what_it_leaves() -> None:
     clock = Clock()
-    budget = Budget(max_tokens=1000, max_cost_usd=2.0, max_hours=1.0, spent=Usage(200, 50, cost_usd=0.5), clock=clock)
+    budget = Budget(
+        max_tokens=1000,
+        max_cost_usd=2.0,
+        max_hours=1.0,
+        spent=Usage(200, 50, cost_usd=0.5),
+        clock=clock,
+    )
     clock.now_s += 600
     assert budget.room() == [
         Room("max_tokens 1,000", "tokens", 750),
@@ -49,24 +55,37 @@ def test_without_ceilings_nothing_is_ever_reached() -> None:
 
 
 @pytest.mark.slow
-def test_time_that_is_up_lets_running_episodes_finish_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_time_that_is_up_lets_running_episodes_finish_and_the_next_run_goes_on(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     stages = [{"rollout": {"trials": 10}}]
     with ChatServer(echo_expert, latency_s=0.1) as server:
-        run, reports, _ = run_flow(model_flow(server.url, model={"max_in_flight": 2}, max_hours=1.5 / 3600, stages=stages), url)
+        run, reports, _ = run_flow(
+            model_flow(server.url, model={"max_in_flight": 2}, max_hours=1.5 / 3600, stages=stages),
+            url,
+        )
         finished, asked = sum(reports["rollout"]["outcomes"].values()), server.counts()["total"]
         assert run.stopped is not None
         assert run.stopped.startswith("max_hours ")
         assert 0 < finished < 40
-        assert reports["rollout"]["outcomes"] == {"success": finished}, "those under way came to their end"
+        assert reports["rollout"]["outcomes"] == {"success": finished}, (
+            "those under way came to their end"
+        )
         assert asked == 4 * finished
         server.latency_s = 0.0
-        _, reports, _ = run_flow(model_flow(server.url, model={"max_in_flight": 2}, stages=stages), url)
+        _, reports, _ = run_flow(
+            model_flow(server.url, model={"max_in_flight": 2}, stages=stages), url
+        )
         assert reports["rollout"]["outcomes"] == {"success": 40}
         assert server.counts()["total"] == 4 * 40, "and nothing was asked for twice"
     assert len(list(Ledger(url).trajectories())) == 40
-    (line,) = (line for line in closing_lines(run, {}, lambda identity: None) if line.startswith("stopped"))
-    assert line.endswith("is reached: no further episode was started; run again to go on, its clock begins anew")
+    (line,) = (
+        line for line in closing_lines(run, {}, lambda identity: None) if line.startswith("stopped")
+    )
+    assert line.endswith(
+        "is reached: no further episode was started; run again to go on, its clock begins anew"
+    )
 
 
 @pytest.mark.parametrize("hours", [0, -1, float("inf"), float("nan")])

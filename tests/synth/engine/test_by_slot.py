@@ -23,8 +23,12 @@ FLOW = echo_flow(stages=[{"rollout": {"trials": 2}}], lease_s=1)
 """Eight episodes in one shard."""
 
 
-def claimed_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, through: bool) -> tuple[str, list[str]]:
-    """A run in which a worker of another machine has claimed the first three episodes, and gives no sign of life any more."""
+def claimed_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, through: bool
+) -> tuple[str, list[str]]:
+    """A run in which a worker of another machine has claimed the first three episodes, and gives no
+    sign of life any more.
+    """
     run_flow(FLOW, str(tmp_path / "like"))
     slots = list(Ledger(str(tmp_path / "like")).state.slots)
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "elsewhere"))
@@ -46,8 +50,13 @@ def test_what_others_have_in_hand_is_played_last_and_once_they_are_silent_for_a_
     url, slots = claimed_elsewhere(tmp_path, monkeypatch, through=False)
     _, _, said = run_flow(FLOW, url)
     state = Ledger(url).state
-    assert "rollout: others work on this run; waiting for their episodes, or for a silence of 1 s" in said
-    committed = [[record.slot_id for record in shard.slots] for shard in state.shards if shard.slots]
+    assert (
+        "rollout: others work on this run; waiting for their episodes, or for a silence of 1 s"
+        in said
+    )
+    committed = [
+        [record.slot_id for record in shard.slots] for shard in state.shards if shard.slots
+    ]
     assert sorted(slot_id for group in committed for slot_id in group) == sorted(slots)
     assert set(committed[0]) == set(slots[3:]), "what was free was committed first"
     assert len(state.fences) == 1
@@ -60,11 +69,15 @@ def test_what_a_worker_that_is_through_has_left_is_played_at_once_and_nobody_is_
     _, _, said = run_flow(FLOW, url)
     state = Ledger(url).state
     assert "others work on this run" not in said
-    assert [[record.slot_id for record in shard.slots] for shard in state.shards if shard.slots] == [slots]
+    assert [
+        [record.slot_id for record in shard.slots] for shard in state.shards if shard.slots
+    ] == [slots]
     assert state.fences == {}
 
 
-def test_what_ends_while_a_group_is_committed_goes_into_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_while_a_group_is_committed_goes_into_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Claims in a bucket take their time to be removed, and the loop goes on meanwhile."""
     visits, discard = list[int](), Leases.discard
 
@@ -80,8 +93,12 @@ def test_what_ends_while_a_group_is_committed_goes_into_the_next_one(tmp_path: P
     monkeypatch.setattr(episodes, "COMMIT_EVERY_S", 0.01)
     monkeypatch.setattr(episodes, "played", counted)
     monkeypatch.setattr(hand, "TOGETHER_S", 0.02)
-    run_flow(echo_flow(stages=[{"rollout": {"trials": 2, "live": 2}}]), f"memory://{tmp_path.name}/run")
-    assert visits == [8], "nothing is left to be replayed from the journal, which may be gone by then"
+    run_flow(
+        echo_flow(stages=[{"rollout": {"trials": 2, "live": 2}}]), f"memory://{tmp_path.name}/run"
+    )
+    assert visits == [8], (
+        "nothing is left to be replayed from the journal, which may be gone by then"
+    )
 
 
 def test_a_run_that_was_killed_many_times_goes_on_alone_at_once(tmp_path: Path) -> None:
@@ -96,7 +113,9 @@ def test_a_run_that_was_killed_many_times_goes_on_alone_at_once(tmp_path: Path) 
         leases.close()
     _, _, said = run_flow(FLOW, url)
     assert "others work on this run" not in said
-    assert len([shard for shard in Ledger(url).state.shards if shard.slots]) == 1, "nothing was put off"
+    assert len([shard for shard in Ledger(url).state.shards if shard.slots]) == 1, (
+        "nothing was put off"
+    )
     assert list(Path(url, "leases").glob("*.*")) == []
 
 
@@ -107,11 +126,15 @@ def test_a_ceiling_that_is_reached_leaves_no_claims(tmp_path: Path) -> None:
     assert list(Path(url, "leases").glob("*.*")) == []
 
 
-def test_claims_and_journals_left_by_who_was_interrupted_beside_the_last_worker_are_cleared(tmp_path: Path) -> None:
+def test_claims_and_journals_left_by_who_was_interrupted_beside_the_last_worker_are_cleared(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(FLOW, url)
     ledger = Ledger(url)
-    (stage_key,) = [line.stage_key for line in ledger.state.stages.values() if line.stage == "rollout"]
+    (stage_key,) = [
+        line.stage_key for line in ledger.state.stages.values() if line.stage == "rollout"
+    ]
     journal = Journal(ledger.journal_folder / f"{stage_key}-shard.1.jsonl")
     journal.append(Step("slot", 0, 0, "observed"))
     journal.close()
@@ -120,5 +143,10 @@ def test_claims_and_journals_left_by_who_was_interrupted_beside_the_last_worker_
     leases.close()
     run_flow(FLOW, url)
     assert not journal.path.exists()
-    run_flow(FLOW.model_copy(update={"stages": (*FLOW.stages, *echo_flow(stages=[{"filter": ["solved"]}]).stages)}), url)
+    run_flow(
+        FLOW.model_copy(
+            update={"stages": (*FLOW.stages, *echo_flow(stages=[{"filter": ["solved"]}]).stages)}
+        ),
+        url,
+    )
     assert list(Path(url, "leases").glob("*.*")) == []

@@ -25,9 +25,15 @@ def ledger(tmp_path: Path) -> Ledger:
     ledger.commit(StageRef("rollout", "rollout"), trajectories=tried)
     ledger.begin_stage(StageLine("filter", "filter", {}))
     ledger.begin_stage(StageLine("select", "select", {}))
-    ledger.commit(StageRef("select", "select"), decisions=[Decision(one.trajectory_id, "a_select", False, "cap") for one in tried])
+    ledger.commit(
+        StageRef("select", "select"),
+        decisions=[Decision(one.trajectory_id, "a_select", False, "cap") for one in tried],
+    )
     for name in reversed(IN_FLOW):
-        ledger.commit(StageRef("filter", "filter"), decisions=[Decision(one.trajectory_id, name, False, "no") for one in tried])
+        ledger.commit(
+            StageRef("filter", "filter"),
+            decisions=[Decision(one.trajectory_id, name, False, "no") for one in tried],
+        )
     return ledger
 
 
@@ -35,17 +41,27 @@ def filters(ledger: Ledger) -> list[list[str]]:
     return [list(verdicts) for _, verdicts in decided(ledger, SetAside())]
 
 
-def test_verdicts_stand_in_the_order_of_stages_and_of_the_filters_that_the_report_names(ledger: Ledger) -> None:
-    ledger.finish_stage(StageRef("filter", "filter"), {"kind": "filter", "filters": [{"name": name} for name in IN_FLOW]})
+def test_verdicts_stand_in_the_order_of_stages_and_of_the_filters_that_the_report_names(
+    ledger: Ledger,
+) -> None:
+    ledger.finish_stage(
+        StageRef("filter", "filter"),
+        {"kind": "filter", "filters": [{"name": name} for name in IN_FLOW]},
+    )
     assert filters(ledger) == [[*IN_FLOW, "a_select"]] * 3
 
 
-def test_filters_of_a_stage_without_a_report_stand_in_the_order_of_their_names(ledger: Ledger) -> None:
+def test_filters_of_a_stage_without_a_report_stand_in_the_order_of_their_names(
+    ledger: Ledger,
+) -> None:
     assert filters(ledger) == [["duplicates", "provenance", "solved", "a_select"]] * 3
 
 
 def test_where_a_filter_decided_in_two_stages_its_drop_stands(ledger: Ledger) -> None:
     keep, drop = Verdict(True, "fine"), Verdict(False, "no")
-    for given in ([("filter", "solved", drop), ("select", "solved", keep)], [("filter", "solved", keep), ("select", "solved", drop)]):
+    for given in (
+        [("filter", "solved", drop), ("select", "solved", keep)],
+        [("filter", "solved", keep), ("select", "solved", drop)],
+    ):
         assert by_filter(given, decision_order(ledger)) == {"solved": drop}
         assert by_filter(reversed(given), decision_order(ledger)) == {"solved": drop}

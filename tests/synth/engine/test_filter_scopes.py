@@ -46,12 +46,17 @@ async def short(case: Case, config: Longest) -> Verdict:
 async def first_of_task(cases: Sequence[Case], config: Longest) -> dict[str, Verdict]:
     assert len({case.trajectory.task_id for case in cases}) == 1
     first = min(case.trajectory.trajectory_id for case in cases)
-    return {case.trajectory.trajectory_id: Verdict(case.trajectory.trajectory_id == first, "first") for case in cases}
+    return {
+        case.trajectory.trajectory_id: Verdict(case.trajectory.trajectory_id == first, "first")
+        for case in cases
+    }
 
 
 async def first_of_all(cases: Cases, config: Longest) -> dict[str, Verdict]:
     ids = sorted(case.trajectory.trajectory_id for case in cases)
-    assert ids == sorted(case.trajectory.trajectory_id for case in cases), "a second pass gives the same"
+    assert ids == sorted(case.trajectory.trajectory_id for case in cases), (
+        "a second pass gives the same"
+    )
     return {ids[0]: Verdict(True, "first")}
 
 
@@ -78,12 +83,16 @@ def flow(**settings: Any) -> Flow:
 def decisions(run: Any) -> dict[str, list[tuple[bool | None, str]]]:
     found: dict[str, list[tuple[bool | None, str]]] = {}
     with connect(run.ledger) as connection:
-        for name, keep, reason in connection.execute("SELECT filter, keep, reason FROM decisions ORDER BY trajectory_id").fetchall():
+        for name, keep, reason in connection.execute(
+            "SELECT filter, keep, reason FROM decisions ORDER BY trajectory_id"
+        ).fetchall():
             found.setdefault(name.rpartition(":")[2], []).append((keep, reason))
     return found
 
 
-def test_each_scope_decides_on_every_trajectory_and_thresholds_measure_nothing_again(tmp_path: Path) -> None:
+def test_each_scope_decides_on_every_trajectory_and_thresholds_measure_nothing_again(
+    tmp_path: Path,
+) -> None:
     TAKEN.clear()
     run, _ = asyncio.run(synthesize(flow(), str(tmp_path / "run"), PlainProgress(StringIO())))
     found = decisions(run)
@@ -92,34 +101,53 @@ def test_each_scope_decides_on_every_trajectory_and_thresholds_measure_nothing_a
     assert sorted(found["FIRST_OF_ALL"], key=str).count((None, "not_judged")) == 11
     assert len(TAKEN) == 12
 
-    run, _ = asyncio.run(synthesize(flow(longest=0), str(tmp_path / "run"), PlainProgress(StringIO())))
+    run, _ = asyncio.run(
+        synthesize(flow(longest=0), str(tmp_path / "run"), PlainProgress(StringIO()))
+    )
     assert decisions(run)["SHORT"] == [(False, "length")] * 12
     assert len(TAKEN) == 12, "another threshold needs no other measure"
     with connect(run.ledger) as connection:
-        assert connection.execute("SELECT count(*) FROM scores WHERE metric = 'weighted_length'").fetchall() == [(12,)]
+        assert connection.execute(
+            "SELECT count(*) FROM scores WHERE metric = 'weighted_length'"
+        ).fetchall() == [(12,)]
 
-    run, _ = asyncio.run(synthesize(flow(weight=2), str(tmp_path / "run"), PlainProgress(StringIO())))
+    run, _ = asyncio.run(
+        synthesize(flow(weight=2), str(tmp_path / "run"), PlainProgress(StringIO()))
+    )
     assert len(TAKEN) == 24, "another weight does"
 
-    run, _ = asyncio.run(synthesize(flow(weight=2), str(tmp_path / "run"), PlainProgress(StringIO())))
+    run, _ = asyncio.run(
+        synthesize(flow(weight=2), str(tmp_path / "run"), PlainProgress(StringIO()))
+    )
     with connect(run.ledger) as connection:
-        assert connection.execute("SELECT count(*) FROM scores WHERE metric = 'weighted_length'").fetchall() == [(12,)]
+        assert connection.execute(
+            "SELECT count(*) FROM scores WHERE metric = 'weighted_length'"
+        ).fetchall() == [(12,)]
     assert len(TAKEN) == 24
 
 
 def test_a_later_curation_measures_nothing_again_and_collects_nothing(tmp_path: Path) -> None:
     TAKEN.clear()
     asyncio.run(synthesize(flow(), str(tmp_path / "run"), PlainProgress(StringIO())))
-    run, reports = asyncio.run(curate(flow(longest=0), str(tmp_path / "run"), PlainProgress(StringIO())))
+    run, reports = asyncio.run(
+        curate(flow(longest=0), str(tmp_path / "run"), PlainProgress(StringIO()))
+    )
     assert len(TAKEN) == 12
     assert decisions(run)["SHORT"] == [(False, "length")] * 12
     assert "measure" not in " ".join(reports)
 
 
-def test_a_filter_without_the_model_that_it_needs_is_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_a_filter_without_the_model_that_it_needs_is_refused_before_anything_runs(
+    tmp_path: Path,
+) -> None:
     asked = flow().model_copy(update={"stages": flow().stages})
     raw = asked.model_dump(mode="json")
-    raw["stages"] = [{"rollout": {"trials": 1}}, {"filter": ["tests.synth.engine.test_filter_scopes:JUDGED"]}]
+    raw["stages"] = [
+        {"rollout": {"trials": 1}},
+        {"filter": ["tests.synth.engine.test_filter_scopes:JUDGED"]},
+    ]
     with pytest.raises(FlowError, match="needs a model as 'judge'"):
-        asyncio.run(synthesize(Flow.model_validate(raw), str(tmp_path / "run"), PlainProgress(StringIO())))
+        asyncio.run(
+            synthesize(Flow.model_validate(raw), str(tmp_path / "run"), PlainProgress(StringIO()))
+        )
     assert not (tmp_path / "run").exists()

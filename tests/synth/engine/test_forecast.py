@@ -16,7 +16,9 @@ from tests.synth.engine.test_budget import Clock
 from tests.trajectories import make_fault, make_trajectory
 
 
-def tally_of(done: int, tokens: int = 20_000, usd: float | None = 0.008, under_way: int = 0) -> Tally:
+def tally_of(
+    done: int, tokens: int = 20_000, usd: float | None = 0.008, under_way: int = 0
+) -> Tally:
     """Episodes of 9/10 prompt tokens, and one that has used `under_way` so far."""
     tally = Tally()
     usage = Usage(tokens * 9 // 10, tokens // 10, 0, 1, usd)
@@ -39,7 +41,10 @@ def test_episodes_that_are_all_alike_are_multiplied() -> None:
 def test_a_ceiling_is_told_by_the_episode_at_which_it_is_reached() -> None:
     found = forecast(tally_of(40), 2000, 100.0, [Room("max_cost_usd 5", "usd", 5 - 0.32)])
     assert found is not None
-    assert found.warning() == "at this rate max_cost_usd 5 is reached after about 620 of 2,000 episodes"  # 5 / 0.008 = 625
+    assert (
+        found.warning()
+        == "at this rate max_cost_usd 5 is reached after about 620 of 2,000 episodes"
+    )  # 5 / 0.008 = 625
 
 
 def test_what_earlier_runs_have_spent_brings_the_ceiling_nearer() -> None:
@@ -50,24 +55,40 @@ def test_what_earlier_runs_have_spent_brings_the_ceiling_nearer() -> None:
 
 
 def test_the_ceiling_that_is_met_first_is_told() -> None:
-    rooms = [Room("max_tokens 30,000,000", "tokens", 29_200_000), Room("max_hours 1", "seconds", 3500.0)]
+    rooms = [
+        Room("max_tokens 30,000,000", "tokens", 29_200_000),
+        Room("max_hours 1", "seconds", 3500.0),
+    ]
     found = forecast(tally_of(40), 2000, 100.0, rooms)
     assert found is not None
-    assert found.warning() == "at this rate max_hours 1 is reached after about 1,400 of 2,000 episodes"  # 3600 s / 2.5 s; tokens: 1,500
+    assert (
+        found.warning() == "at this rate max_hours 1 is reached after about 1,400 of 2,000 episodes"
+    )  # 3600 s / 2.5 s; tokens: 1,500
 
 
 def test_a_ceiling_with_room_for_all_is_not_told() -> None:
-    found = forecast(tally_of(40), 2000, 100.0, [Room("max_tokens 41,000,000", "tokens", 40_200_000)])
+    found = forecast(
+        tally_of(40), 2000, 100.0, [Room("max_tokens 41,000,000", "tokens", 40_200_000)]
+    )
     assert found is not None
     assert found.warning() is None
 
 
 def test_what_runs_widens_the_range_upwards_because_the_first_to_end_are_the_short_ones() -> None:
-    found = forecast(tally_of(40, under_way=400_000), 2000, 100.0, [Room("max_tokens 50,000,000", "tokens", 50_000_000 - 1_200_000)])
+    found = forecast(
+        tally_of(40, under_way=400_000),
+        2000,
+        100.0,
+        [Room("max_tokens 50,000,000", "tokens", 50_000_000 - 1_200_000)],
+    )
     assert found is not None
     assert found.tokens == pytest.approx((40e6, 60e6))  # 20,000 each; or 1.2M / 40
     assert found.took_s == pytest.approx((10_000 / 3, 5000))  # at 12,000 tokens a second
-    assert found.warning() == "at this rate max_tokens 50,000,000 may be reached, after about 1,700 of 2,000 episodes at the earliest"
+    assert (
+        found.warning()
+        == "at this rate max_tokens 50,000,000 may be reached, after about 1,700 of 2,000 "
+        "episodes at the earliest"
+    )
 
 
 def test_episodes_that_differ_widen_the_range_by_two_standard_errors() -> None:
@@ -78,7 +99,9 @@ def test_episodes_that_differ_widen_the_range_by_two_standard_errors() -> None:
         tally.add([make_trajectory(str(i), totals=usage)])
     found = forecast(tally, 400, 60.0, [])
     assert found is not None
-    assert found.tokens == pytest.approx((400 * (20_000 - 2 * 2294.157), 400 * (20_000 + 2 * 2294.157)))  # sqrt(20e8 / 19 / 20)
+    assert found.tokens == pytest.approx(
+        (400 * (20_000 - 2 * 2294.157), 400 * (20_000 + 2 * 2294.157))
+    )  # sqrt(20e8 / 19 / 20)
 
 
 def test_replies_out_of_the_journal_took_no_time_and_promise_none() -> None:
@@ -99,7 +122,12 @@ def test_attempts_that_ended_in_faults_count_for_their_slot() -> None:
         for usage in (lost, kept):
             tally.turn(usage)
         fault = make_fault(str(i), 0, Fault.MODEL)
-        tally.add([make_trajectory(str(i), 0, **{**as_fields(fault), "totals": lost}), make_trajectory(str(i), 1, totals=kept)])
+        tally.add(
+            [
+                make_trajectory(str(i), 0, **{**as_fields(fault), "totals": lost}),
+                make_trajectory(str(i), 1, totals=kept),
+            ]
+        )
     found = forecast(tally, 100, 60.0, [])
     assert found is not None
     assert found.tokens == pytest.approx((1.5e6, 1.5e6))
@@ -130,14 +158,19 @@ def test_money_is_left_out_where_a_price_is_not_known() -> None:
         (tally_of(40, tokens=0, usd=None), 2000, 300.0),  # no model was asked
     ],
 )
-def test_nothing_is_foretold_where_it_would_say_nothing(tally: Tally, total: int, took_s: float) -> None:
+def test_nothing_is_foretold_where_it_would_say_nothing(
+    tally: Tally, total: int, took_s: float
+) -> None:
     assert forecast(tally, total, took_s, []) is None
 
 
 def test_a_short_stage_is_foretold_where_a_ceiling_ends_it() -> None:
     found = forecast(tally_of(40), 60, 100.0, [Room("max_tokens 1,000,000", "tokens", 200_000)])
     assert found is not None
-    assert found.warning() == "at this rate max_tokens 1,000,000 is reached after about 50 of 60 episodes"
+    assert (
+        found.warning()
+        == "at this rate max_tokens 1,000,000 is reached after about 50 of 60 episodes"
+    )
 
 
 def play(progress: PlainProgress | LiveProgress, episodes: int, clock: Clock) -> None:
@@ -185,6 +218,10 @@ def test_a_terminal_shows_it_under_the_bar(monkeypatch: pytest.MonkeyPatch) -> N
         time.sleep(0.02)
     shown = stream.getvalue()
     assert "expected for all: 40.0M tokens, 83 min" in shown
-    assert "at this rate max_tokens 10,000,000 is reached after about 500 of 2,000 episodes" in shown
+    assert (
+        "at this rate max_tokens 10,000,000 is reached after about 500 of 2,000 episodes" in shown
+    )
     progress.stop()
-    assert re.search(r"rollout: 60 episodes in \d\.\d s, 100 % success, 1\.2M tokens", stream.getvalue())
+    assert re.search(
+        r"rollout: 60 episodes in \d\.\d s, 100 % success, 1\.2M tokens", stream.getvalue()
+    )

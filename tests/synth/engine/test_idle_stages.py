@@ -14,7 +14,15 @@ def said(*stages: Any) -> list[str]:
     return list(idle_stages(Flow.model_validate({"name": "f", "stages": list(stages)})))
 
 
-@pytest.mark.parametrize("stage", ["reflect_retry", "critical_step", "failure_injection", {"trajectory_reward": {"tasks": "all"}}])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "reflect_retry",
+        "critical_step",
+        "failure_injection",
+        {"trajectory_reward": {"tasks": "all"}},
+    ],
+)
 def test_a_stage_of_trials_before_every_rollout_is_named_with_its_place(stage: Any) -> None:
     (line,) = said("topology", stage, ROLLOUT)
     name = stage if isinstance(stage, str) else "trajectory_reward"
@@ -25,11 +33,19 @@ def test_a_stage_of_trials_before_every_rollout_is_named_with_its_place(stage: A
 
 @pytest.mark.parametrize("stage", ["reflect_retry", "critical_step", "failure_injection"])
 def test_without_any_rollout_such_a_stage_is_said_to_work_on_imports(stage: str) -> None:
-    assert said(stage, "topology") == [f"f: stages[0].{stage} works on imported trials alone: no `rollout` stands before it"]
+    assert said(stage, "topology") == [
+        f"f: stages[0].{stage} works on imported trials alone: no `rollout` stands before it"
+    ]
 
 
 def test_tasks_that_no_rollout_plays_are_named_unless_nothing_is_played_at_all() -> None:
     assert said(ROLLOUT, "reverse_task") == [
-        "f: stages[1].reverse_task stands after every rollout, so its tasks are not played: put it before `rollout`"
+        "f: stages[1].reverse_task stands after every rollout, so its tasks are not played: put "
+        "it before `rollout`"
     ]
-    assert said("reverse_task", ROLLOUT) == said(ROLLOUT, "reverse_task", ROLLOUT) == said("reverse_task") == []
+    assert (
+        said("reverse_task", ROLLOUT)
+        == said(ROLLOUT, "reverse_task", ROLLOUT)
+        == said("reverse_task")
+        == []
+    )

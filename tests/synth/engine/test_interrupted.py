@@ -30,9 +30,15 @@ class InterruptedAt(PlainProgress):
 def test_explorations_that_are_made_again_are_not_told_as_done(tmp_path: Path) -> None:
     """They learn from one another, and are committed together."""
     said, url = io.StringIO(), str(tmp_path / "run")
-    flow = echo_flow(env={"name": "storefront", "tasks": 1}, stages=[{"reverse_task": {"explorations": 4, "steps": 3, "shard": 2}}])
+    flow = echo_flow(
+        env={"name": "storefront", "tasks": 1},
+        stages=[{"reverse_task": {"explorations": 4, "steps": 3, "shard": 2}}],
+    )
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(synthesize(flow, url, InterruptedAt(said, "explorations", 3), None))
-    assert "reverse_task: 2 explorations are committed; 1 more had ended and are done again (replies of models are kept)" in said.getvalue()
+    assert (
+        "reverse_task: 2 explorations are committed; 1 more had ended and are done again (replies "
+        "of models are kept)" in said.getvalue()
+    )
     (beat,) = heartbeats(Storage(url))
     assert (beat.state, beat.stage, beat.done, beat.total) == ("interrupted", "reverse_task", 2, 4)

@@ -1,4 +1,6 @@
-"""The world that a stage played in stands in its report, with version and licence, for whoever publishes what was made of it."""
+"""The world that a stage played in stands in its report, with version and licence, for whoever
+publishes what was made of it.
+"""
 
 from pathlib import Path
 
@@ -10,9 +12,14 @@ from synth.ledger.ledger import StageRef
 from tests.flow_files import echo_flow, run_flow
 
 
-def test_a_stage_that_played_says_where_and_one_that_changed_worlds_says_both(tmp_path: Path) -> None:
+def test_a_stage_that_played_says_where_and_one_that_changed_worlds_says_both(
+    tmp_path: Path,
+) -> None:
     run, reports, _ = run_flow(
-        echo_flow(env={"name": "echo", "tasks": 1, "turns": 1}, stages=[{"rollout": {"trials": 1}}]), str(tmp_path / "run")
+        echo_flow(
+            env={"name": "echo", "tasks": 1, "turns": 1}, stages=[{"rollout": {"trials": 1}}]
+        ),
+        str(tmp_path / "run"),
     )
     now = {"env": "echo", "version": SPEC.version, "licence": "Apache-2.0"}
     assert reports["rollout"]["worlds"] == [now]

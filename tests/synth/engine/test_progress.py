@@ -20,7 +20,12 @@ class Terminal(io.StringIO):
 def work(progress: Progress) -> None:
     progress.start("rollout", 3, "episodes")
     progress.advance([make_trajectory("a", totals=Usage(900, 100, 0, 1, 0.5))])
-    progress.advance([make_fault("b", 0, Fault.MODEL), make_trajectory("b", 1, totals=Usage(900, 100, 0, 1, 0.25))])
+    progress.advance(
+        [
+            make_fault("b", 0, Fault.MODEL),
+            make_trajectory("b", 1, totals=Usage(900, 100, 0, 1, 0.25)),
+        ]
+    )
     progress.stop()
     progress.say("done")
 
@@ -35,18 +40,24 @@ def test_plain_lines_tell_outcomes_faults_tokens_and_money() -> None:
 
 
 @pytest.mark.parametrize("kind", [PlainProgress, LiveProgress])
-def test_episodes_of_which_every_attempt_ended_in_a_fault_are_not_told_as_done(kind: type[PlainProgress | LiveProgress]) -> None:
+def test_episodes_of_which_every_attempt_ended_in_a_fault_are_not_told_as_done(
+    kind: type[PlainProgress | LiveProgress],
+) -> None:
     stream = io.StringIO()
     progress = kind(stream)
     progress.start("rollout", 2, "episodes")
     for slot in ("a", "b"):
         progress.advance([make_fault(slot, attempt, Fault.MODEL) for attempt in range(3)])
     progress.stop()
-    assert re.search(r"rollout: 0(/2)? episodes in .*, 6 attempts ended in faults", stream.getvalue())
+    assert re.search(
+        r"rollout: 0(/2)? episodes in .*, 6 attempts ended in faults", stream.getvalue()
+    )
 
 
 @pytest.mark.parametrize("kind", [PlainProgress, LiveProgress])
-def test_an_interrupted_stage_tells_what_is_committed_and_what_is_done_again(kind: type[PlainProgress | LiveProgress]) -> None:
+def test_an_interrupted_stage_tells_what_is_committed_and_what_is_done_again(
+    kind: type[PlainProgress | LiveProgress],
+) -> None:
     stream = io.StringIO()
     progress = kind(stream)
     progress.start("reverse_task", 8, "explorations")
@@ -54,7 +65,10 @@ def test_an_interrupted_stage_tells_what_is_committed_and_what_is_done_again(kin
     progress.committed(4)
     progress.stop()
     told = " ".join(stream.getvalue().split())
-    assert "reverse_task: 4 explorations are committed; 3 more had ended and are done again (replies of models are kept)" in told
+    assert (
+        "reverse_task: 4 explorations are committed; 3 more had ended and are done again (replies "
+        "of models are kept)" in told
+    )
     assert re.search("reverse_task: 4(/8)? explorations in ", told)
 
 
@@ -76,14 +90,19 @@ def test_the_kind_follows_the_stream() -> None:
     assert isinstance(progress_for(Terminal(), quiet=True), PlainProgress)
 
 
-def test_turns_and_tokens_of_episodes_under_way_are_told_before_any_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_and_tokens_of_episodes_under_way_are_told_before_any_is_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("synth.engine.progress.PLAIN_EVERY_S", 0.0)
     stream = io.StringIO()
     progress = PlainProgress(stream)
     progress.start("rollout", 100, "episodes")
     for _ in range(1200):
         progress.turned(Usage(7_000, 700, 0, 1, 0.001))
-    assert stream.getvalue().splitlines()[-1] == "rollout: 0/100 episodes, 1.2k turns, 9.2M tokens, $1.20"
+    assert (
+        stream.getvalue().splitlines()[-1]
+        == "rollout: 0/100 episodes, 1.2k turns, 9.2M tokens, $1.20"
+    )
 
 
 def test_tokens_of_a_finished_episode_are_not_told_twice() -> None:
@@ -118,27 +137,48 @@ def test_an_interrupted_stage_tells_its_turns_even_where_no_episode_was_finished
         (5, 0, 60, ""),
     ],
 )
-def test_the_time_left_is_told_only_where_enough_is_done(done: int, total: int, took_s: float, said: str) -> None:
+def test_the_time_left_is_told_only_where_enough_is_done(
+    done: int, total: int, took_s: float, said: str
+) -> None:
     assert time_left(done, total, took_s) == said
 
 
 @pytest.mark.parametrize(
     ("count", "said"),
-    [(0, "0"), (950, "950"), (1000, "1.0k"), (99_949, "99.9k"), (640_000, "640k"), (9_216_900, "9.2M"), (3 * 10**9, "3.0G")],
+    [
+        (0, "0"),
+        (950, "950"),
+        (1000, "1.0k"),
+        (99_949, "99.9k"),
+        (640_000, "640k"),
+        (9_216_900, "9.2M"),
+        (3 * 10**9, "3.0G"),
+    ],
 )
 def test_counts_are_told_as_people_say_them(count: int, said: str) -> None:
     assert short_count(count) == said
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(42, "42 s"), (120, "2 min"), (3600, "60 min"), (12_000, "3 h 20 min"), (14_400, "4 h"), (400_000, "5 days")]
+    ("seconds", "said"),
+    [
+        (42, "42 s"),
+        (120, "2 min"),
+        (3600, "60 min"),
+        (12_000, "3 h 20 min"),
+        (14_400, "4 h"),
+        (400_000, "5 days"),
+    ],
 )
 def test_durations_are_told_as_people_say_them(seconds: float, said: str) -> None:
     assert short_duration(seconds) == said
 
 
 def test_a_notice_is_broken_between_words_and_a_path_is_not_broken() -> None:
-    words = "rules reflect, by what the check found wrong: the retries are gold_informed, and show nothing about whether reflection works"
+    words = (
+        "rules reflect, by what the check found wrong: the retries are gold_informed, and "
+        "show nothing about whether reflection works"
+    )
     path = "/" + "a" * 100
     stream = Terminal()
     progress = LiveProgress(stream)

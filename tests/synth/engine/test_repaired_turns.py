@@ -1,4 +1,6 @@
-"""The closing line that tells what was mended in replies, over whole runs against a server that leaves calls in the text."""
+"""The closing line that tells what was mended in replies, over whole runs against a server that
+leaves calls in the text.
+"""
 
 import json
 from pathlib import Path
@@ -19,7 +21,9 @@ def left_in_the_text(body: Body) -> dict[str, Any]:
     for call in calls:
         given = json.loads(call["function"]["arguments"]).items()
         parameters = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given)
-        message["content"] = f"<tool_call>\n<function={call['function']['name']}>\n{parameters}</function>\n</tool_call>"
+        message["content"] = (
+            f"<tool_call>\n<function={call['function']['name']}>\n{parameters}</function>\n</tool_call>"
+        )
     return message
 
 
@@ -27,15 +31,27 @@ def told(brain: Brain, folder: Path) -> list[str]:
     """The lines about repairs after a run of 8 episodes of 4 calls; all of them succeed."""
     with ChatServer(brain) as server:
         run, reports, _ = run_flow(model_flow(server.url), str(folder))
-    assert [trajectory.outcome for trajectory in Ledger(str(folder)).trajectories()] == [Outcome.SUCCESS] * 8
-    return [line for line in closing_lines(run, reports, lambda identity: None) if line.startswith("repairs")]
+    assert [trajectory.outcome for trajectory in Ledger(str(folder)).trajectories()] == [
+        Outcome.SUCCESS
+    ] * 8
+    return [
+        line
+        for line in closing_lines(run, reports, lambda identity: None)
+        if line.startswith("repairs")
+    ]
 
 
 def test_calls_that_were_read_from_text_are_told_by_kind(tmp_path: Path) -> None:
-    assert told(left_in_the_text, tmp_path) == ["repairs  32 turns: call_id_missing 32, tool_call_recovered 32, tool_call_xml 32"]
+    assert told(left_in_the_text, tmp_path) == [
+        "repairs  32 turns: call_id_missing 32, tool_call_recovered 32, tool_call_xml 32"
+    ]
 
 
 def test_where_nothing_was_mended_nothing_is_told(tmp_path: Path) -> None:
     assert told(echo_expert, tmp_path / "model") == []
     run, reports, _ = run_flow(echo_flow(), str(tmp_path / "scripted"))
-    assert not [line for line in closing_lines(run, reports, lambda identity: None) if line.startswith("repairs")]
+    assert not [
+        line
+        for line in closing_lines(run, reports, lambda identity: None)
+        if line.startswith("repairs")
+    ]

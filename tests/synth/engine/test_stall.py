@@ -1,4 +1,6 @@
-"""A world that sleeps on the event loop is named with its line; one that awaits, or runs on threads, is not."""
+"""A world that sleeps on the event loop is named with its line; one that awaits, or runs on
+threads, is not.
+"""
 
 import asyncio
 import os
@@ -42,7 +44,8 @@ async def threaded() -> None:
 def test_code_that_holds_up_the_loop_is_named_once_with_its_place_while_it_does() -> None:
     (line,) = named(sleeps)
     assert line.startswith(
-        f"{Path(__file__).name}:{sleeps.__code__.co_firstlineno + 1} in sleeps: this code has held up every episode for 0."
+        f"{Path(__file__).name}:{sleeps.__code__.co_firstlineno + 1} in sleeps: this code has "
+        "held up every episode for 0."
     )
     assert "blocking=True" in line
 

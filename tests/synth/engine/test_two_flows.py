@@ -1,4 +1,6 @@
-"""Two flows on one run directory: not at the same time, and the one that is refused leaves no trace."""
+"""Two flows on one run directory: not at the same time, and the one that is refused leaves no
+trace.
+"""
 
 from pathlib import Path
 
@@ -17,17 +19,29 @@ SECOND = echo_flow(stages=[{"rollout": {"trials": 2}}])
 
 def written(run: Path) -> dict[Path, bytes]:
     """What lies in a run, less the signs of life of who works or tried to work on it."""
-    return {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and "heartbeats" not in path.parts}
+    return {
+        path: path.read_bytes()
+        for path in run.rglob("*")
+        if path.is_file() and "heartbeats" not in path.parts
+    }
 
 
 @pytest.mark.slow
-def test_a_second_flow_is_refused_in_one_line_while_the_first_runs_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_flow_is_refused_in_one_line_while_the_first_runs_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(FIRST, url)
     ledger = Ledger(url)
     before = written(tmp_path / "run")
-    with flow_lock(ledger.journal_folder, content_hash(plain(FIRST.model_dump(mode="json"))), "echo", url):
-        with pytest.raises(ConfigError, match=r"run: the flow 'echo' is running on it \(process \d+\), and this one differs from it"):
+    with flow_lock(
+        ledger.journal_folder, content_hash(plain(FIRST.model_dump(mode="json"))), "echo", url
+    ):
+        with pytest.raises(
+            ConfigError,
+            match=r"run: the flow 'echo' is running on it \(process \d+\), and this one differs "
+            r"from it",
+        ):
             run_flow(SECOND, url)
         assert written(tmp_path / "run") == before
         _, _, said = run_flow(FIRST, url)
@@ -54,5 +68,8 @@ def test_sums_past_64_bits_do_not_stop_the_next_run(tmp_path: Path) -> None:
     from tests.trajectories import make_trajectory
 
     ledger = Ledger(str(tmp_path), create=True)
-    ledger.commit(StageRef("rollout", "k"), trajectories=[make_trajectory(slot, totals=Usage(2**62)) for slot in "abc"])
+    ledger.commit(
+        StageRef("rollout", "k"),
+        trajectories=[make_trajectory(slot, totals=Usage(2**62)) for slot in "abc"],
+    )
     assert spent(ledger).prompt_tokens == 3 * 2**62

@@ -6,7 +6,10 @@ from synth.engine.unfinished import not_begun, unfinished, unfinished_line
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 
-FLOW = {"name": "f", "stages": [{"name": name} for name in ("rollout", "filter", "filter", "export", "report")]}
+FLOW = {
+    "name": "f",
+    "stages": [{"name": name} for name in ("rollout", "filter", "filter", "export", "report")],
+}
 
 
 def test_a_run_that_was_stopped_names_what_was_begun_and_what_was_not(tmp_path: Path) -> None:
@@ -22,7 +25,9 @@ def test_a_run_that_was_stopped_names_what_was_begun_and_what_was_not(tmp_path: 
     assert unfinished_line(ledger, "exported", before="rollout") is None
 
 
-def test_measures_new_verdicts_and_what_only_writes_are_no_unfinished_stages(tmp_path: Path) -> None:
+def test_measures_new_verdicts_and_what_only_writes_are_no_unfinished_stages(
+    tmp_path: Path,
+) -> None:
     ledger = Ledger(str(tmp_path / "run"), create=True)
     ledger.begin_flow(FLOW)
     for stage in ("rollout", "filter", "filter_2"):

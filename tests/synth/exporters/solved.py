@@ -10,8 +10,17 @@ from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
-FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {"limit": {"maximum": 0.3}}}}}
-SHIP = {"type": "function", "function": {"name": "ship", "description": "Versand – 📦", "parameters": {}}}
+FIND = {
+    "type": "function",
+    "function": {
+        "name": "find",
+        "parameters": {"type": "object", "properties": {"limit": {"maximum": 0.3}}},
+    },
+}
+SHIP = {
+    "type": "function",
+    "function": {"name": "ship", "description": "Versand – 📦", "parameters": {}},
+}
 
 
 def call(arguments: str, call_id: str = "c1", name: str = "find") -> ToolCall:
@@ -21,7 +30,13 @@ def call(arguments: str, call_id: str = "c1", name: str = "find") -> ToolCall:
 def trajectory(identity: str = "t1", **fields: Any) -> Trajectory:
     """A solved trajectory with one call and one answer."""
     turns = (
-        Turn(index=0, content=None, thought="look first", tool_calls=(call('{"q": "ß", "n": 2}'),), observations=(result(),)),
+        Turn(
+            index=0,
+            content=None,
+            thought="look first",
+            tool_calls=(call('{"q": "ß", "n": 2}'),),
+            observations=(result(),),
+        ),
         Turn(index=1, content="Here it is."),
     )
     defaults: dict[str, Any] = {
@@ -49,8 +64,13 @@ def result(content: str = "row", call_id: str = "c1") -> Observation:
 
 
 def written(source: Trajectory, *, thoughts: bool = True) -> list[dict[str, Any]]:
-    """Its messages as TRL's rows hold them: what says nothing beside its calls has an empty text, never null."""
-    return [m | {"content": ""} if m["content"] is None else m for m in to_messages(source, thoughts=thoughts)]
+    """Its messages as TRL's rows hold them: what says nothing beside its calls has an empty text,
+    never null.
+    """
+    return [
+        m | {"content": ""} if m["content"] is None else m
+        for m in to_messages(source, thoughts=thoughts)
+    ]
 
 
 def load(folder: Path, cache: Path) -> list[dict[str, Any]]:
@@ -61,7 +81,13 @@ def load(folder: Path, cache: Path) -> list[dict[str, Any]]:
     return list(datasets.load_dataset(str(folder), split="train", cache_dir=str(cache)))
 
 
-def export(tmp_path: Path, *trajectories: Trajectory, **chosen: Any) -> tuple[list[dict[str, Any]], ExportReport]:
+def export(
+    tmp_path: Path, *trajectories: Trajectory, **chosen: Any
+) -> tuple[list[dict[str, Any]], ExportReport]:
     """The rows of an export of these trajectories, and its report."""
-    report = export_sft([(t, {}) for t in trajectories], DatasetFolder(tmp_path / "out"), RowSettings(**{"keep_masked": True, **chosen}))
+    report = export_sft(
+        [(t, {}) for t in trajectories],
+        DatasetFolder(tmp_path / "out"),
+        RowSettings(**{"keep_masked": True, **chosen}),
+    )
     return load(tmp_path / "out", tmp_path / "cache"), report

@@ -16,7 +16,19 @@ def test_the_loader_does_change_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "true", "0.3", "0.57", "-0.41", "1.1", "-0.0", "1e22", "18446744073709551615", "-9223372036854775808"]
+    "number",
+    [
+        "0",
+        "true",
+        "0.3",
+        "0.57",
+        "-0.41",
+        "1.1",
+        "-0.0",
+        "1e22",
+        "18446744073709551615",
+        "-9223372036854775808",
+    ],
 )
 def test_numbers_are_written_so_that_the_loader_reads_them_exactly(number: str) -> None:
     value = {"x": [json.loads(number)]}
@@ -37,7 +49,10 @@ def test_numbers_that_the_loader_cannot_read_have_no_text(value: Any) -> None:
         | st.integers()
         | st.floats(allow_nan=False, allow_infinity=False)
         | st.text(st.characters(codec="utf-8")),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3)
+        ),
         max_leaves=8,
     )
 )

@@ -1,4 +1,6 @@
-"""Kinds beside SFT, from ledgers written by hand: what becomes a row, and what does not, by reason."""
+"""Kinds beside SFT, from ledgers written by hand: what becomes a row, and what does not, by
+reason.
+"""
 
 import json
 from pathlib import Path
@@ -23,7 +25,9 @@ from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 from tests.trajectories import make_trajectory
 
 
-def rows_of(tmp_path: Path, kind: str, ledger: Ledger, **settings: Any) -> tuple[list[dict[str, Any]], ExportReport]:
+def rows_of(
+    tmp_path: Path, kind: str, ledger: Ledger, **settings: Any
+) -> tuple[list[dict[str, Any]], ExportReport]:
     report = export(kind, ledger, DatasetFolder(tmp_path / "out"), RowSettings(**settings))
     return (load(tmp_path / "out", tmp_path / "cache") if report.rows else []), report
 
@@ -37,20 +41,39 @@ def test_every_kind_and_form_can_be_loaded_under_its_name(kind: str) -> None:
 
 def task(**fields: Any) -> Task:
     checked = Check(required=(RowPredicate("orders", {"id": "O-1"}),))
-    return Task.identified(**{"env": "echo", "goal": "Say it.", "seed": 3, "check": checked, "split": "train", **fields})
+    return Task.identified(
+        **{
+            "env": "echo",
+            "goal": "Say it.",
+            "seed": 3,
+            "check": checked,
+            "split": "train",
+            **fields,
+        }
+    )
 
 
 def trial(slot: str, of: Task, *, solved: bool = True, **fields: Any) -> Trajectory:
     outcome = Outcome.SUCCESS if solved else Outcome.FAILURE
-    return make_trajectory(slot, task_id=of.task_id, outcome=outcome, reward=float(solved), check_result=None, **fields)
+    return make_trajectory(
+        slot, task_id=of.task_id, outcome=outcome, reward=float(solved), check_result=None, **fields
+    )
 
 
 def test_an_rl_row_gives_the_whole_task_back_with_its_pass_counts(tmp_path: Path) -> None:
     one = task(difficulty={"level": 2}, env_config={"size": 4})
-    ledger = planted(tmp_path, [trial("a", one), trial("b", one, solved=False), trial("c", one)], [], tasks=[one])
+    ledger = planted(
+        tmp_path, [trial("a", one), trial("b", one, solved=False), trial("c", one)], [], tasks=[one]
+    )
     (row,), report = rows_of(tmp_path, "rl", ledger)
     assert msgspec.json.decode(row["task"], type=Task) == one
-    assert (row["trials"], row["successes"], row["environment"], row["seed"], row["split"]) == (3, 2, "echo", 3, "train")
+    assert (row["trials"], row["successes"], row["environment"], row["seed"], row["split"]) == (
+        3,
+        2,
+        "echo",
+        3,
+        "train",
+    )
     assert json.loads(row["check"]) == {"required": [{"table": "orders", "where": {"id": "O-1"}}]}
     shown = json.dumps([row["prompt"], row["tool_schemas"]])
     assert row["task_id"] not in shown
@@ -58,19 +81,40 @@ def test_an_rl_row_gives_the_whole_task_back_with_its_pass_counts(tmp_path: Path
     assert report.trained_turns == 0
 
 
-def test_rl_tasks_of_benchmarks_held_out_splits_or_without_a_check_and_those_not_selected_are_left_out(tmp_path: Path) -> None:
-    tasks = [task(), task(seed=4), task(benchmark="tau-bench/retail"), task(split="test"), task(check=None)]
+def test_rl_tasks_of_benchmarks_held_out_splits_or_without_a_check_and_those_not_selected_are_left_out(
+    tmp_path: Path,
+) -> None:
+    tasks = [
+        task(),
+        task(seed=4),
+        task(benchmark="tau-bench/retail"),
+        task(split="test"),
+        task(check=None),
+    ]
     refused = Decision(tasks[1].task_id, "select.rl", False, "seldom_mixed")
     ledger = planted(tmp_path, [trial("a", tasks[0])], [], tasks=tasks, decisions=[refused])
     rows, report = rows_of(tmp_path, "rl", ledger)
     assert [row["task_id"] for row in rows] == [tasks[0].task_id]
     assert report.left_out == {"benchmark": 1, "held_out": 1, "no_check": 1}
     assert report.filtered == {"select.rl:seldom_mixed": 1}
-    every, _ = rows_of(tmp_path / "every", "rl", ledger, allow_benchmark=True, allow_held_out=True, honour=("solved",))
+    every, _ = rows_of(
+        tmp_path / "every",
+        "rl",
+        ledger,
+        allow_benchmark=True,
+        allow_held_out=True,
+        honour=("solved",),
+    )
     assert len(every) == 4
 
 
-LABEL = {"status": "confirmed", "side": "agent", "description": "cancels the wrong order", "mode": "FM-1.1", "strategy": "rule"}
+LABEL = {
+    "status": "confirmed",
+    "side": "agent",
+    "description": "cancels the wrong order",
+    "mode": "FM-1.1",
+    "strategy": "rule",
+}
 COUNTS = {"q_pos": 1.0, "n_pos": 4, "q_neg": 0.0, "n_neg": 4}
 
 
@@ -78,18 +122,36 @@ def failed(slot: str, **fields: Any) -> Trajectory:
     """Opening, a turn with a call that a tool answers, a last turn."""
     call = ToolCall.received("c1", "cancel", '{"id": "O-2"}')
     turns = (
-        Turn(index=0, content="Sure.", tool_calls=(call,), observations=(Observation("done", call_id="c1", name="cancel"),)),
+        Turn(
+            index=0,
+            content="Sure.",
+            tool_calls=(call,),
+            observations=(Observation("done", call_id="c1", name="cancel"),),
+        ),
         Turn(index=1, content="Cancelled."),
     )
-    found = make_trajectory(slot, task_id="k", outcome=Outcome.FAILURE, reward=0.0, check_result=None, **fields)
-    return msgspec.structs.replace(found, turns=turns, opening=(Observation("Cancel O-1.", Source.USER),))
+    found = make_trajectory(
+        slot, task_id="k", outcome=Outcome.FAILURE, reward=0.0, check_result=None, **fields
+    )
+    return msgspec.structs.replace(
+        found, turns=turns, opening=(Observation("Cancel O-1.", Source.USER),)
+    )
 
 
-def test_an_attribution_row_names_the_agent_and_the_message_of_the_mistake_with_its_counts(tmp_path: Path) -> None:
+def test_an_attribution_row_names_the_agent_and_the_message_of_the_mistake_with_its_counts(
+    tmp_path: Path,
+) -> None:
     run = failed("a")
-    ledger = planted(tmp_path, [run], [Score(run.trajectory_id, "injection", 1.0, 1, LABEL | COUNTS)])
+    ledger = planted(
+        tmp_path, [run], [Score(run.trajectory_id, "injection", 1.0, 1, LABEL | COUNTS)]
+    )
     (row,), _ = rows_of(tmp_path, "attribution", ledger)
-    assert (row["mistake_agent"], row["mistake_step"], row["is_correct"], row["label_status"]) == ("agent", "3", False, "confirmed")
+    assert (row["mistake_agent"], row["mistake_step"], row["is_correct"], row["label_status"]) == (
+        "agent",
+        "3",
+        False,
+        "confirmed",
+    )
     assert row["history"] == [
         {"content": "Cancel O-1.", "role": "user"},
         {"content": 'Sure.\ncancel {"id": "O-2"}', "role": "assistant", "name": "agent"},
@@ -97,42 +159,76 @@ def test_an_attribution_row_names_the_agent_and_the_message_of_the_mistake_with_
         {"content": "Cancelled.", "role": "assistant", "name": "agent"},
     ]
     assert row["history"][int(row["mistake_step"])]["name"] == row["mistake_agent"]
-    assert row["mistake_reason"].startswith("cancels the wrong order. With another act there 100% of 4")
+    assert row["mistake_reason"].startswith(
+        "cancels the wrong order. With another act there 100% of 4"
+    )
 
 
 def test_of_a_fault_of_the_world_nobody_is_the_mistaken_agent(tmp_path: Path) -> None:
     run = failed("a")
     first = msgspec.structs.replace(
-        run.turns[0], observations=(msgspec.structs.replace(run.turns[0].observations[0], planted=Planted("refused")),)
+        run.turns[0],
+        observations=(
+            msgspec.structs.replace(run.turns[0].observations[0], planted=Planted("refused")),
+        ),
     )
     run = msgspec.structs.replace(run, turns=(first, run.turns[1]))
-    fault = Score(run.trajectory_id, "observation_fault", 1.0, 0, LABEL | COUNTS | {"side": "environment"})
+    fault = Score(
+        run.trajectory_id, "observation_fault", 1.0, 0, LABEL | COUNTS | {"side": "environment"}
+    )
     (row,), _ = rows_of(tmp_path, "attribution", planted(tmp_path, [run], [fault]))
-    assert (row["mistake_agent"], row["mistake_step"], row["fault_step"], row["label"]) == (None, None, "2", "observation_fault")
+    assert (row["mistake_agent"], row["mistake_step"], row["fault_step"], row["label"]) == (
+        None,
+        None,
+        "2",
+        "observation_fault",
+    )
     assert row["history"][2]["content"] == "done"
 
 
-def test_labels_that_no_test_confirmed_are_left_out_unless_asked_for_and_the_earliest_confirmed_turn_counts(tmp_path: Path) -> None:
+def test_labels_that_no_test_confirmed_are_left_out_unless_asked_for_and_the_earliest_confirmed_turn_counts(
+    tmp_path: Path,
+) -> None:
     weak, two = failed("weak"), failed("two")
     scores = [
         Score(weak.trajectory_id, "injection", 0.0, 0, LABEL | {"status": "weak"}),
-        *(Score(two.trajectory_id, "repair", value, turn, LABEL) for turn, value in ((0, 0.0), (1, 1.0))),
+        *(
+            Score(two.trajectory_id, "repair", value, turn, LABEL)
+            for turn, value in ((0, 0.0), (1, 1.0))
+        ),
     ]
     ledger = planted(tmp_path, [weak, two], scores)
     (row,), report = rows_of(tmp_path, "attribution", ledger)
-    assert (row["trajectory_id"], row["mistake_step"], report.left_out) == (two.trajectory_id, "3", {"weak": 1})
+    assert (row["trajectory_id"], row["mistake_step"], report.left_out) == (
+        two.trajectory_id,
+        "3",
+        {"weak": 1},
+    )
     rows, _ = rows_of(tmp_path / "all", "attribution", ledger, include_weak=True)
-    assert {row["trajectory_id"]: row["label_status"] for row in rows} == {weak.trajectory_id: "weak", two.trajectory_id: "confirmed"}
+    assert {row["trajectory_id"]: row["label_status"] for row in rows} == {
+        weak.trajectory_id: "weak",
+        two.trajectory_id: "confirmed",
+    }
 
 
 def traced(slot: str, answer: str) -> Trajectory:
     call = ToolCall.received("c1", "look_up", "{}")
     turns = (
-        Turn(index=0, tool_calls=(call,), observations=(Observation('{"total": 1417.5, "id": "O-42460"}', call_id="c1", name="look_up"),)),
+        Turn(
+            index=0,
+            tool_calls=(call,),
+            observations=(
+                Observation('{"total": 1417.5, "id": "O-42460"}', call_id="c1", name="look_up"),
+            ),
+        ),
         Turn(index=1, content=answer),
     )
-    found = make_trajectory(slot, task_id="k", outcome=Outcome.SUCCESS, reward=1.0, check_result=None)
-    return msgspec.structs.replace(found, turns=turns, opening=(Observation("What did order O-42460 cost?", Source.USER),))
+    found = make_trajectory(
+        slot, task_id="k", outcome=Outcome.SUCCESS, reward=1.0, check_result=None
+    )
+    return msgspec.structs.replace(
+        found, turns=turns, opening=(Observation("What did order O-42460 cost?", Source.USER),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +240,9 @@ def traced(slot: str, answer: str) -> Trajectory:
         ("", "no_answer"),
     ],
 )
-def test_a_question_is_compiled_only_where_tools_gave_all_that_its_answer_names(tmp_path: Path, answer: str, reason: str | None) -> None:
+def test_a_question_is_compiled_only_where_tools_gave_all_that_its_answer_names(
+    tmp_path: Path, answer: str, reason: str | None
+) -> None:
     rows, report = rows_of(tmp_path, "memory", planted(tmp_path, [traced("a", answer)], []))
     if reason is not None:
         assert (rows, dict(report.left_out)) == ([], {reason: 1})
@@ -156,25 +254,40 @@ def test_a_question_is_compiled_only_where_tools_gave_all_that_its_answer_names(
     assert "look_up" not in json.dumps(row["messages"])
 
 
-def test_a_preference_row_is_one_turn_against_another_after_one_prompt_with_its_counts(tmp_path: Path) -> None:
+def test_a_preference_row_is_one_turn_against_another_after_one_prompt_with_its_counts(
+    tmp_path: Path,
+) -> None:
     base, good = fork("a")
     ledger = planted(tmp_path, [base, good], [accepted(base, 1, good)])
     (row,), report = rows_of(tmp_path, "dpo", ledger)
     assert [m["role"] for m in row["prompt"]][-2:] == ["assistant", "tool"]
-    assert [m["tool_calls"][0]["function"]["name"] for m in (*row["chosen"], *row["rejected"])] == ["take", "drop"]
+    assert [m["tool_calls"][0]["function"]["name"] for m in (*row["chosen"], *row["rejected"])] == [
+        "take",
+        "drop",
+    ]
     assert row["chosen"][0]["tool_calls"][0]["function"]["arguments"] == {"what": "lamp"}
-    assert (row["q_pos"], row["n_pos"], row["q_neg"], row["n_neg"], row["turn"]) == (1.0, 4, 0.0, 4, 1)
+    assert (row["q_pos"], row["n_pos"], row["q_neg"], row["n_neg"], row["turn"]) == (
+        1.0,
+        4,
+        0.0,
+        4,
+        1,
+    )
     assert any(note.startswith("Sampled by: prefix student") for note in report.notes)
     assert rows_of(tmp_path / "off", "dpo", ledger, off_policy=True)[1].left_out["on_policy"] == 1
 
 
 def test_axolotl_is_given_no_pair_whose_calls_its_strategy_would_drop(tmp_path: Path) -> None:
     base, good = fork("a")
-    report = rows_of(tmp_path, "dpo", planted(tmp_path, [base, good], [accepted(base, 1, good)]), form="axolotl")[1]
+    report = rows_of(
+        tmp_path, "dpo", planted(tmp_path, [base, good], [accepted(base, 1, good)]), form="axolotl"
+    )[1]
     assert (report.rows, report.left_out["axolotl:tool_calls"]) == (0, 1)
 
 
-def test_a_step_row_is_two_texts_and_a_label_and_an_undecided_step_is_no_bad_one(tmp_path: Path) -> None:
+def test_a_step_row_is_two_texts_and_a_label_and_an_undecided_step_is_no_bad_one(
+    tmp_path: Path,
+) -> None:
     base, good = fork("a")
     decided, open_ = [accepted(base, 1, good)], [valued(good, 0, 2, 4)]
     rows, report = rows_of(tmp_path, "prm", planted(tmp_path, [base, good], decided + open_))
@@ -187,8 +300,13 @@ def test_a_step_row_is_two_texts_and_a_label_and_an_undecided_step_is_no_bad_one
 def test_a_desirable_turn_and_an_undesirable_one_are_rows_of_their_own(tmp_path: Path) -> None:
     base, good = fork("a")
     passed = run("passed", act(0), solved=True)
-    rows, _ = rows_of(tmp_path, "kto", planted(tmp_path, [base, good, passed], [accepted(base, 1, good)]))
-    assert {row["label"]: [m["tool_calls"][0]["function"]["name"] for m in row["completion"]] for row in rows} == {
+    rows, _ = rows_of(
+        tmp_path, "kto", planted(tmp_path, [base, good, passed], [accepted(base, 1, good)])
+    )
+    assert {
+        row["label"]: [m["tool_calls"][0]["function"]["name"] for m in row["completion"]]
+        for row in rows
+    } == {
         True: ["take"],
         False: ["drop"],
     }
@@ -197,15 +315,30 @@ def test_a_desirable_turn_and_an_undesirable_one_are_rows_of_their_own(tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--kind", "sfd", "--out", "x"], "--kind 'sfd' is not a kind of dataset; known: attribution, dpo, kto, memory, prm, rl, sft"),
-        (["--kind", "rl", "--as", "atif", "--out", "x"], "--as 'atif' is not a form of rl; known: trl, verl"),
+        (
+            ["--kind", "sfd", "--out", "x"],
+            "--kind 'sfd' is not a kind of dataset; known: attribution, dpo, kto, memory, prm, "
+            "rl, sft",
+        ),
+        (
+            ["--kind", "rl", "--as", "atif", "--out", "x"],
+            "--as 'atif' is not a form of rl; known: trl, verl",
+        ),
         ([], "give one of them"),
         (["--check", "--out", "x"], "give one of them"),
-        (["--check", "--unroll", "auto"], "--unroll auto: unroll: auto compares renderings, so it needs a student"),
-        (["--check", "--as", "sts", "--unroll", "per_turn"], "form sts of sft cannot be written per turn; trl, llamafactory, axolotl"),
+        (
+            ["--check", "--unroll", "auto"],
+            "--unroll auto: unroll: auto compares renderings, so it needs a student",
+        ),
+        (
+            ["--check", "--as", "sts", "--unroll", "per_turn"],
+            "form sts of sft cannot be written per turn; trl, llamafactory, axolotl",
+        ),
     ],
 )
-def test_what_cannot_be_exported_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_what_cannot_be_exported_is_one_line(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
     planted(tmp_path, [traced("a", "x")], [])
     done = CliRunner().invoke(command, [str(tmp_path / "run"), *arguments])
     assert message in str(done.exception)

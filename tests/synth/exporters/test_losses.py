@@ -1,4 +1,6 @@
-"""What a form has no place for is counted and named before anything stands in the folder; a refusal comes before that."""
+"""What a form has no place for is counted and named before anything stands in the folder; a refusal
+comes before that.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -28,11 +30,19 @@ SILENT = trajectory("t2", tools=(), turns=(Turn(index=0, content="Hi."),))
 
 
 def written(out: Path, heard: list[tuple[ExportReport, bool]], *sources: Any) -> ExportReport:
-    """An export as session traces; `heard` gets what was announced, and whether the folder stood by then."""
+    """An export as session traces; `heard` gets what was announced, and whether the folder stood by
+    then.
+    """
     pairs: Any = [(source, {}) for source in sources]
     folder = DatasetFolder(out)
     settings = RowSettings(form="sts")
-    return write(SFT, lambda tally: sft_rows(pairs, tally), folder, settings, announce=lambda report: heard.append((report, out.exists())))
+    return write(
+        SFT,
+        lambda tally: sft_rows(pairs, tally),
+        folder,
+        settings,
+        announce=lambda report: heard.append((report, out.exists())),
+    )
 
 
 def test_losses_are_told_before_the_folder_stands(tmp_path: Path) -> None:
@@ -47,7 +57,9 @@ def test_losses_are_told_before_the_folder_stands(tmp_path: Path) -> None:
     assert (tmp_path / "out").exists()
 
 
-def test_losses_of_equally_many_rows_share_a_line_and_the_most_frequent_come_first(tmp_path: Path) -> None:
+def test_losses_of_equally_many_rows_share_a_line_and_the_most_frequent_come_first(
+    tmp_path: Path,
+) -> None:
     heard: list[tuple[ExportReport, bool]] = []
     named = trajectory("t3", turns=(Turn(index=0, content="Hi.", agent="Bob", reward=0.5),))
     written(tmp_path / "out", heard, trajectory(), SILENT, named)
@@ -66,7 +78,13 @@ def test_what_must_not_be_replaced_is_refused_before_anything_is_told(tmp_path: 
 
 
 def test_the_command_names_the_losses_and_then_the_folder(tmp_path: Path) -> None:
-    solved = run("a", act(0), act(1, "take"), solved=True, opening=(Observation("Bring the lamp.", Source.USER),))
+    solved = run(
+        "a",
+        act(0),
+        act(1, "take"),
+        solved=True,
+        opening=(Observation("Bring the lamp.", Source.USER),),
+    )
     ledger = planted(tmp_path, [solved], [])
     arguments = [ledger.storage.url, "--as", "sts", "--out", str(tmp_path / "out")]
     said = CliRunner().invoke(command, arguments, catch_exceptions=False).output.splitlines()
@@ -77,32 +95,47 @@ def test_the_command_names_the_losses_and_then_the_folder(tmp_path: Path) -> Non
 def test_a_reason_says_what_could_be_done_about_it(tmp_path: Path) -> None:
     base, good = fork("a")
     ledger = planted(tmp_path, [base, good], [valued(good, 0, 2, 4)])
-    done = CliRunner().invoke(command, [ledger.storage.url, "--kind", "prm", "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(
+        command, [ledger.storage.url, "--kind", "prm", "--out", str(tmp_path / "out")]
+    )
     assert "left out as trl:undecided_step; no test decided them" in str(done.exception)
 
 
 def test_llamafactory_names_speakers_that_it_cannot_tell_apart() -> None:
-    user, world = ({"role": "user", "name": name, "content": "x"} for name in ("Ann", ENVIRONMENT_NAME))
+    user, world = (
+        {"role": "user", "name": name, "content": "x"} for name in ("Ann", ENVIRONMENT_NAME)
+    )
     agent = {"role": "assistant", "name": "Bob", "content": "y"}
     assert set(lost([user, agent])) == {facts.SPEAKERS, facts.AGENTS}
     assert lost([world]) == ("what the world itself says stands as the user's",)
 
 
 @pytest.mark.parametrize("form", ["llamafactory", "axolotl"])
-def test_what_a_pair_stands_on_is_named_where_a_form_has_no_columns_for_it(form: str, tmp_path: Path) -> None:
+def test_what_a_pair_stands_on_is_named_where_a_form_has_no_columns_for_it(
+    form: str, tmp_path: Path
+) -> None:
     base, good = fork("a")
     ledger = planted(tmp_path, [base, good], [accepted(base, 1, good)])
     (found,) = preference_pairs(ledger)
     said = {"role": "assistant", "content": "a"}
     row = PreferenceRow(found.pair, found.prompt, [], said, said)
     assert form_of("dpo", form).unsaid(row) == (facts.EVIDENCE,)
-    stamped = msgspec.structs.replace(row, trajectory=msgspec.structs.replace(row.trajectory, benchmark="tau-bench/airline"))
-    assert (facts.KEPT_OUT in form_of("dpo", form).unsaid(stamped)) is (form == "axolotl"), "only LLaMA-Factory's table has the column"
+    stamped = msgspec.structs.replace(
+        row, trajectory=msgspec.structs.replace(row.trajectory, benchmark="tau-bench/airline")
+    )
+    assert (facts.KEPT_OUT in form_of("dpo", form).unsaid(stamped)) is (form == "axolotl"), (
+        "only LLaMA-Factory's table has the column"
+    )
 
 
 @pytest.mark.slow
-def test_a_flow_says_the_losses_of_its_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_says_the_losses_of_its_data_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
-    stages = [{"rollout": {"trials": 1}}, {"export": {"kinds": ["sft"], "as": "sts", "include_scripted": True}}]
+    stages = [
+        {"rollout": {"trials": 1}},
+        {"export": {"kinds": ["sft"], "as": "sts", "include_scripted": True}},
+    ]
     _, _, said = run_flow(echo_flow(stages=stages), str(tmp_path / "run"))
     assert "export sft: sts cannot say, of 4 of 4 rows: " in said

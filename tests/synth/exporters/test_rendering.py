@@ -1,4 +1,6 @@
-"""Rows of real trajectories through the chat templates that TRL trains with: what carries loss is what the assistant wrote."""
+"""Rows of real trajectories through the chat templates that TRL trains with: what carries loss is
+what the assistant wrote.
+"""
 
 import json
 from pathlib import Path
@@ -23,11 +25,17 @@ DROP_TEXT_BESIDE_CALLS = ("gptoss", "deepseekv3")
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The rows of an SFT export of all real trajectories with `--allow-benchmark`, and one that thinks and calls."""
+    """The rows of an SFT export of all real trajectories with `--allow-benchmark`, and one that
+    thinks and calls.
+    """
     pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'")
     folder = tmp_path_factory.mktemp("rendered")
     found = [f.trajectory for f in imported([DATA]) if isinstance(f, Imported)]
-    export_sft([(t, {}) for t in [*found, trajectory(tools=(SHIP,))]], DatasetFolder(folder / "sft"), RowSettings(allow_benchmark=True))
+    export_sft(
+        [(t, {}) for t in [*found, trajectory(tools=(SHIP,))]],
+        DatasetFolder(folder / "sft"),
+        RowSettings(allow_benchmark=True),
+    )
     return load(folder / "sft", folder / "cache")
 
 
@@ -36,7 +44,9 @@ def rendered(row: dict[str, Any], name: str) -> tuple[str, list[str]]:
     text, places = student_template(f"trl:{name}").spans(row["messages"], row["tools"])
     ends = [0, *(end for _, end in places)]
     starts = [*(start for start, _ in places), len(text)]
-    return "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True)), [text[start:end] for start, end in places]
+    return "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True)), [
+        text[start:end] for start, end in places
+    ]
 
 
 def said_by(row: dict[str, Any], *roles: str) -> list[dict[str, Any]]:
@@ -46,7 +56,9 @@ def said_by(row: dict[str, Any], *roles: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_row_renders_and_only_what_the_assistant_wrote_carries_loss(rows: list[dict[str, Any]], name: str) -> None:
+def test_every_row_renders_and_only_what_the_assistant_wrote_carries_loss(
+    rows: list[dict[str, Any]], name: str
+) -> None:
     assert len(rows) == 623 + 1
     for row in rows:
         rest, trained = rendered(row, name)
@@ -58,15 +70,23 @@ def test_every_row_renders_and_only_what_the_assistant_wrote_carries_loss(rows: 
             assert "None" not in text or "None" in json.dumps(message)
             for call in message.get("tool_calls", ()):
                 assert call["function"]["name"] in text
-                assert all(stands_in(scalar, text) for scalar in scalars(call["function"]["arguments"]))
-            assert message["content"].strip() in text or (name in DROP_TEXT_BESIDE_CALLS and message["tool_calls"])
+                assert all(
+                    stands_in(scalar, text) for scalar in scalars(call["function"]["arguments"])
+                )
+            assert message["content"].strip() in text or (
+                name in DROP_TEXT_BESIDE_CALLS and message["tool_calls"]
+            )
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
 @pytest.mark.parametrize("name", LEAVE_CALLS_OUT)
-def test_templates_that_the_card_warns_of_leave_the_calls_out(rows: list[dict[str, Any]], name: str) -> None:
+def test_templates_that_the_card_warns_of_leave_the_calls_out(
+    rows: list[dict[str, Any]], name: str
+) -> None:
     row = rows[-1]
     _, trained = rendered(row, name)
-    assert [c["function"]["name"] for m in said_by(row, "assistant") for c in m.get("tool_calls", ())] == ["find"]
+    assert [
+        c["function"]["name"] for m in said_by(row, "assistant") for c in m.get("tool_calls", ())
+    ] == ["find"]
     assert not any("find" in text for text in trained)

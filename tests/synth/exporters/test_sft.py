@@ -24,7 +24,12 @@ def test_messages_come_back_as_the_model_saw_them_with_arguments_as_objects(tmp_
     assert row["messages"] == expected
     assert row["tools"] == [FIND, SHIP]
     assert (row["trained_turns"], row["masked_turns"]) == ([0, 1], [])
-    assert (report.rows, report.trained_turns, dict(report.left_out), report.notes) == (1, 2, {}, ())
+    assert (report.rows, report.trained_turns, dict(report.left_out), report.notes) == (
+        1,
+        2,
+        {},
+        (),
+    )
 
 
 def test_arguments_stay_the_received_text_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -38,7 +43,9 @@ def test_thoughts_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_lineage_stands_in_columns(tmp_path: Path) -> None:
-    branch = trajectory("t2", parent_id="t1", model="m", weights_id="w", synthesizer="reflect_retry", pivot_turn=1)
+    branch = trajectory(
+        "t2", parent_id="t1", model="m", weights_id="w", synthesizer="reflect_retry", pivot_turn=1
+    )
     (row,), _ = export(tmp_path, branch)
     lineage = {key: value for key, value in row.items() if key not in ("messages", "tools")}
     assert lineage == {
@@ -80,20 +87,33 @@ def test_no_row_gets_the_keys_of_another(tmp_path: Path) -> None:
         with_arguments("b", '{"limit": "three", "filter": {"x": null}}', "{}"),
         trajectory("c", turns=(Turn(index=0, content="Hi"),), tools=()),
     )
-    assert [arguments_of(r) for r in rows] == [[{"city": "Rom"}, {"limit": 3}], [{"limit": "three", "filter": {"x": None}}, {}], []]
+    assert [arguments_of(r) for r in rows] == [
+        [{"city": "Rom"}, {"limit": 3}],
+        [{"limit": "three", "filter": {"x": None}}, {}],
+        [],
+    ]
     assert rows[2]["messages"][-1] == {"role": "assistant", "content": "Hi"}
 
 
 def test_broken_arguments_stay_text_in_a_masked_turn_and_are_counted(tmp_path: Path) -> None:
-    turns = (Turn(index=0, tool_calls=(call('{"q": '),), observations=(result("no JSON"),)), Turn(index=1, content="Sorry."))
+    turns = (
+        Turn(index=0, tool_calls=(call('{"q": '),), observations=(result("no JSON"),)),
+        Turn(index=1, content="Sorry."),
+    )
     (row,), report = export(tmp_path, trajectory(turns=turns))
     assert arguments_of(row) == ['{"q": ']
-    assert (row["trained_turns"], row["masked_turns"]) == ([1], [{"turn": 0, "reason": "parse_error"}])
+    assert (row["trained_turns"], row["masked_turns"]) == (
+        [1],
+        [{"turn": 0, "reason": "parse_error"}],
+    )
     assert (report.unparsed_calls, dict(report.masked)) == (1, {"parse_error": 1})
 
 
 def test_a_number_that_the_loader_would_change_stays_text_in_a_masked_turn(tmp_path: Path) -> None:
-    turns = (Turn(index=0, tool_calls=(call('{"x": 123456789012345678901}'),), observations=(result(),)), Turn(index=1, content="Done."))
+    turns = (
+        Turn(index=0, tool_calls=(call('{"x": 123456789012345678901}'),), observations=(result(),)),
+        Turn(index=1, content="Done."),
+    )
     (row,), _ = export(tmp_path, trajectory(turns=turns))
     assert arguments_of(row) == ['{"x": 123456789012345678901}']
     assert row["masked_turns"] == [{"turn": 0, "reason": "inexact_arguments"}]
@@ -121,12 +141,18 @@ def test_what_the_policy_did_not_write_carries_no_loss(tmp_path: Path) -> None:
         "empty",
         "human",
     ]
-    assert any(note.startswith("WARNING: 1 rows have assistant messages without loss") for note in report.notes)
+    assert any(
+        note.startswith("WARNING: 1 rows have assistant messages without loss")
+        for note in report.notes
+    )
 
 
 def test_what_users_say_after_the_last_turn_is_cut_and_nothing_else(tmp_path: Path) -> None:
     user = Observation("###STOP###", Source.USER)
-    turns = (Turn(index=0, content="a", observations=(user,)), Turn(index=1, tool_calls=(call("{}"),), observations=(result(), user, user)))
+    turns = (
+        Turn(index=0, content="a", observations=(user,)),
+        Turn(index=1, tool_calls=(call("{}"),), observations=(result(), user, user)),
+    )
     (row,), _ = export(tmp_path, trajectory(turns=turns), arguments="json")
     assert row["messages"] == written(trajectory(turns=turns))[:-2]
 
@@ -140,28 +166,45 @@ def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:
             yield trajectory(str(i)), {}
 
     report = export_sft(drawn(), DatasetFolder(tmp_path / "out"), RowSettings(rows_per_shard=3))
-    # when a row is drawn, the shard before its own is already a file, and its own is begun only after its first row
+    # when a row is drawn, the shard before its own is already a file, and its own is begun only
+    # after its first row
     assert complete_shards == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
     shards = [name.rpartition("-") for name in report.written if name.endswith(".parquet")]
     assert [number for _, _, number in shards] == [f"0000{i}.parquet" for i in range(4)]
     assert len({digest for digest, _, _ in shards}) == 1
-    assert [r["trajectory_id"] for r in load(tmp_path / "out", tmp_path / "cache")] == [str(i) for i in range(10)]
+    assert [r["trajectory_id"] for r in load(tmp_path / "out", tmp_path / "cache")] == [
+        str(i) for i in range(10)
+    ]
 
 
 utf8 = st.characters(codec="utf-8")
 json_value = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(utf8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(utf8, max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(utf8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(utf8, max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
-objects = st.lists(st.dictionaries(st.text(utf8, max_size=5), json_value, max_size=3), min_size=1, max_size=4)
+objects = st.lists(
+    st.dictionaries(st.text(utf8, max_size=5), json_value, max_size=3), min_size=1, max_size=4
+)
 
 
 @settings(max_examples=25)
 @given(objects, st.text(utf8))
-def test_what_a_model_wrote_is_read_back(tmp_path_factory: pytest.TempPathFactory, arguments: list[dict[str, Any]], content: str) -> None:
+def test_what_a_model_wrote_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, arguments: list[dict[str, Any]], content: str
+) -> None:
     texts = [json.dumps(a) for a in arguments]
-    turns = (*with_arguments("a", *texts).turns, Turn(index=1, content=content), Turn(index=2, content="."))
+    turns = (
+        *with_arguments("a", *texts).turns,
+        Turn(index=1, content=content),
+        Turn(index=2, content="."),
+    )
     (row,), _ = export(tmp_path_factory.mktemp("any"), trajectory(turns=turns))
     masked = [m["turn"] for m in row["masked_turns"] if m["reason"] == "inexact_arguments"]
     for text, read in zip(texts, arguments_of(row), strict=True):

@@ -1,4 +1,6 @@
-"""What an export of a ledger says of itself: a run that is not through, one cause of two, what is not counted."""
+"""What an export of a ledger says of itself: a run that is not through, one cause of two, what is
+not counted.
+"""
 
 import json
 from pathlib import Path
@@ -29,14 +31,30 @@ def test_the_command_says_once_why_there_are_no_rows(tmp_path: Path) -> None:
 
 def test_what_is_not_counted_is_no_size_of_zero(tmp_path: Path) -> None:
     base, good = fork("a")
-    export("prm", planted(tmp_path, [base, good], [accepted(base, 1, good)]), DatasetFolder(tmp_path / "out"), RowSettings())
-    assert "2 assistant turns with loss (size not counted)" in (tmp_path / "out" / "README.md").read_text()
+    export(
+        "prm",
+        planted(tmp_path, [base, good], [accepted(base, 1, good)]),
+        DatasetFolder(tmp_path / "out"),
+        RowSettings(),
+    )
+    assert (
+        "2 assistant turns with loss (size not counted)"
+        in (tmp_path / "out" / "README.md").read_text()
+    )
 
 
-def test_an_export_of_a_run_that_is_not_through_says_so_in_terminal_card_and_manifest(tmp_path: Path) -> None:
-    ledger = planted(tmp_path, [run("a", act(0), solved=True, opening=(Observation("The lamp.", Source.USER),))], [])
+def test_an_export_of_a_run_that_is_not_through_says_so_in_terminal_card_and_manifest(
+    tmp_path: Path,
+) -> None:
+    ledger = planted(
+        tmp_path,
+        [run("a", act(0), solved=True, opening=(Observation("The lamp.", Source.USER),))],
+        [],
+    )
     out = tmp_path / "out"
-    done = CliRunner().invoke(command, [ledger.storage.url, "--out", str(out)], catch_exceptions=False)
+    done = CliRunner().invoke(
+        command, [ledger.storage.url, "--out", str(out)], catch_exceptions=False
+    )
     said = "collected: not finished; what it has committed is exported"
     warning = f"WARNING: {said}; these rows are a part of what the run is to give."
     assert warning in done.output.splitlines()
@@ -45,10 +63,14 @@ def test_an_export_of_a_run_that_is_not_through_says_so_in_terminal_card_and_man
     assert warning in prove("sft", ledger, RowSettings(), unfinished=said).report.notes
 
 
-def test_of_two_causes_at_one_turn_the_same_is_named_whichever_was_committed_first(tmp_path: Path) -> None:
+def test_of_two_causes_at_one_turn_the_same_is_named_whichever_was_committed_first(
+    tmp_path: Path,
+) -> None:
     failed = run("a", act(0), act(1), solved=False)
     label = {"status": "confirmed", "q_pos": 1.0, "n_pos": 4, "q_neg": 0.0, "n_neg": 4}
-    causes = [Score(failed.trajectory_id, metric, 1.0, 1, label) for metric in ("repair", "injection")]
+    causes = [
+        Score(failed.trajectory_id, metric, 1.0, 1, label) for metric in ("repair", "injection")
+    ]
     found = []
     for at, scores in enumerate((causes, causes[::-1])):
         ledger = planted(tmp_path / str(at), [failed], scores)
@@ -64,7 +86,9 @@ def _tally() -> Tally:
 def test_all_filters_are_honoured_by_labels_too_where_that_is_asked_for(tmp_path: Path) -> None:
     base, good = fork("a")
     dropped = [Decision(one.trajectory_id, "signals", False, "loop") for one in (base, good)]
-    ledger: Ledger = planted(tmp_path, [base, good], [accepted(base, 1, good), valued(good, 1, 4, 4)], decisions=dropped)
+    ledger: Ledger = planted(
+        tmp_path, [base, good], [accepted(base, 1, good), valued(good, 1, 4, 4)], decisions=dropped
+    )
     assert export("prm", ledger, DatasetFolder(tmp_path / "own"), RowSettings()).rows > 0
     report = export("prm", ledger, DatasetFolder(tmp_path / "every"), RowSettings(honour=("all",)))
     assert (report.rows, {reason for reason in report.left_out}) == (0, {"filter:signals:loop"})

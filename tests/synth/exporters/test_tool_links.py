@@ -6,7 +6,11 @@ from synth.exporters.tool_links import broken_link
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from tests.synth.exporters.solved import trajectory
 
-ORPHAN, UNANSWERED, NAMELESS = "tool_result_without_call", "call_without_tool_result", "tool_result_without_id"
+ORPHAN, UNANSWERED, NAMELESS = (
+    "tool_result_without_call",
+    "call_without_tool_result",
+    "tool_result_without_id",
+)
 
 
 def call(call_id: str, name: str = "find") -> ToolCall:
@@ -29,9 +33,15 @@ SAID = Observation("hello", Source.USER)
         ([([call("a"), call("b")], [result("b"), SAID, result("a")]), ([], [])], None),
         ([([call("a")], [SAID]), ([], [result("a")]), ([], [])], None),  # answered late
         ([([], []), ([call("a"), call("b")], [result("b")])], None),  # the episode ended there
-        ([([call("a")], [result("a")]), ([call("a")], [result("a")])], None),  # ids that a server gives again
+        (
+            [([call("a")], [result("a")]), ([call("a")], [result("a")])],
+            None,
+        ),  # ids that a server gives again
         ([([call("a"), call("b")], [result(None), result(None)]), ([], [])], NAMELESS),
-        ([([call("a"), call("b", "ship")], [result("a"), result(None, "ship")]), ([], [])], NAMELESS),
+        (
+            [([call("a"), call("b", "ship")], [result("a"), result(None, "ship")]), ([], [])],
+            NAMELESS,
+        ),
         ([([call("")], [result("")]), ([], [])], NAMELESS),
         ([([call("a")], []), ([], [])], UNANSWERED),
         ([([call("a"), call("b")], [result("a")]), ([call("c")], [])], UNANSWERED),
@@ -44,7 +54,10 @@ SAID = Observation("hello", Source.USER)
     ],
 )
 def test_links(turns: list[tuple[list[ToolCall], list[Observation]]], broken: str | None) -> None:
-    made = tuple(Turn(index=i, content=".", tool_calls=tuple(c), observations=tuple(o)) for i, (c, o) in enumerate(turns))
+    made = tuple(
+        Turn(index=i, content=".", tool_calls=tuple(c), observations=tuple(o))
+        for i, (c, o) in enumerate(turns)
+    )
     assert broken_link(trajectory(turns=made)) == broken
 
 

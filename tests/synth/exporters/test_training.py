@@ -1,4 +1,6 @@
-"""The training code that the card and the README print: as it is printed, with a tiny model in the place of a real one."""
+"""The training code that the card and the README print: as it is printed, with a tiny model in the
+place of a real one.
+"""
 
 import re
 from importlib.resources import files
@@ -21,7 +23,9 @@ def python_of(markdown: str) -> str:
 
 
 def test_the_readme_prints_the_code_that_the_card_prints() -> None:
-    assert python_of(sft_training("runs/quickstart/datasets/sft")) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert python_of(sft_training("runs/quickstart/datasets/sft")) in (
+        ROOT / "README.md"
+    ).read_text(encoding="utf-8")
 
 
 def test_the_card_prints_how_to_train_on_it(tmp_path: Path) -> None:
@@ -31,8 +35,12 @@ def test_the_card_prints_how_to_train_on_it(tmp_path: Path) -> None:
     assert 'pip install "trl>=1.16" "datasets>=4.7"' in card
 
 
-def tiny_model(folder: Path, texts: list[str], *, vocabulary: int = 400, width: int = 16, layers: int = 1) -> None:
-    """A random Qwen 3 of a few thousand weights, the same at each call, with TRL's copy of Qwen's chat template."""
+def tiny_model(
+    folder: Path, texts: list[str], *, vocabulary: int = 400, width: int = 16, layers: int = 1
+) -> None:
+    """A random Qwen 3 of a few thousand weights, the same at each call, with TRL's copy of Qwen's
+    chat template.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
@@ -42,9 +50,18 @@ def tiny_model(folder: Path, texts: list[str], *, vocabulary: int = 400, width: 
     tokenizer.decoder = decoders.ByteLevel()
     special = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, initial_alphabet=alphabet))
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
-    fast.chat_template = files("trl").joinpath("chat_templates/qwen3.jinja").read_text(encoding="utf-8")
+    tokenizer.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=vocabulary, special_tokens=special, initial_alphabet=alphabet
+        ),
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    )
+    fast.chat_template = (
+        files("trl").joinpath("chat_templates/qwen3.jinja").read_text(encoding="utf-8")
+    )
     fast.save_pretrained(folder)
     config = Qwen3Config(
         vocab_size=len(fast),
@@ -61,16 +78,27 @@ def tiny_model(folder: Path, texts: list[str], *, vocabulary: int = 400, width: 
 
 
 @pytest.mark.slow
-def test_the_code_trains_on_what_the_assistant_wrote_and_on_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_trains_on_what_the_assistant_wrote_and_on_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     first, last = trajectory().turns
     without_n = (call('{"q": "blue whale"}', "c9"),), (result("TOOL RESULT", "c9"),)
-    turns = (first, last.__class__(index=1, tool_calls=without_n[0], observations=without_n[1]), last.__class__(index=2, content="Bye."))
-    export_sft([(trajectory("a"), {}), (trajectory("b", turns=turns), {})], DatasetFolder(tmp_path / "data"))
+    turns = (
+        first,
+        last.__class__(index=1, tool_calls=without_n[0], observations=without_n[1]),
+        last.__class__(index=2, content="Bye."),
+    )
+    export_sft(
+        [(trajectory("a"), {}), (trajectory("b", turns=turns), {})],
+        DatasetFolder(tmp_path / "data"),
+    )
     tiny_model(tmp_path / "model", [(tmp_path / "data" / "README.md").read_text()])
-    code = python_of(sft_training(str(tmp_path / "data"))).replace("Qwen/Qwen3-0.6B", str(tmp_path / "model"))
+    code = python_of(sft_training(str(tmp_path / "data"))).replace(
+        "Qwen/Qwen3-0.6B", str(tmp_path / "model")
+    )
     code = code.replace('output_dir="sft",', 'output_dir="sft", use_cpu=True,')
 
     exec(code, {})

@@ -10,7 +10,9 @@ from tests.synth.hub.hub_server import Hub
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A fresh one; huggingface_hub reads its switches when it is imported, which another test may have done."""
+    """A fresh one; huggingface_hub reads its switches when it is imported, which another test may
+    have done.
+    """
     found = Hub()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)

@@ -1,4 +1,6 @@
-"""Repositories of the local Hub: their commits, what is told of a file, what metadata it takes; and mishaps."""
+"""Repositories of the local Hub: their commits, what is told of a file, what metadata it takes; and
+mishaps.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -13,7 +15,9 @@ LICENCES = {"apache-2.0", "mit", "cc-by-4.0", "other"}
 @dataclass
 class Repo:
     private: bool
-    commits: list[dict[str, bytes]] = field(default_factory=lambda: [{".gitattributes": b"*.parquet filter=lfs\n"}])
+    commits: list[dict[str, bytes]] = field(
+        default_factory=lambda: [{".gitattributes": b"*.parquet filter=lfs\n"}]
+    )
     messages: list[str] = field(default_factory=lambda: ["initial commit"])
 
     def oid(self, at: int) -> str:
@@ -26,12 +30,16 @@ class Repo:
     def at(self, revision: str) -> dict[str, bytes] | None:
         if revision == "main":
             return self.commits[-1]
-        return next((files for at, files in enumerate(self.commits) if self.oid(at) == revision), None)
+        return next(
+            (files for at, files in enumerate(self.commits) if self.oid(at) == revision), None
+        )
 
 
 @dataclass
 class Mishap:
-    """What happens to the next `times` requests whose "METHOD path" matches, after `skip` of them."""
+    """What happens to the next `times` requests whose "METHOD path" matches, after `skip` of
+    them.
+    """
 
     pattern: str
     status: int | None = None  # None: the connection is cut
@@ -53,12 +61,18 @@ def blob_id(blob: bytes) -> str:
 def entry(path: str, blob: bytes) -> dict[str, Any]:
     told: dict[str, Any] = {"type": "file", "path": path, "size": len(blob), "oid": blob_id(blob)}
     if is_lfs(path):
-        told["lfs"] = {"oid": hashlib.sha256(blob).hexdigest(), "size": len(blob), "pointerSize": 130}
+        told["lfs"] = {
+            "oid": hashlib.sha256(blob).hexdigest(),
+            "size": len(blob),
+            "pointerSize": 130,
+        }
     return told
 
 
 def validated(wanted: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
-    """The Hub's own rules, as far as they are relied on: YAML that parses, a licence that it knows, configurations of the right shape."""
+    """The Hub's own rules, as far as they are relied on: YAML that parses, a licence that it knows,
+    configurations of the right shape.
+    """
     try:
         found = yaml.safe_load(wanted["content"].split("---\n")[1])
     except (IndexError, yaml.YAMLError) as error:

@@ -1,4 +1,6 @@
-"""A server that speaks the Hub's protocol for datasets, with mishaps on demand; repositories live in memory."""
+"""A server that speaks the Hub's protocol for datasets, with mishaps on demand; repositories live
+in memory.
+"""
 
 import hashlib
 import json
@@ -24,8 +26,12 @@ class Hub:
         self.requests: Counter[str] = Counter()
         self.seen: list[str] = []
         self.mishaps: list[Mishap] = []
-        self.stored: Callable[[str, bytes], bytes] = lambda path, blob: blob  # what becomes of a file that was sent
-        self.served: Callable[[str, bytes], bytes] = lambda path, blob: blob  # what is given of one that was stored
+        self.stored: Callable[[str, bytes], bytes] = lambda path, blob: (
+            blob
+        )  # what becomes of a file that was sent
+        self.served: Callable[[str, bytes], bytes] = lambda path, blob: (
+            blob
+        )  # what is given of one that was stored
         self.lock = threading.RLock()
         hub = self
 
@@ -73,7 +79,12 @@ class _Handler(BaseHTTPRequestHandler):
         mishap = self.hub.mishap(request)
         if mishap is not None and mishap.call is not None:
             mishap.call()
-        if mishap is not None and mishap.status is None and not mishap.after and mishap.call is None:
+        if (
+            mishap is not None
+            and mishap.status is None
+            and not mishap.after
+            and mishap.call is None
+        ):
             self.rfile.read(min(length, 1000))  # in the middle of the upload
             self.close_connection = True
             self.connection.close()
@@ -107,7 +118,11 @@ class _Handler(BaseHTTPRequestHandler):
         blob = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         try:
             self.send_response(status)
-            for name, value in {"Content-Type": "application/json", "Content-Length": str(len(blob)), **headers}.items():
+            for name, value in {
+                "Content-Type": "application/json",
+                "Content-Length": str(len(blob)),
+                **headers,
+            }.items():
                 self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
@@ -118,7 +133,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, path: str, body: bytes) -> tuple[int, Any, dict[str, str]]:
         authorised = self.headers.get("Authorization") == f"Bearer {TOKEN}"
         if path == "/api/whoami-v2":
-            return (200, {"name": ACCOUNT, "type": "user"}, {}) if authorised else (401, {"error": "Invalid user token."}, {})
+            return (
+                (200, {"name": ACCOUNT, "type": "user"}, {})
+                if authorised
+                else (401, {"error": "Invalid user token."}, {})
+            )
         if path == "/api/validate-yaml":
             return validated(json.loads(body))
         if match := re.fullmatch(r"/blobs/([0-9a-f]{64})", path):
@@ -144,7 +163,9 @@ class _Handler(BaseHTTPRequestHandler):
         return 404, {"error": f"unknown: {path}"}, {"X-Error-Code": "EntryNotFound"}
 
     def _readable(self, path: str) -> bool:
-        return any(f"/{name}" in path and not repo.private for name, repo in self.hub.repos.items()) and self.command in ("GET", "HEAD")
+        return any(
+            f"/{name}" in path and not repo.private for name, repo in self.hub.repos.items()
+        ) and self.command in ("GET", "HEAD")
 
     def _create(self, wanted: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
         name = f"{wanted.get('organization') or ACCOUNT}/{wanted['name']}"
@@ -152,13 +173,21 @@ class _Handler(BaseHTTPRequestHandler):
         if name in self.hub.repos:
             return 409, {"error": "You already created this dataset repo", **url}, {}
         if not name.startswith(f"{ACCOUNT}/"):
-            return 403, {"error": "You don't have the rights to create a dataset under this namespace"}, {}
-        self.hub.repos[name] = Repo(private=bool(wanted.get("private") or wanted.get("visibility") == "private"))
+            return (
+                403,
+                {"error": "You don't have the rights to create a dataset under this namespace"},
+                {},
+            )
+        self.hub.repos[name] = Repo(
+            private=bool(wanted.get("private") or wanted.get("visibility") == "private")
+        )
         return 200, url, {}
 
     def _settings(self, repo: Repo, body: bytes) -> tuple[int, Any, dict[str, str]]:
         wanted = json.loads(body)
-        repo.private = wanted["private"] if "private" in wanted else wanted["visibility"] == "private"
+        repo.private = (
+            wanted["private"] if "private" in wanted else wanted["visibility"] == "private"
+        )
         return 200, {"private": repo.private}, {}
 
     def _preupload(self, repo: Repo, body: bytes) -> tuple[int, Any, dict[str, str]]:
@@ -168,7 +197,14 @@ class _Handler(BaseHTTPRequestHandler):
             path = file["path"]
             known = entry(path, head[path]) if path in head else {}
             oid = known.get("lfs", known).get("oid")
-            files.append({"path": path, "uploadMode": "lfs" if is_lfs(path) else "regular", "shouldIgnore": False, "oid": oid})
+            files.append(
+                {
+                    "path": path,
+                    "uploadMode": "lfs" if is_lfs(path) else "regular",
+                    "shouldIgnore": False,
+                    "oid": oid,
+                }
+            )
         return 200, {"files": files}, {}
 
     def _batch(self, repo: Repo, body: bytes) -> tuple[int, Any, dict[str, str]]:
@@ -176,7 +212,10 @@ class _Handler(BaseHTTPRequestHandler):
         for one in json.loads(body)["objects"]:
             link = {"href": f"{self.hub.url}/blobs/{one['oid']}", "header": {}}
             known = one["oid"] in self.hub.blobs
-            objects.append({**one, "authenticated": True} | ({} if known else {"actions": {"upload": link, "verify": link}}))
+            objects.append(
+                {**one, "authenticated": True}
+                | ({} if known else {"actions": {"upload": link, "verify": link}})
+            )
         return 200, {"transfer": "basic", "objects": objects}, {}
 
     def _store(self, oid: str, body: bytes) -> tuple[int, Any, dict[str, str]]:
@@ -196,32 +235,62 @@ class _Handler(BaseHTTPRequestHandler):
                 case "header":
                     message = value["summary"]
                     if value.get("parentCommit") not in (None, repo.head):
-                        return 412, {"error": "A commit has happened since. Please refresh and try again."}, {}
+                        return (
+                            412,
+                            {"error": "A commit has happened since. Please refresh and try again."},
+                            {},
+                        )
                 case "file":
                     files[value["path"]] = b64decode(value["content"])
                 case "lfsFile":
                     if value["oid"] not in self.hub.blobs:
                         return 400, {"error": "blob was never uploaded"}, {}
-                    files[value["path"]] = self.hub.stored(value["path"], self.hub.blobs[value["oid"]])
+                    files[value["path"]] = self.hub.stored(
+                        value["path"], self.hub.blobs[value["oid"]]
+                    )
                 case "deletedFile":
                     if files.pop(value["path"], None) is None:
-                        return 404, {"error": "A file with this name doesn't exist"}, {"X-Error-Code": "EntryNotFound"}
+                        return (
+                            404,
+                            {"error": "A file with this name doesn't exist"},
+                            {"X-Error-Code": "EntryNotFound"},
+                        )
         repo.commits.append(files)
         repo.messages.append(message)
         name = next(name for name, one in self.hub.repos.items() if one is repo)
         url = f"{self.hub.url}/datasets/{name}/commit/{repo.head}"
-        return 200, {"success": True, "commitOid": repo.head, "commitUrl": url, "hookOutput": ""}, {}
+        return (
+            200,
+            {"success": True, "commitOid": repo.head, "commitUrl": url, "hookOutput": ""},
+            {},
+        )
 
-    def _info(self, repo: Repo, body: bytes, revision: str | None) -> tuple[int, Any, dict[str, str]]:
+    def _info(
+        self, repo: Repo, body: bytes, revision: str | None
+    ) -> tuple[int, Any, dict[str, str]]:
         files = repo.at(revision or "main")
         if files is None:
             return 404, {"error": "no such revision"}, {"X-Error-Code": "RevisionNotFound"}
         name = next(name for name, one in self.hub.repos.items() if one is repo)
         sha = repo.head if revision in (None, "main") else revision
         siblings = [{"rfilename": path} for path in files]
-        return 200, {"id": name, "sha": sha, "private": repo.private, "siblings": siblings, "tags": [], "downloads": 0, "likes": 0}, {}
+        return (
+            200,
+            {
+                "id": name,
+                "sha": sha,
+                "private": repo.private,
+                "siblings": siblings,
+                "tags": [],
+                "downloads": 0,
+                "likes": 0,
+            },
+            {},
+        )
 
-    def _tree(self, repo: Repo, body: bytes, revision: str, folder: str) -> tuple[int, Any, dict[str, str]]:
+    def _tree(
+        self, repo: Repo, body: bytes, revision: str, folder: str
+    ) -> tuple[int, Any, dict[str, str]]:
         files = repo.at(revision)
         if files is None:
             return 404, {"error": "no such revision"}, {"X-Error-Code": "RevisionNotFound"}
@@ -234,11 +303,31 @@ class _Handler(BaseHTTPRequestHandler):
             return 404, {"error": "no such folder"}, {"X-Error-Code": "EntryNotFound"}
         if "recursive=true" in self.path.lower():
             return 200, [entry(path, blob) for path, blob in found.items()], {}
-        entries = [entry(path, blob) for path, blob in found.items() if "/" not in path.removeprefix(under)]
-        folders = sorted({under + path.removeprefix(under).split("/")[0] for path in found if "/" in path.removeprefix(under)})
-        return 200, [*entries, *({"type": "directory", "path": path, "size": 0, "oid": "0" * 40} for path in folders)], {}
+        entries = [
+            entry(path, blob) for path, blob in found.items() if "/" not in path.removeprefix(under)
+        ]
+        folders = sorted(
+            {
+                under + path.removeprefix(under).split("/")[0]
+                for path in found
+                if "/" in path.removeprefix(under)
+            }
+        )
+        return (
+            200,
+            [
+                *entries,
+                *(
+                    {"type": "directory", "path": path, "size": 0, "oid": "0" * 40}
+                    for path in folders
+                ),
+            ],
+            {},
+        )
 
-    def _file(self, repo: Repo, body: bytes, revision: str, path: str) -> tuple[int, Any, dict[str, str]]:
+    def _file(
+        self, repo: Repo, body: bytes, revision: str, path: str
+    ) -> tuple[int, Any, dict[str, str]]:
         files = repo.at(revision)
         if files is None or path not in files:
             return 404, {"error": "Entry not found"}, {"X-Error-Code": "EntryNotFound"}
@@ -248,7 +337,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers["Content-Type"] = "application/octet-stream"
         if match := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or ""):
             start, end = int(match[1]), min(int(match[2] or len(blob) - 1), len(blob) - 1)
-            return 206, blob[start : end + 1], {**headers, "Content-Range": f"bytes {start}-{end}/{len(blob)}"}
+            return (
+                206,
+                blob[start : end + 1],
+                {**headers, "Content-Range": f"bytes {start}-{end}/{len(blob)}"},
+            )
         return 200, blob, headers
 
 

@@ -1,4 +1,6 @@
-"""The publishing command in a process of its own, and what another process reads from the Hub afterwards."""
+"""The publishing command in a process of its own, and what another process reads from the Hub
+afterwards.
+"""
 
 import json
 import os
@@ -34,7 +36,12 @@ def refused(done: "subprocess.CompletedProcess[str]", code: int = 2) -> str:
 def from_hub(environment: dict[str, str], *names: str) -> list[list[dict[str, Any]]]:
     """The rows of configurations, as another process reads them."""
     done = subprocess.run(
-        [sys.executable, "-c", READ, *names], env=os.environ | environment, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", READ, *names],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     found: list[list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -43,7 +50,9 @@ def from_hub(environment: dict[str, str], *names: str) -> list[list[dict[str, An
 def on_disk(run: Path, name: str) -> list[dict[str, Any]]:
     from datasets import load_dataset
 
-    rows: list[dict[str, Any]] = load_dataset(str(run / "datasets" / name), split="train", cache_dir=str(run.parent / "cache")).to_list()
+    rows: list[dict[str, Any]] = load_dataset(
+        str(run / "datasets" / name), split="train", cache_dir=str(run.parent / "cache")
+    ).to_list()
     return rows
 
 

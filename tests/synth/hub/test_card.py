@@ -12,7 +12,15 @@ from synth.hub.source import Config
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 
-REPORT = {"rows": 1, "trained_turns": 0, "loss": 0, "loss_unit": "characters", "notes": [], "left_out": {}, "filtered": {}}
+REPORT = {
+    "rows": 1,
+    "trained_turns": 0,
+    "loss": 0,
+    "loss_unit": "characters",
+    "notes": [],
+    "left_out": {},
+    "filtered": {},
+}
 
 
 @pytest.fixture
@@ -24,24 +32,48 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def described(ledger: Ledger, **reports: int) -> Described:
     """A configuration of each kind with so many turns with loss."""
-    configs = [Config(kind, kind, "trl", {}, REPORT | {"trained_turns": turns}, {}) for kind, turns in reports.items()]
+    configs = [
+        Config(kind, kind, "trl", {}, REPORT | {"trained_turns": turns}, {})
+        for kind, turns in reports.items()
+    ]
     facts = {}
     for kind in reports:
         facts[kind] = RowFacts()
         facts[kind].take(pa.RecordBatch.from_pydict({"text": ["x"]}))
     searched = Searched(0, 0, 0, None)
-    return Described(ledger, "me/set", {"license": "mit"}, configs, facts, dict.fromkeys(reports, ()), searched, 0, "1")
+    return Described(
+        ledger,
+        "me/set",
+        {"license": "mit"},
+        configs,
+        facts,
+        dict.fromkeys(reports, ()),
+        searched,
+        0,
+        "1",
+    )
 
 
-def test_a_run_that_is_not_through_is_told_first_and_one_that_is_tells_nothing(ledger: Ledger) -> None:
+def test_a_run_that_is_not_through_is_told_first_and_one_that_is_tells_nothing(
+    ledger: Ledger,
+) -> None:
     (line,) = warnings(described(ledger))
-    assert line == "rollout: not finished; what it has committed is published; these rows are a part of what the run is to give."
-    ledger.finish_stage(StageRef("rollout", "rollout"), {"kind": "method", "unit": "x", "attempted": 0, "verified": 0, "rejected": {}})
+    assert (
+        line
+        == "rollout: not finished; what it has committed is published; these rows are a part of "
+        "what the run is to give."
+    )
+    ledger.finish_stage(
+        StageRef("rollout", "rollout"),
+        {"kind": "method", "unit": "x", "attempted": 0, "verified": 0, "rejected": {}},
+    )
     assert list(warnings(described(ledger))) == []
 
 
 @pytest.mark.slow  # imports datasets
-def test_a_size_that_nothing_counted_is_said_so_and_rows_without_loss_have_none(ledger: Ledger) -> None:
+def test_a_size_that_nothing_counted_is_said_so_and_rows_without_loss_have_none(
+    ledger: Ledger,
+) -> None:
     lines = card(described(ledger, prm=110, rl=0)).splitlines()
     assert "| `prm` | prm | 1 | 110 | size not counted | trl |" in lines
     assert "| `rl` | rl | 1 | - | - | trl |" in lines

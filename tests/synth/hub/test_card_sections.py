@@ -25,7 +25,12 @@ def finished(ledger: Ledger, stage: str, report: dict[str, Any]) -> None:
 def ledger(tmp_path: Path) -> Ledger:
     """Three trials of a model, one of them broken: 1,800 tokens and 0.6 dollars in all."""
     ledger = Ledger(str(tmp_path / "run"), create=True)
-    asked: dict[str, Any] = {"role": "explorer", "policy": "chat", "model": "m", "sampling": {"temperature": 0.7}}
+    asked: dict[str, Any] = {
+        "role": "explorer",
+        "policy": "chat",
+        "model": "m",
+        "sampling": {"temperature": 0.7},
+    }
     tried = [
         make_trajectory("a", **asked, weights_id="rev-1", totals=Usage(800, 200, 0, 1, 0.2)),
         make_trajectory("b", **asked, totals=Usage(400, 100, 0, 1, 0.1)),
@@ -43,33 +48,54 @@ def rows(**columns: list[object]) -> RowFacts:
 
 
 def test_what_failed_is_in_the_cost_of_what_was_kept(ledger: Ledger) -> None:
-    (line,) = [line for line in cost_by_method(ledger, {"sft": rows(synthesizer=["rollout"] * 2)}).splitlines() if "| sft |" in line]
+    (line,) = [
+        line
+        for line in cost_by_method(ledger, {"sft": rows(synthesizer=["rollout"] * 2)}).splitlines()
+        if "| sft |" in line
+    ]
     assert line == "| rollout | sft | 2 | 3 | 1.50 | 900 | $0.3 | 1,800 tokens, $0.6 |"
 
 
 def test_a_method_without_rows_is_told_with_what_it_cost(ledger: Ledger) -> None:
-    assert "| rollout | - | 0 | 3 | - | - | - | 1,800 tokens, $0.6 |" in cost_by_method(ledger, {"rl": rows(task_id=["t"])})
+    assert "| rollout | - | 0 | 3 | - | - | - | 1,800 tokens, $0.6 |" in cost_by_method(
+        ledger, {"rl": rows(task_id=["t"])}
+    )
 
 
-def test_models_are_told_with_revision_and_sampling_and_what_is_not_known_is_said_so(ledger: Ledger) -> None:
+def test_models_are_told_with_revision_and_sampling_and_what_is_not_known_is_said_so(
+    ledger: Ledger,
+) -> None:
     found = authors(ledger).splitlines()
     assert '| explorer | chat | m | rev-1 | model | {"temperature":0.7} | 1 |' in found
     assert '| explorer | chat | m | not told | model | {"temperature":0.7} | 1 |' in found
 
 
 def test_faults_are_counted_by_kind_and_stand_in_no_row(ledger: Ledger) -> None:
-    assert "Ended in faults of the machinery: 1 of 3 attempts of this flow (1 model)" in funnel_and_faults(ledger)
+    assert (
+        "Ended in faults of the machinery: 1 of 3 attempts of this flow (1 model)"
+        in funnel_and_faults(ledger)
+    )
 
 
 def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: Ledger) -> None:
     report = {"kind": "method", "unit": "tests", "attempted": 9, "verified": 4, "rejected": {}}
     finished(ledger, "topology", report)
     assert false_discoveries(ledger).startswith("No stage of this run made labels")
-    finished(ledger, "critical_step", report | {"expected_false_share": 0.125, "control": {"accepted": 1, "tests": 40}})
-    finished(ledger, "failure_injection", report | {"false_share": None, "methods": {"flip_deterministic": 3}})
+    finished(
+        ledger,
+        "critical_step",
+        report | {"expected_false_share": 0.125, "control": {"accepted": 1, "tests": 40}},
+    )
+    finished(
+        ledger,
+        "failure_injection",
+        report | {"false_share": None, "methods": {"flip_deterministic": 3}},
+    )
     assert false_discoveries(ledger).splitlines() == [
-        "- `critical_step`: an expected 12.5% of the labels that rest on statistics are false (A/A control: 1 of 40 accepted).",
-        "- `failure_injection`: not measured (no A/A control came to a verdict; 3 labels rest on flips of a deterministic policy, which "
+        "- `critical_step`: an expected 12.5% of the labels that rest on statistics are false "
+        "(A/A control: 1 of 40 accepted).",
+        "- `failure_injection`: not measured (no A/A control came to a verdict; 3 labels rest on "
+        "flips of a deterministic policy, which "
         "need none).",
     ]
 

@@ -1,4 +1,6 @@
-"""A run that lies in a bucket is published as one on a disk is, and its datasets are compared with their digests on the way."""
+"""A run that lies in a bucket is published as one on a disk is, and its datasets are compared with
+their digests on the way.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,17 +25,23 @@ RUN = "s3://published/run"
 
 @pytest.fixture(scope="module")
 def run_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Eight solved episodes of the echo world, their SFT and RL rows, in a bucket of a local server."""
+    """Eight solved episodes of the echo world, their SFT and RL rows, in a bucket of a local
+    server.
+    """
     with serving("published") as (_, variables), pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
         patch.setenv("SYNTH_STATE_DIR", str(tmp_path_factory.mktemp("state")))
         export = {"export": {"kinds": ["sft", "rl"], "include_scripted": True}}
-        run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}, {"filter": ["solved"]}, export]), RUN)
+        run_flow(
+            echo_flow(stages=[{"rollout": {"trials": 2}}, {"filter": ["solved"]}, export]), RUN
+        )
         yield RUN
 
 
-def test_its_datasets_arrive_as_they_lie_in_the_bucket(run_url: str, hub: Hub, environment: dict[str, str], tmp_path: Path) -> None:
+def test_its_datasets_arrive_as_they_lie_in_the_bucket(
+    run_url: str, hub: Hub, environment: dict[str, str], tmp_path: Path
+) -> None:
     aside = tmp_path / "aside"
     aside.mkdir()
     done = publish(run_url, *SENT, **environment, TMPDIR=str(aside))
@@ -49,13 +57,17 @@ def test_its_datasets_arrive_as_they_lie_in_the_bucket(run_url: str, hub: Hub, e
     assert "nothing to send: the Hub holds it already" in again.stdout, again.stderr
 
 
-def test_a_shard_that_is_damaged_in_the_bucket_is_not_sent(run_url: str, hub: Hub, environment: dict[str, str]) -> None:
+def test_a_shard_that_is_damaged_in_the_bucket_is_not_sent(
+    run_url: str, hub: Hub, environment: dict[str, str]
+) -> None:
     stored = fsspec.filesystem("s3")
     (shard,) = stored.glob(f"{RUN}/datasets/sft/*.parquet")
     blob = stored.cat_file(shard)
     stored.pipe_file(shard, blob[:-1] + b"x")
     try:
-        assert f"{shard.rpartition('/')[2]}: damaged; run the flow again" in refused(publish(run_url, *SENT, **environment))
+        assert f"{shard.rpartition('/')[2]}: damaged; run the flow again" in refused(
+            publish(run_url, *SENT, **environment)
+        )
     finally:
         stored.pipe_file(shard, blob)
     assert hub.repos == {}

@@ -1,4 +1,6 @@
-"""Licences under the Hub's names: an unknown one is refused before anything is looked at, and `other` is told in full."""
+"""Licences under the Hub's names: an unknown one is refused before anything is looked at, and
+`other` is told in full.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,9 @@ from synth.schemas.errors import ConfigError
 URL = "https://example.org/terms"
 
 
-@pytest.mark.parametrize("licence", ["apache-2.0", "mit", "cc-by-4.0", "llama3.1", "openrail++", "unknown"])
+@pytest.mark.parametrize(
+    "licence", ["apache-2.0", "mit", "cc-by-4.0", "llama3.1", "openrail++", "unknown"]
+)
 def test_names_that_the_hub_has(licence: str) -> None:
     require_licence(licence, None, None)
 
@@ -22,7 +26,12 @@ def test_names_that_the_hub_has(licence: str) -> None:
 @pytest.mark.parametrize(
     ("licence", "name", "link", "message"),
     [
-        ("apache-2", None, None, "--license 'apache-2': is no name that the Hub has for a licence (nearest: apache-2.0"),
+        (
+            "apache-2",
+            None,
+            None,
+            "--license 'apache-2': is no name that the Hub has for a licence (nearest: apache-2.0",
+        ),
         ("Apache-2.0", None, None, "nearest: apache-2.0"),
         ("cc-by", None, None, "nearest: cc-by-"),
         ("", None, None, "for instance apache-2.0"),
@@ -32,15 +41,21 @@ def test_names_that_the_hub_has(licence: str) -> None:
         ("mit", "mine", URL, "belong to --license other"),
     ],
 )
-def test_what_the_hub_would_refuse_or_ask_for_is_one_line(licence: str, name: str | None, link: str | None, message: str) -> None:
+def test_what_the_hub_would_refuse_or_ask_for_is_one_line(
+    licence: str, name: str | None, link: str | None, message: str
+) -> None:
     with pytest.raises(ConfigError) as error:
         require_licence(licence, name, link)
     assert message in str(error.value)
 
 
-def test_a_licence_of_ones_own_is_told_in_metadata_text_and_in_the_card_of_what_is_not_whole(tmp_path: Path) -> None:
+def test_a_licence_of_ones_own_is_told_in_metadata_text_and_in_the_card_of_what_is_not_whole(
+    tmp_path: Path,
+) -> None:
     told = metadata("other", "my: terms", URL)
     assert told == {"license": "other", "license_name": "my: terms", "license_link": URL}
-    assert f"`other`: my: terms (`{URL}`), as whoever" in licences(Ledger(str(tmp_path / "run"), create=True), "other", "my: terms", URL)
+    assert f"`other`: my: terms (`{URL}`), as whoever" in licences(
+        Ledger(str(tmp_path / "run"), create=True), "other", "my: terms", URL
+    )
     begun = Publication((), (), File(CARD, b""), {}, told).placeholder()
     assert told.items() <= yaml.safe_load(begun.split("---\n")[1]).items()

@@ -27,7 +27,10 @@ def test_a_secret_keeps_everything_here_and_is_told_by_place_and_kind_only() -> 
 
 def test_what_the_filter_redacted_passes() -> None:
     outgoing = Outgoing(filtered())
-    outgoing.search("sft, column messages", "export HF_TOKEN=[REDACTED:hugging_face_token:1], write to [REDACTED:email:2]")
+    outgoing.search(
+        "sft, column messages",
+        "export HF_TOKEN=[REDACTED:hugging_face_token:1], write to [REDACTED:email:2]",
+    )
     outgoing.require_clean()
 
 
@@ -41,7 +44,12 @@ def test_what_the_flow_let_through_passes_and_the_rest_does_not() -> None:
 
 
 def test_a_filter_that_has_not_seen_every_trajectory_lets_nothing_through() -> None:
-    partly = Searched(trajectories=3, unseen=1, redacted=0, settings=dict(filtered(ignore=["personal"]).settings or {}))
+    partly = Searched(
+        trajectories=3,
+        unseen=1,
+        redacted=0,
+        settings=dict(filtered(ignore=["personal"]).settings or {}),
+    )
     outgoing = Outgoing(partly)
     outgoing.search("sft, column messages", "ann.lee@webmail.io")
     with pytest.raises(ConfigError, match="email"):

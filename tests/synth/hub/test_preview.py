@@ -7,7 +7,11 @@ from synth.hub.publishing import SHOWN_WIDE, Prepared, Wanted, preview
 def shown(repo: str, body: str) -> list[str]:
     card = File(CARD, f"---\nlicense: mit\n---\n{body}\n".encode())
     said: list[str] = []
-    preview(Prepared(Publication((), (), card, {}, {"license": "mit"}), {}, ()), Wanted(repo, "mit"), said.append)
+    preview(
+        Prepared(Publication((), (), card, {}, {"license": "mit"}), {}, ()),
+        Wanted(repo, "mit"),
+        said.append,
+    )
     return said
 
 
@@ -19,5 +23,8 @@ def test_long_lines_of_the_card_are_cut_between_words() -> None:
 
 
 def test_a_name_without_an_account_is_said_to_go_to_the_tokens_own() -> None:
-    assert shown("set", "x")[0] == "repository  set, in the account whose token sends it (private), licence mit"
+    assert (
+        shown("set", "x")[0]
+        == "repository  set, in the account whose token sends it (private), licence mit"
+    )
     assert shown("me/set", "x")[0] == "repository  me/set (private), licence mit"

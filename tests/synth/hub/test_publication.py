@@ -13,7 +13,9 @@ from synth.schemas.errors import ConfigError
 
 
 def publication(*shards: File, card: bytes = b"card") -> Publication:
-    return Publication(shards, (File("traces/t.jsonl", b"{}\n"),), File(CARD, card), {"sft": 3}, {"license": "mit"})
+    return Publication(
+        shards, (File("traces/t.jsonl", b"{}\n"),), File(CARD, card), {"sft": 3}, {"license": "mit"}
+    )
 
 
 def test_files_have_the_names_that_git_and_the_hub_give_their_bytes(tmp_path: Path) -> None:
@@ -26,8 +28,17 @@ def test_files_have_the_names_that_git_and_the_hub_give_their_bytes(tmp_path: Pa
 
 def test_commits_are_bounded_by_files_and_by_bytes_and_keep_the_order() -> None:
     files = [File(str(at), b"x" * size) for at, size in enumerate((4, 4, 4, 9, 1))]
-    assert [[file.path for file in part] for part in parts(files, 2, 100)] == [["0", "1"], ["2", "3"], ["4"]]
-    assert [[file.path for file in part] for part in parts(files, 9, 8)] == [["0", "1"], ["2"], ["3"], ["4"]], "one too large goes alone"
+    assert [[file.path for file in part] for part in parts(files, 2, 100)] == [
+        ["0", "1"],
+        ["2", "3"],
+        ["4"],
+    ]
+    assert [[file.path for file in part] for part in parts(files, 9, 8)] == [
+        ["0", "1"],
+        ["2"],
+        ["3"],
+        ["4"],
+    ], "one too large goes alone"
     assert list(parts([], 2, 8)) == []
 
 
@@ -42,9 +53,13 @@ def test_the_list_names_all_that_was_written_and_is_the_same_for_the_same_conten
     assert publication(File("sft/a.parquet", b"rows"), card=b"another").digest != one.digest
 
 
-def test_one_that_is_not_whole_lists_what_stood_before_too_and_its_card_names_a_file_that_is_never_there() -> None:
+def test_one_that_is_not_whole_lists_what_stood_before_too_and_its_card_names_a_file_that_is_never_there() -> (
+    None
+):
     one = publication(File("sft/b.parquet", b"rows"))
-    card, listed = one.begun(Listed("synth", True, {"sft": 1}, {"sft/a.parquet": "0", CARD: "1"}), one.placeholder())
+    card, listed = one.begun(
+        Listed("synth", True, {"sft": 1}, {"sft/a.parquet": "0", CARD: "1"}), one.placeholder()
+    )
     found = msgspec.json.decode(listed.content, type=Listed)
     assert (card.path, listed.path) == (CARD, LIST)
     assert not found.whole
@@ -59,7 +74,9 @@ def test_names_of_repositories(name: str) -> None:
     require_name(name)
 
 
-@pytest.mark.parametrize("name", ["", "a/b/c", "a b", "me/", "/x", "x--y", "x.git", "é", "a" * 97, "datasets/me/x"])
+@pytest.mark.parametrize(
+    "name", ["", "a/b/c", "a b", "me/", "/x", "x--y", "x.git", "é", "a" * 97, "datasets/me/x"]
+)
 def test_what_is_no_name_of_a_repository_is_refused_before_anything_is_looked_at(name: str) -> None:
     with pytest.raises(ConfigError, match="is no name of a repository"):
         require_name(name)

@@ -1,4 +1,6 @@
-"""Bringing a publication to a Hub that misbehaves: few commits, nothing twice, never half a dataset that loads."""
+"""Bringing a publication to a Hub that misbehaves: few commits, nothing twice, never half a dataset
+that loads.
+"""
 
 import time
 from collections.abc import Callable
@@ -32,7 +34,10 @@ def publication(folder: Path, *rows: int) -> Publication:
         pq.write_table(pa.table({"x": list(range(count))}), path)
         shards.append(File(f"sft/{path.name}", path))
     names = "".join(f"    - {file.path}\n" for file in shards)
-    card = f"---\nlicense: mit\nconfigs:\n- config_name: sft\n  data_files:\n  - split: train\n    path:\n{names}---\n{sum(rows)} rows\n"
+    card = (
+        "---\nlicense: mit\nconfigs:\n- config_name: sft\n  data_files:\n  - split: train\n  "
+        f"  path:\n{names}---\n{sum(rows)} rows\n"
+    )
     return Publication(
         tuple(shards),
         (File("traces/a.jsonl", b'{"type": "session"}\n'),),
@@ -42,7 +47,9 @@ def publication(folder: Path, *rows: int) -> Publication:
     )
 
 
-def pushed(hub: Hub, wanted: Publication, said: list[str] | None = None, retries: int = 4, **given: Any) -> Pushed:
+def pushed(
+    hub: Hub, wanted: Publication, said: list[str] | None = None, retries: int = 4, **given: Any
+) -> Pushed:
     say: Callable[[str], None] = (said if said is not None else []).append
     client = Client(TOKEN, say, Backoff(max_retries=retries, base_s=0.01, cap_s=0.05), hub.url)
     return push(client, REPO, wanted, say=say, **{"public": False, "overwrite": False, **given})
@@ -53,14 +60,26 @@ def loaded(hub: Hub, folder: Path) -> int:
     for path, blob in hub.repos[REPO].commits[-1].items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(blob)
-    return int(load_dataset(str(folder), "sft", split="train", cache_dir=str(folder / "cache")).num_rows)
+    return int(
+        load_dataset(str(folder), "sft", split="train", cache_dir=str(folder / "cache")).num_rows
+    )
 
 
-def test_a_first_publication_is_one_commit_to_a_private_repository(hub: Hub, tmp_path: Path) -> None:
+def test_a_first_publication_is_one_commit_to_a_private_repository(
+    hub: Hub, tmp_path: Path
+) -> None:
     wanted = publication(tmp_path, 3, 4)
     assert pushed(hub, wanted) == Pushed(hub.repos[REPO].head, 1, True)
     head = hub.repos[REPO].commits[-1]
-    assert set(head) == {".gitattributes", CARD, LIST, "SHA256SUMS", "sft/train-3-0.parquet", "sft/train-4-1.parquet", "traces/a.jsonl"}
+    assert set(head) == {
+        ".gitattributes",
+        CARD,
+        LIST,
+        "SHA256SUMS",
+        "sft/train-3-0.parquet",
+        "sft/train-4-1.parquet",
+        "traces/a.jsonl",
+    }
     assert head["sft/train-3-0.parquet"] == (tmp_path / "train-3-0.parquet").read_bytes()
     assert hub.commits(REPO) == ["Publish sft"]
     assert hub.repos[REPO].private
@@ -74,7 +93,9 @@ def test_the_same_content_again_makes_no_commit_and_sends_no_file(hub: Hub, tmp_
     assert sent == []
 
 
-def test_another_content_replaces_what_synth_wrote_and_leaves_what_others_added(hub: Hub, tmp_path: Path) -> None:
+def test_another_content_replaces_what_synth_wrote_and_leaves_what_others_added(
+    hub: Hub, tmp_path: Path
+) -> None:
     pushed(hub, publication(tmp_path, 3))
     hub.repos[REPO].commits[-1]["notes.txt"] = b"of a colleague"
     assert pushed(hub, publication(tmp_path, 5)).commits == 1
@@ -87,9 +108,15 @@ REQUESTS = ("POST /api/repos/create", COMMIT, "GET /api/datasets/me/set/tree")
 
 
 @pytest.mark.parametrize(
-    ("request_", "status"), [("PUT /blobs", 500), *((request, status) for request in REQUESTS for status in (500, 503, 429))]
+    ("request_", "status"),
+    [
+        ("PUT /blobs", 500),
+        *((request, status) for request in REQUESTS for status in (500, 503, 429)),
+    ],
 )
-def test_trouble_that_passes_costs_no_second_commit(hub: Hub, tmp_path: Path, status: int, request_: str) -> None:
+def test_trouble_that_passes_costs_no_second_commit(
+    hub: Hub, tmp_path: Path, status: int, request_: str
+) -> None:
     hub.mishaps = [Mishap(f"^{request_}", status)]
     assert pushed(hub, publication(tmp_path, 3)).commits == 1
     assert hub.commits(REPO) == ["Publish sft"]
@@ -105,9 +132,13 @@ def test_a_server_that_asks_to_wait_is_waited_for(hub: Hub, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("request_", [COMMIT, "PUT /blobs", "POST /api/datasets/me/set/preupload"])
-def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for(hub: Hub, tmp_path: Path, request_: str) -> None:
+def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for(
+    hub: Hub, tmp_path: Path, request_: str
+) -> None:
     hub.mishaps = [Mishap(f"^{request_}", 429, {"Retry-After": "3600"})]
-    with pytest.raises(SynthError, match=r"commit: HTTP 429.*asks to wait 3600 s; what was sent is kept") as stop:
+    with pytest.raises(
+        SynthError, match=r"commit: HTTP 429.*asks to wait 3600 s; what was sent is kept"
+    ) as stop:
         pushed(hub, publication(tmp_path, 3))
     assert TOKEN not in str(stop.value)
     assert sum(request.startswith(request_) for request in hub.seen) == 1
@@ -120,14 +151,18 @@ def test_trouble_that_stays_ends_after_a_bounded_number_of_tries(hub: Hub, tmp_p
     assert sum(request.startswith(COMMIT) for request in hub.seen) == 5
 
 
-def test_an_upload_that_fails_for_good_is_one_line_and_not_sent_as_a_commit(hub: Hub, tmp_path: Path) -> None:
+def test_an_upload_that_fails_for_good_is_one_line_and_not_sent_as_a_commit(
+    hub: Hub, tmp_path: Path
+) -> None:
     hub.mishaps = [Mishap("^PUT /blobs", 403, times=99)]
     with pytest.raises(ConfigError, match=r"commit: HTTP 403: the token may not do this"):
         pushed(hub, publication(tmp_path, 3))
     assert hub.commits(REPO) == []
 
 
-def test_a_connection_cut_in_the_middle_of_an_upload_is_made_again(hub: Hub, tmp_path: Path) -> None:
+def test_a_connection_cut_in_the_middle_of_an_upload_is_made_again(
+    hub: Hub, tmp_path: Path
+) -> None:
     hub.mishaps = [Mishap("^PUT /blobs"), Mishap(f"^{COMMIT}")]
     assert pushed(hub, publication(tmp_path, 3000)).commits == 1
     assert hub.commits(REPO) == ["Publish sft"]
@@ -141,7 +176,9 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(hub: Hub, tmp_path: Pa
 
 
 @pytest.mark.parametrize("status", [409, 412])
-def test_a_commit_of_somebody_else_in_between_is_looked_at_and_kept(hub: Hub, tmp_path: Path, status: int) -> None:
+def test_a_commit_of_somebody_else_in_between_is_looked_at_and_kept(
+    hub: Hub, tmp_path: Path, status: int
+) -> None:
     pushed(hub, publication(tmp_path, 3))
 
     def colleague() -> None:
@@ -149,7 +186,9 @@ def test_a_commit_of_somebody_else_in_between_is_looked_at_and_kept(hub: Hub, tm
         repo.commits.append({**repo.commits[-1], "notes.txt": b"mine"})
         repo.messages.append("notes")
 
-    hub.mishaps = [Mishap(f"^{COMMIT}", None if status == 412 else 409, call=colleague)]  # the server answers 412 by itself
+    hub.mishaps = [
+        Mishap(f"^{COMMIT}", None if status == 412 else 409, call=colleague)
+    ]  # the server answers 412 by itself
     said: list[str] = []
     pushed(hub, publication(tmp_path, 5), said)
     assert hub.commits(REPO) == ["Publish sft", "notes", "Publish sft"]
@@ -163,7 +202,9 @@ def test_others_who_never_stop_committing_end_it_with_a_line(hub: Hub, tmp_path:
         pushed(hub, publication(tmp_path, 3))
 
 
-def test_a_first_publication_in_parts_does_not_load_before_its_last_part(hub: Hub, tmp_path: Path) -> None:
+def test_a_first_publication_in_parts_does_not_load_before_its_last_part(
+    hub: Hub, tmp_path: Path
+) -> None:
     wanted = publication(tmp_path, 3, 4, 5)
     for after in (1, 2, 3):
         hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
@@ -175,11 +216,15 @@ def test_a_first_publication_in_parts_does_not_load_before_its_last_part(hub: Hu
     hub.mishaps = []
     assert pushed(hub, wanted, bounds=ONE_FILE).commits == 1
     assert loaded(hub, tmp_path / "whole") == 12
-    assert sum(request.startswith("PUT /blobs") for request in hub.requests.elements()) == 3, "no shard was sent twice"
+    assert sum(request.startswith("PUT /blobs") for request in hub.requests.elements()) == 3, (
+        "no shard was sent twice"
+    )
     assert pushed(hub, wanted, bounds=ONE_FILE).commits == 0
 
 
-def test_until_the_last_part_of_another_publication_the_one_before_loads_as_it_was(hub: Hub, tmp_path: Path) -> None:
+def test_until_the_last_part_of_another_publication_the_one_before_loads_as_it_was(
+    hub: Hub, tmp_path: Path
+) -> None:
     pushed(hub, publication(tmp_path, 3))
     hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
     with pytest.raises(SynthError, match="HTTP 500"):
@@ -191,10 +236,14 @@ def test_until_the_last_part_of_another_publication_the_one_before_loads_as_it_w
     assert "sft/train-3-0.parquet" not in hub.repos[REPO].commits[-1]
 
 
-def test_a_server_that_dies_between_two_commits_is_one_line_and_what_it_had_is_not_sent_again(hub: Hub, tmp_path: Path) -> None:
+def test_a_server_that_dies_between_two_commits_is_one_line_and_what_it_had_is_not_sent_again(
+    hub: Hub, tmp_path: Path
+) -> None:
     wanted = publication(tmp_path, 3, 4, 5)
     hub.mishaps = [Mishap(f"^{COMMIT}", skip=1, after=True, call=hub.close)]
-    with pytest.raises(SynthError, match=r"cannot be reached .*; nothing is lost: run the same command again") as stop:
+    with pytest.raises(
+        SynthError, match=r"cannot be reached .*; nothing is lost: run the same command again"
+    ) as stop:
         pushed(hub, wanted, retries=1, bounds=ONE_FILE)
     assert "\n" not in str(stop.value)
     back = Hub()
@@ -202,24 +251,36 @@ def test_a_server_that_dies_between_two_commits_is_one_line_and_what_it_had_is_n
         back.repos, back.blobs = hub.repos, hub.blobs
         pushed(back, wanted, bounds=ONE_FILE)
         assert loaded(back, tmp_path / "whole") == 12
-        sent = [request for one in (hub, back) for request in one.seen if request.startswith("PUT /blobs")]
+        sent = [
+            request
+            for one in (hub, back)
+            for request in one.seen
+            if request.startswith("PUT /blobs")
+        ]
         assert len(sent) == len(set(sent)) == 3
     finally:
         back.close()
 
 
-def test_what_an_interrupted_publication_left_is_removed_by_the_next_one(hub: Hub, tmp_path: Path) -> None:
+def test_what_an_interrupted_publication_left_is_removed_by_the_next_one(
+    hub: Hub, tmp_path: Path
+) -> None:
     hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
     with pytest.raises(SynthError, match="HTTP 500"):
         pushed(hub, publication(tmp_path, 6, 7, 8), retries=0, bounds=ONE_FILE)
     hub.mishaps = []
     pushed(hub, publication(tmp_path, 9))
-    assert [path for path in hub.repos[REPO].commits[-1] if path.endswith(".parquet")] == ["sft/train-9-0.parquet"]
+    assert [path for path in hub.repos[REPO].commits[-1] if path.endswith(".parquet")] == [
+        "sft/train-9-0.parquet"
+    ]
 
 
 def test_bytes_that_did_not_arrive_as_they_were_sent_are_an_error(hub: Hub, tmp_path: Path) -> None:
     hub.stored = lambda path, sent: sent[:-1] + b"x"
-    with pytest.raises(SynthError, match=r"me/set: sft/train-3-0\.parquet does not lie there as it was sent \(1 such files\)"):
+    with pytest.raises(
+        SynthError,
+        match=r"me/set: sft/train-3-0\.parquet does not lie there as it was sent \(1 such files\)",
+    ):
         pushed(hub, publication(tmp_path, 3))
     hub.stored = lambda path, sent: sent
     assert pushed(hub, publication(tmp_path, 3)).commits == 1
@@ -228,15 +289,22 @@ def test_bytes_that_did_not_arrive_as_they_were_sent_are_an_error(hub: Hub, tmp_
 def test_a_repository_of_others_is_not_touched(hub: Hub, tmp_path: Path) -> None:
     hub.repos[REPO] = Repo(private=True)
     hub.repos[REPO].commits[-1][CARD] = b"---\nlicense: mit\n---\nby hand"
-    with pytest.raises(ConfigError, match=r"me/set: holds README\.md, which synth did not write; choose another name"):
+    with pytest.raises(
+        ConfigError,
+        match=r"me/set: holds README\.md, which synth did not write; choose another name",
+    ):
         pushed(hub, publication(tmp_path, 3))
     assert hub.commits(REPO) == []
 
 
-def test_a_card_that_was_edited_on_the_hub_is_replaced_only_when_told(hub: Hub, tmp_path: Path) -> None:
+def test_a_card_that_was_edited_on_the_hub_is_replaced_only_when_told(
+    hub: Hub, tmp_path: Path
+) -> None:
     pushed(hub, publication(tmp_path, 3))
     hub.repos[REPO].commits[-1][CARD] += b"and a remark"
-    with pytest.raises(ConfigError, match=r"README\.md was edited there since synth wrote it.*--overwrite"):
+    with pytest.raises(
+        ConfigError, match=r"README\.md was edited there since synth wrote it.*--overwrite"
+    ):
         pushed(hub, publication(tmp_path, 5))
     pushed(hub, publication(tmp_path, 5), overwrite=True)
     assert not hub.repos[REPO].commits[-1][CARD].endswith(b"remark")
@@ -251,5 +319,14 @@ def test_a_public_repository_is_not_written_to_unasked(hub: Hub, tmp_path: Path)
 
 def test_an_account_that_may_not_write_there_is_one_line(hub: Hub, tmp_path: Path) -> None:
     client = Client(TOKEN, lambda line: None, endpoint=hub.url)
-    with pytest.raises(ConfigError, match="HTTP 403: the token may not do this: it needs write access"):
-        push(client, "others/set", publication(tmp_path, 3), public=False, overwrite=False, say=lambda line: None)
+    with pytest.raises(
+        ConfigError, match="HTTP 403: the token may not do this: it needs write access"
+    ):
+        push(
+            client,
+            "others/set",
+            publication(tmp_path, 3),
+            public=False,
+            overwrite=False,
+            say=lambda line: None,
+        )

@@ -12,16 +12,31 @@ def batch(**columns: list[object]) -> pa.RecordBatch:
 def test_a_pair_is_written_by_a_script_where_either_side_is() -> None:
     facts = RowFacts()
     facts.take(
-        batch(chosen_authorship=["model", "scripted", "model", None], rejected_authorship=["scripted", "scripted", "model", "model"])
+        batch(
+            chosen_authorship=["model", "scripted", "model", None],
+            rejected_authorship=["scripted", "scripted", "model", "model"],
+        )
     )
     assert (facts.rows, facts.scripted) == (4, 2)
 
 
 def test_benchmarks_and_held_out_tasks_are_counted_by_name_over_all_batches() -> None:
     facts = RowFacts()
-    facts.take(batch(benchmark=["tau-bench/test", None], split=["train", None], gold_informed=[True, False], synthesizer=["rollout"] * 2))
     facts.take(
-        batch(benchmark=[None, ""], split=["test", "held_out"], gold_informed=[None, True], synthesizer=["rollout", "reflect_retry"])
+        batch(
+            benchmark=["tau-bench/test", None],
+            split=["train", None],
+            gold_informed=[True, False],
+            synthesizer=["rollout"] * 2,
+        )
+    )
+    facts.take(
+        batch(
+            benchmark=[None, ""],
+            split=["test", "held_out"],
+            gold_informed=[None, True],
+            synthesizer=["rollout", "reflect_retry"],
+        )
     )
     assert facts.benchmarks == {"tau-bench/test": 1}
     assert facts.held_out == {"test": 1, "held_out": 1}

@@ -11,16 +11,22 @@ from synth.importers.load import imported
 from synth.importers.records import Imported, ImportSettings, Rejection
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-needs_real_data = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
+needs_real_data = pytest.mark.skipif(
+    not DATA.is_dir(), reason="real trajectories absent: ../shared/data"
+)
 
 
 def read(path: Path, threshold: float = 1.0) -> tuple[list[Imported], list[Rejection]]:
     """What comes in from a file whose format is told by content, and what does not."""
     found = list(imported([path], settings=ImportSettings(reward_threshold=threshold)))
-    return [f for f in found if isinstance(f, Imported)], [f for f in found if isinstance(f, Rejection)]
+    return [f for f in found if isinstance(f, Imported)], [
+        f for f in found if isinstance(f, Rejection)
+    ]
 
 
-def read_document(folder: Path, value: Any, threshold: float = 1.0) -> tuple[list[Imported], list[Rejection]]:
+def read_document(
+    folder: Path, value: Any, threshold: float = 1.0
+) -> tuple[list[Imported], list[Rejection]]:
     """One JSON value as a file."""
     path = folder / "log"
     path.write_text(json.dumps(value), encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Logs of every agent format, damaged at random: one clear line for what is wrong, and whole trajectories for the rest."""
+"""Logs of every agent format, damaged at random: one clear line for what is wrong, and whole
+trajectories for the rest.
+"""
 
 import copy
 import json
@@ -17,30 +19,68 @@ from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection, Replaced
 from synth.importers.sniff import format_of
 from synth.schemas.trajectory import Trajectory
-from tests.synth.importers import test_atif, test_claude_code, test_codex, test_inspect, test_mini_swe_agent, test_swe_agent
+from tests.synth.importers import (
+    test_atif,
+    test_claude_code,
+    test_codex,
+    test_inspect,
+    test_mini_swe_agent,
+    test_swe_agent,
+)
 
 ANSWERS = [
     {"role": "assistant", "content": None, "tool_calls": [test_mini_swe_agent.call("a")]},
-    {"object": "response", "output": [{"type": "message", "role": "assistant", "content": []}], "usage": {}, "extra": {}},
+    {
+        "object": "response",
+        "output": [{"type": "message", "role": "assistant", "content": []}],
+        "usage": {},
+        "extra": {},
+    },
     test_mini_swe_agent.END,
 ]
 LOGS: dict[str, list[Any]] = {
-    "swe_agent": [test_swe_agent.run(replay_config={"agent": {"model": {"name": "m", "temperature": 1}}})],
+    "swe_agent": [
+        test_swe_agent.run(replay_config={"agent": {"model": {"name": "m", "temperature": 1}}})
+    ],
     "mini_swe_agent": [test_mini_swe_agent.run(ANSWERS)],
-    "inspect": [test_inspect.log(test_inspect.sample(), test_inspect.sample(limit={"type": "token"}))],
+    "inspect": [
+        test_inspect.log(test_inspect.sample(), test_inspect.sample(limit={"type": "token"}))
+    ],
     "atif": [test_atif.document(subagent_trajectories=[test_atif.document()])],
     "claude_code": test_claude_code.SESSION,
     "codex": test_codex.SESSION,
 }
 FORMATS = sorted(LOGS)
 junk: st.SearchStrategy[Any] = st.sampled_from(
-    [None, True, 0, -1, 2**70, 1.5, "", "x", "\x00\ud800", [], [[]], [None], {}, {"type": None}, {"a": {}}]
+    [
+        None,
+        True,
+        0,
+        -1,
+        2**70,
+        1.5,
+        "",
+        "x",
+        "\x00\ud800",
+        [],
+        [[]],
+        [None],
+        {},
+        {"type": None},
+        {"a": {}},
+    ]
 )
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place inside a JSON value."""
-    keys = range(len(value)) if isinstance(value, list) else list(value) if isinstance(value, dict) else []
+    keys = (
+        range(len(value))
+        if isinstance(value, list)
+        else list(value)
+        if isinstance(value, dict)
+        else []
+    )
     return [found for key in keys for found in [(*path, key), *places(value[key], (*path, key))]]
 
 
@@ -60,7 +100,9 @@ def read(content: bytes, format: str) -> list[Imported | Rejection]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log"
         path.write_bytes(content)
-        found = [entry for entry in imported([path], format=format) if not isinstance(entry, Replaced)]
+        found = [
+            entry for entry in imported([path], format=format) if not isinstance(entry, Replaced)
+        ]
     assert found, "nothing came in, and nothing says why"
     for entry in found:
         if isinstance(entry, Imported):
@@ -107,11 +149,19 @@ def test_text_that_is_cut_or_damaged_is_read_or_named(name: str, cut: float, odd
 
 
 @pytest.mark.parametrize(
-    "ended", [swe_agent.ENDED, mini_swe_agent.ENDED, inspect_log.LIMITS], ids=["swe_agent", "mini_swe_agent", "inspect"]
+    "ended",
+    [swe_agent.ENDED, mini_swe_agent.ENDED, inspect_log.LIMITS],
+    ids=["swe_agent", "mini_swe_agent", "inspect"],
 )
-def test_the_docs_say_what_every_way_to_end_becomes(ended: Mapping[str, Any], request: pytest.FixtureRequest) -> None:
+def test_the_docs_say_what_every_way_to_end_becomes(
+    ended: Mapping[str, Any], request: pytest.FixtureRequest
+) -> None:
     name = request.node.callspec.id
-    page = (Path(__file__).parents[3] / "docs" / "import" / f"{name}.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "import" / f"{name}.md").read_text(
+        encoding="utf-8"
+    )
     rows = [row for row in page.splitlines() if row.startswith("|")]
     for status, (termination, fault) in ended.items():
-        assert any(f"`{status}`" in row and f"`{fault or termination}`" in row for row in rows), status
+        assert any(f"`{status}`" in row and f"`{fault or termination}`" in row for row in rows), (
+            status
+        )

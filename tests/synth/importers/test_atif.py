@@ -9,10 +9,18 @@ from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Source, Usage
 from tests.synth.importers.imports import read_document
 
-TOOL = {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "read", "parameters": {"type": "object", "properties": {}}},
+}
 STEPS: list[dict[str, Any]] = [
     {"step_id": 1, "source": "system", "message": "Be brief."},
-    {"step_id": 2, "source": "user", "message": [{"type": "text", "text": "What is in a and b?"}], "timestamp": "2026-03-01T10:00:00Z"},
+    {
+        "step_id": 2,
+        "source": "user",
+        "message": [{"type": "text", "text": "What is in a and b?"}],
+        "timestamp": "2026-03-01T10:00:00Z",
+    },
     {
         "step_id": 3,
         "source": "agent",
@@ -22,7 +30,12 @@ STEPS: list[dict[str, Any]] = [
             {"tool_call_id": "c1", "function_name": "read", "arguments": {"path": "a"}},
             {"tool_call_id": "c2", "function_name": "read", "arguments": {}},
         ],
-        "observation": {"results": [{"source_call_id": "c2", "content": "B"}, {"source_call_id": "c1", "content": "A"}]},
+        "observation": {
+            "results": [
+                {"source_call_id": "c2", "content": "B"},
+                {"source_call_id": "c1", "content": "A"},
+            ]
+        },
         "metrics": {
             "prompt_tokens": 50,
             "completion_tokens": 5,
@@ -39,7 +52,13 @@ STEPS: list[dict[str, Any]] = [
 
 def document(steps: Any = STEPS, **fields: Any) -> dict[str, Any]:
     agent = {"name": "coder", "version": "1.0", "model_name": "m-1", "tool_definitions": [TOOL]}
-    return {"schema_version": "ATIF-v1.7", "session_id": "s", "agent": agent, "steps": steps, **fields}
+    return {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "s",
+        "agent": agent,
+        "steps": steps,
+        **fields,
+    }
 
 
 def agent_step(**fields: Any) -> dict[str, Any]:
@@ -50,17 +69,39 @@ def test_steps_become_turns_with_parallel_calls_usage_and_token_ids(tmp_path: Pa
     (found,), bad = read_document(tmp_path, document())
     trajectory = found.trajectory
     first, second = trajectory.turns
-    assert (bad, trajectory.system_prompt, found.task.goal, trajectory.model) == ([], "Be brief.", "What is in a and b?", "m-1")
-    assert (trajectory.outcome.value, trajectory.termination.value, trajectory.tools) == ("unknown", "unreported", (TOOL,))
-    assert (first.content, first.thought, first.usage) == ("Reading.", "Two files.", Usage(50, 5, 10, 1, 0.25))
-    assert [(c.call_id, c.name, c.arguments) for c in first.tool_calls] == [("c1", "read", '{"path": "a"}'), ("c2", "read", "{}")]
+    assert (bad, trajectory.system_prompt, found.task.goal, trajectory.model) == (
+        [],
+        "Be brief.",
+        "What is in a and b?",
+        "m-1",
+    )
+    assert (trajectory.outcome.value, trajectory.termination.value, trajectory.tools) == (
+        "unknown",
+        "unreported",
+        (TOOL,),
+    )
+    assert (first.content, first.thought, first.usage) == (
+        "Reading.",
+        "Two files.",
+        Usage(50, 5, 10, 1, 0.25),
+    )
+    assert [(c.call_id, c.name, c.arguments) for c in first.tool_calls] == [
+        ("c1", "read", '{"path": "a"}'),
+        ("c2", "read", "{}"),
+    ]
     assert [(o.call_id, o.content) for o in first.observations] == [("c2", "B"), ("c1", "A")]
-    assert (first.prompt_token_ids, first.completion_token_ids, first.logprobs) == ((1, 2), (3,), (-0.5,))
+    assert (first.prompt_token_ids, first.completion_token_ids, first.logprobs) == (
+        (1, 2),
+        (3,),
+        (-0.5,),
+    )
     assert (second.content, trajectory.totals) == ("A and B.", Usage(50, 5, 10, 1, 0.25))
 
 
 def test_the_older_name_of_the_cost_and_stated_totals_are_read(tmp_path: Path) -> None:
-    (found,), _ = read_document(tmp_path, document([STEPS[0], agent_step(metrics={"prompt_tokens": 3, "cost": 0.5})]))
+    (found,), _ = read_document(
+        tmp_path, document([STEPS[0], agent_step(metrics={"prompt_tokens": 3, "cost": 0.5})])
+    )
     assert found.trajectory.totals == Usage(3, 0, 0, 1, 0.5)
     final = {"total_prompt_tokens": 9, "total_completion_tokens": 2, "total_cost_usd": 0.75}
     (found,), _ = read_document(tmp_path, document([STEPS[0], agent_step()], final_metrics=final))
@@ -79,21 +120,34 @@ def test_the_older_name_of_the_cost_and_stated_totals_are_read(tmp_path: Path) -
 def test_steps_that_are_not_one_call_of_this_run_carry_no_loss_and_copies_no_tokens(
     tmp_path: Path, fields: dict[str, Any], mask: str | None, tokens: int
 ) -> None:
-    (found,), _ = read_document(tmp_path, document([STEPS[0], agent_step(**{"metrics": {"prompt_tokens": 7}, **fields})]))
+    (found,), _ = read_document(
+        tmp_path, document([STEPS[0], agent_step(**{"metrics": {"prompt_tokens": 7}, **fields})])
+    )
     assert (found.trajectory.turns[0].mask, found.trajectory.totals.prompt_tokens) == (mask, tokens)
 
 
 @pytest.mark.parametrize(
-    ("extra", "mask"), [({"synth": {"mask": "before_pivot"}}, "before_pivot"), ({"synth": "audio"}, None), ({"mask": "theirs"}, None)]
+    ("extra", "mask"),
+    [
+        ({"synth": {"mask": "before_pivot"}}, "before_pivot"),
+        ({"synth": "audio"}, None),
+        ({"mask": "theirs"}, None),
+    ],
 )
-def test_masks_that_synth_wrote_are_read_and_what_others_keep_in_extra_is_not(tmp_path: Path, extra: dict[str, Any], mask: str) -> None:
+def test_masks_that_synth_wrote_are_read_and_what_others_keep_in_extra_is_not(
+    tmp_path: Path, extra: dict[str, Any], mask: str
+) -> None:
     (found,), bad = read_document(tmp_path, document([STEPS[0], agent_step(extra=extra)]))
     assert (bad, found.trajectory.turns[0].mask) == ([], mask)
 
 
-def test_results_without_a_call_id_are_linked_by_order_and_those_of_no_call_are_the_environments(tmp_path: Path) -> None:
+def test_results_without_a_call_id_are_linked_by_order_and_those_of_no_call_are_the_environments(
+    tmp_path: Path,
+) -> None:
     results = [{"source_call_id": "c2", "content": "B"}, {"content": "A"}, {"content": "disk full"}]
-    (found,), _ = read_document(tmp_path, document([*STEPS[:2], {**STEPS[2], "observation": {"results": results}}]))
+    (found,), _ = read_document(
+        tmp_path, document([*STEPS[:2], {**STEPS[2], "observation": {"results": results}}])
+    )
     assert [(o.source, o.call_id, o.content) for o in found.trajectory.turns[0].observations] == [
         (Source.TOOL, "c2", "B"),
         (Source.TOOL, "c1", "A"),
@@ -101,10 +155,18 @@ def test_results_without_a_call_id_are_linked_by_order_and_those_of_no_call_are_
     ]
 
 
-def test_sub_agents_are_trajectories_and_what_they_told_their_parent_is_marked_as_unseen(tmp_path: Path) -> None:
-    inner = document([{"step_id": 1, "source": "user", "message": "Look for c."}, agent_step(message="No c.")], trajectory_id="t1")
+def test_sub_agents_are_trajectories_and_what_they_told_their_parent_is_marked_as_unseen(
+    tmp_path: Path,
+) -> None:
+    inner = document(
+        [{"step_id": 1, "source": "user", "message": "Look for c."}, agent_step(message="No c.")],
+        trajectory_id="t1",
+    )
     results = [{"source_call_id": "c1", "subagent_trajectory_ref": [{"trajectory_id": "t1"}]}]
-    outer = document([*STEPS[:2], {**STEPS[2], "observation": {"results": results}}, STEPS[3]], subagent_trajectories=[inner, inner])
+    outer = document(
+        [*STEPS[:2], {**STEPS[2], "observation": {"results": results}}, STEPS[3]],
+        subagent_trajectories=[inner, inner],
+    )
     good, bad = read_document(tmp_path, outer)
     assert (bad, [str(f.trajectory.source).split(":")[2] for f in good]) == (
         [],
@@ -137,7 +199,17 @@ def test_turns_after_an_image_carry_no_loss(tmp_path: Path) -> None:
         (document([{**STEPS[0], "source": "robot"}]), "bad_record"),
         (document([{**STEPS[0], "message": 7}]), "bad_record"),
         (document(agent="coder"), "bad_record"),
-        (document([agent_step(step_id=1, tool_calls=[{"tool_call_id": "c", "function_name": "f", "arguments": "{}"}])]), "bad_record"),
+        (
+            document(
+                [
+                    agent_step(
+                        step_id=1,
+                        tool_calls=[{"tool_call_id": "c", "function_name": "f", "arguments": "{}"}],
+                    )
+                ]
+            ),
+            "bad_record",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path: Path, value: dict[str, Any], reason: str) -> None:

@@ -1,4 +1,6 @@
-"""Claude Code sessions, written by hand: no real log is at hand, and the format is described by its readers only."""
+"""Claude Code sessions, written by hand: no real log is at hand, and the format is described by its
+readers only.
+"""
 
 import json
 from pathlib import Path
@@ -12,11 +14,23 @@ from synth.schemas.trajectory import SampledBy, Source, Usage
 from tests.synth.importers.imports import read_lines
 
 
-def line(kind: str, uuid: str, parent: str | None, content: Any = None, **fields: Any) -> dict[str, Any]:
+def line(
+    kind: str, uuid: str, parent: str | None, content: Any = None, **fields: Any
+) -> dict[str, Any]:
     """A line of a session; `reply`, `model` and `usage` go into its message."""
     inside = {key: fields.pop(key) for key in ("id", "model", "usage") if key in fields}
-    message = {"message": {"role": kind, "content": content, **inside}} if kind in ("user", "assistant") else {}
-    shared = {"isSidechain": False, "sessionId": "s1", "cwd": "/work", "version": "2.0.1", "timestamp": "2026-03-01T10:00:00.000Z"}
+    message = (
+        {"message": {"role": kind, "content": content, **inside}}
+        if kind in ("user", "assistant")
+        else {}
+    )
+    shared = {
+        "isSidechain": False,
+        "sessionId": "s1",
+        "cwd": "/work",
+        "version": "2.0.1",
+        "timestamp": "2026-03-01T10:00:00.000Z",
+    }
     return {"type": kind, "uuid": uuid, "parentUuid": parent, **shared, **message, **fields}
 
 
@@ -32,36 +46,72 @@ def result(name: str, content: Any, **fields: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": name, "content": content, **fields}
 
 
-USAGE = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 1}
+USAGE = {
+    "input_tokens": 3,
+    "cache_creation_input_tokens": 20,
+    "cache_read_input_tokens": 100,
+    "output_tokens": 1,
+}
 SESSION = [
     {"type": "summary", "summary": "Reading files", "leafUuid": "z"},
     {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}},
     line("user", "u0", None, "Caveat: the messages below ...", isMeta=True),
     line("user", "u1", "u0", "What is in a and b?"),
-    line("assistant", "a1", "u1", [{"type": "thinking", "thinking": "Two files.", "signature": "c2ln"}], id="m1", model="m-1", usage=USAGE),
+    line(
+        "assistant",
+        "a1",
+        "u1",
+        [{"type": "thinking", "thinking": "Two files.", "signature": "c2ln"}],
+        id="m1",
+        model="m-1",
+        usage=USAGE,
+    ),
     line("assistant", "a2", "a1", [text("Reading.")], id="m1", model="m-1", usage=USAGE),
     line("assistant", "a3", "a2", [use("t1", path="a")], id="m1", model="m-1", usage=USAGE),
     line("user", "r1", "a3", [result("t1", "A")], toolUseResult={"file": "a"}),
-    line("assistant", "a4", "a3", [use("t2", path="b")], id="m1", model="m-1", usage={**USAGE, "output_tokens": 40}),
+    line(
+        "assistant",
+        "a4",
+        "a3",
+        [use("t2", path="b")],
+        id="m1",
+        model="m-1",
+        usage={**USAGE, "output_tokens": 40},
+    ),
     line("user", "r2", "a4", [result("t2", [text("no such file")], is_error=True)]),
     line("assistant", "a5", "r2", [text("A, and no b.")], id="m2", model="m-1", usage=USAGE),
     line("system", "s1", "a5", subtype="turn_duration"),
 ]
 
 
-def test_lines_of_one_reply_are_one_turn_with_parallel_calls_although_results_stand_between_them(tmp_path: Path) -> None:
+def test_lines_of_one_reply_are_one_turn_with_parallel_calls_although_results_stand_between_them(
+    tmp_path: Path,
+) -> None:
     (found,), bad = read_lines(tmp_path, SESSION)
     trajectory = found.trajectory
     first, second = trajectory.turns
     assert (bad, found.task.goal, trajectory.model) == ([], "What is in a and b?", "m-1")
-    assert (first.content, first.thought, second.content) == ("Reading.", "Two files.", "A, and no b.")
+    assert (first.content, first.thought, second.content) == (
+        "Reading.",
+        "Two files.",
+        "A, and no b.",
+    )
     assert [(c.call_id, c.name, c.arguments) for c in first.tool_calls] == [
         ("t1", "Read", '{"path": "a"}'),
         ("t2", "Read", '{"path": "b"}'),
     ]
-    assert [(o.call_id, o.content, o.error) for o in first.observations] == [("t1", "A", False), ("t2", "no such file", True)]
-    assert json.loads(str(first.raw)) == [{"type": "thinking", "thinking": "Two files.", "signature": "c2ln"}]
-    assert (trajectory.outcome.value, trajectory.system_prompt, trajectory.tools) == ("unknown", None, ())
+    assert [(o.call_id, o.content, o.error) for o in first.observations] == [
+        ("t1", "A", False),
+        ("t2", "no such file", True),
+    ]
+    assert json.loads(str(first.raw)) == [
+        {"type": "thinking", "thinking": "Two files.", "signature": "c2ln"}
+    ]
+    assert (trajectory.outcome.value, trajectory.system_prompt, trajectory.tools) == (
+        "unknown",
+        None,
+        (),
+    )
 
 
 def test_a_reply_is_counted_once_with_its_last_usage(tmp_path: Path) -> None:
@@ -79,7 +129,11 @@ def test_what_the_program_says_in_the_users_name_is_the_environments(tmp_path: P
         line("user", "u4", "a1", [text("[Request interrupted by user]")]),
     ]
     (found,), _ = read_lines(tmp_path, lines)
-    assert [o.source for o in found.trajectory.opening] == [Source.ENVIRONMENT, Source.ENVIRONMENT, Source.USER]
+    assert [o.source for o in found.trajectory.opening] == [
+        Source.ENVIRONMENT,
+        Source.ENVIRONMENT,
+        Source.USER,
+    ]
     assert [o.source for o in found.trajectory.turns[0].observations] == [Source.ENVIRONMENT]
 
 
@@ -87,14 +141,31 @@ def test_a_compaction_begins_a_stretch_that_opens_with_the_summary(tmp_path: Pat
     lines = [
         *SESSION,
         line("system", "b1", None, subtype="compact_boundary", logicalParentUuid="s1"),
-        line("user", "u9", "b1", "This session continues: the user asked ...", isCompactSummary=True, isVisibleInTranscriptOnly=True),
+        line(
+            "user",
+            "u9",
+            "b1",
+            "This session continues: the user asked ...",
+            isCompactSummary=True,
+            isVisibleInTranscriptOnly=True,
+        ),
         line("user", "u10", "u9", "And c?"),
         line("assistant", "a10", "u10", [text("No c.")], id="m9", model="m-2"),
     ]
     (before, after), bad = read_lines(tmp_path, lines)
-    assert (bad, [str(f.trajectory.source).split(":")[2] for f in (before, after)]) == ([], ["main/0", "main/1"])
-    assert (len(before.trajectory.turns), len(after.trajectory.turns), after.trajectory.model) == (2, 1, "m-2")
-    assert [(o.source, o.content[:12]) for o in after.trajectory.opening] == [(Source.ENVIRONMENT, "This session"), (Source.USER, "And c?")]
+    assert (bad, [str(f.trajectory.source).split(":")[2] for f in (before, after)]) == (
+        [],
+        ["main/0", "main/1"],
+    )
+    assert (len(before.trajectory.turns), len(after.trajectory.turns), after.trajectory.model) == (
+        2,
+        1,
+        "m-2",
+    )
+    assert [(o.source, o.content[:12]) for o in after.trajectory.opening] == [
+        (Source.ENVIRONMENT, "This session"),
+        (Source.USER, "And c?"),
+    ]
     assert after.task.goal == "And c?"
 
 
@@ -108,7 +179,10 @@ def test_a_stretch_that_was_compacted_before_the_model_answered_is_named(tmp_pat
         line("assistant", "a10", "u10", [text("Yes.")], id="m9"),
     ]
     good, bad = read_lines(tmp_path, lines)
-    assert ([len(f.trajectory.turns) for f in good], [(r.locator, r.reason) for r in bad]) == ([2, 1], [("main/1", "no_turns")])
+    assert ([len(f.trajectory.turns) for f in good], [(r.locator, r.reason) for r in bad]) == (
+        [2, 1],
+        [("main/1", "no_turns")],
+    )
     assert [o.content for o in good[1].trajectory.opening] == ["Shorter."]
 
 
@@ -122,14 +196,28 @@ def test_a_session_that_grew_keeps_the_ids_of_stretches_that_were_closed(tmp_pat
     (before,), _ = read_lines(tmp_path, SESSION)
     (first,) = [file.file for file in opened([tmp_path]) if isinstance(file, Opened)]
     read_lines(tmp_path, lines)
-    (grown,) = [file for file in opened([tmp_path], known={first.size: {first.sha}}) if isinstance(file, Opened)]
+    (grown,) = [
+        file
+        for file in opened([tmp_path], known={first.size: {first.sha}})
+        if isinstance(file, Opened)
+    ]
     closed, _ = [entry.trajectory for entry in grown.entries if isinstance(entry, Imported)]
     assert closed.trajectory_id == before.trajectory.trajectory_id
 
 
 def test_sub_agents_are_trajectories_of_their_own(tmp_path: Path) -> None:
-    def side(kind: str, uuid: str, parent: str | None, content: Any, agent: str | None, **fields: Any) -> dict[str, Any]:
-        return line(kind, uuid, parent, content, isSidechain=True, **({"agentId": agent} if agent else {}), **fields)
+    def side(
+        kind: str, uuid: str, parent: str | None, content: Any, agent: str | None, **fields: Any
+    ) -> dict[str, Any]:
+        return line(
+            kind,
+            uuid,
+            parent,
+            content,
+            isSidechain=True,
+            **({"agentId": agent} if agent else {}),
+            **fields,
+        )
 
     lines = [
         *SESSION[:7],
@@ -141,7 +229,10 @@ def test_sub_agents_are_trajectories_of_their_own(tmp_path: Path) -> None:
     ]
     good, bad = read_lines(tmp_path, lines)
     assert bad == []
-    assert [(str(f.trajectory.source).split(":")[2], f.task.env, f.task.goal, len(f.trajectory.turns)) for f in good] == [
+    assert [
+        (str(f.trajectory.source).split(":")[2], f.task.env, f.task.goal, len(f.trajectory.turns))
+        for f in good
+    ] == [
         ("main/0", "claude_code", "What is in a and b?", 2),
         ("subagents/x1/0", "claude_code/subagent", "Look for c.", 1),
         ("subagents/k7/0", "claude_code/subagent", "Look for d.", 1),
@@ -158,11 +249,17 @@ def test_a_branch_that_the_user_went_back_on_is_a_rejection(tmp_path: Path) -> N
     ]
     (found,), bad = read_lines(tmp_path, lines)
     assert [t.content for t in found.trajectory.turns] == ["Reading.", "A, and no b.", "Kept."]
-    assert [(r.locator, r.reason, r.detail) for r in bad] == [("line13", "abandoned_branch", "2 messages that the user went back on")]
+    assert [(r.locator, r.reason, r.detail) for r in bad] == [
+        ("line13", "abandoned_branch", "2 messages that the user went back on")
+    ]
 
 
 def test_a_conversation_begun_anew_in_the_same_file_is_another_trajectory(tmp_path: Path) -> None:
-    lines = [*SESSION, line("user", "v1", None, "Something else."), line("assistant", "v2", "v1", [text("Sure.")], id="m3")]
+    lines = [
+        *SESSION,
+        line("user", "v1", None, "Something else."),
+        line("assistant", "v2", "v1", [text("Sure.")], id="m3"),
+    ]
     good, _ = read_lines(tmp_path, lines)
     assert [(str(f.trajectory.source).split(":")[2], f.task.goal) for f in good] == [
         ("main/0", "What is in a and b?"),
@@ -171,23 +268,56 @@ def test_a_conversation_begun_anew_in_the_same_file_is_another_trajectory(tmp_pa
 
 
 def test_a_parent_that_is_not_in_the_file_does_not_lose_what_came_before(tmp_path: Path) -> None:
-    lines = [*SESSION, line("user", "v1", "phantom", "And c?"), line("assistant", "v2", "v1", [text("No c.")], id="m3")]
+    lines = [
+        *SESSION,
+        line("user", "v1", "phantom", "And c?"),
+        line("assistant", "v2", "v1", [text("No c.")], id="m3"),
+    ]
     (found,), bad = read_lines(tmp_path, lines)
     assert (bad, len(found.trajectory.turns)) == ([], 3)
 
 
 def test_lines_that_stand_twice_are_counted_and_read_once(tmp_path: Path) -> None:
     (found,), bad = read_lines(tmp_path, [*SESSION, *SESSION[2:4]])
-    assert (len(found.trajectory.turns), [r.reason for r in bad]) == (2, ["repeated_line", "repeated_line"])
+    assert (len(found.trajectory.turns), [r.reason for r in bad]) == (
+        2,
+        ["repeated_line", "repeated_line"],
+    )
 
 
-def test_replies_that_the_program_wrote_carry_no_loss_and_a_session_that_ends_with_an_api_error_is_invalid(tmp_path: Path) -> None:
-    error = line("assistant", "e1", "a5", [text("API Error: 529 overloaded")], id="m3", model="<synthetic>", isApiErrorMessage=True)
+def test_replies_that_the_program_wrote_carry_no_loss_and_a_session_that_ends_with_an_api_error_is_invalid(
+    tmp_path: Path,
+) -> None:
+    error = line(
+        "assistant",
+        "e1",
+        "a5",
+        [text("API Error: 529 overloaded")],
+        id="m3",
+        model="<synthetic>",
+        isApiErrorMessage=True,
+    )
     (found,), _ = read_lines(tmp_path, [*SESSION, error])
     trajectory = found.trajectory
-    assert (trajectory.outcome.value, trajectory.fault, trajectory.fault_detail) == ("invalid", Fault.MODEL, "API Error: 529 overloaded")
-    assert (trajectory.turns[2].mask, trajectory.turns[2].sampled_by, trajectory.model) == ("written_by_harness", SampledBy.CANNED, "m-1")
-    (found,), _ = read_lines(tmp_path, [*SESSION, error, line("user", "u9", "e1", "Again."), line("assistant", "a9", "u9", [text("Yes.")])])
+    assert (trajectory.outcome.value, trajectory.fault, trajectory.fault_detail) == (
+        "invalid",
+        Fault.MODEL,
+        "API Error: 529 overloaded",
+    )
+    assert (trajectory.turns[2].mask, trajectory.turns[2].sampled_by, trajectory.model) == (
+        "written_by_harness",
+        SampledBy.CANNED,
+        "m-1",
+    )
+    (found,), _ = read_lines(
+        tmp_path,
+        [
+            *SESSION,
+            error,
+            line("user", "u9", "e1", "Again."),
+            line("assistant", "a9", "u9", [text("Yes.")]),
+        ],
+    )
     assert (found.trajectory.outcome.value, [t.mask for t in found.trajectory.turns]) == (
         "unknown",
         [None, None, "written_by_harness", None],
@@ -195,7 +325,10 @@ def test_replies_that_the_program_wrote_carry_no_loss_and_a_session_that_ends_wi
 
 
 def test_turns_after_a_screenshot_carry_no_loss(tmp_path: Path) -> None:
-    shot = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
+    shot = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "AA=="},
+    }
     lines = [
         *SESSION[:7],
         line("user", "r1", "a3", [result("t1", [text("done"), shot])]),
@@ -219,7 +352,12 @@ def test_a_broken_or_unknown_line_is_named_and_the_others_are_read(tmp_path: Pat
     good = [f for f in found if isinstance(f, Imported)]
     bad = [(f.locator, f.reason) for f in found if not isinstance(f, Imported)]  # type: ignore[union-attr]
     assert [len(f.trajectory.turns) for f in good] == [2]
-    assert bad == [("line13", "unknown_line"), ("line14", "bad_record"), ("line15", "bad_record"), ("line16", "not_json")]
+    assert bad == [
+        ("line13", "unknown_line"),
+        ("line14", "bad_record"),
+        ("line15", "bad_record"),
+        ("line16", "not_json"),
+    ]
 
 
 def test_a_session_without_a_reply_is_one_rejection(tmp_path: Path) -> None:

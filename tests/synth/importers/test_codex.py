@@ -20,29 +20,66 @@ def item(kind: str, **fields: Any) -> dict[str, Any]:
 
 
 def said(role: str, words: str) -> dict[str, Any]:
-    return item("message", role=role, content=[{"type": "output_text" if role == "assistant" else "input_text", "text": words}])
+    return item(
+        "message",
+        role=role,
+        content=[{"type": "output_text" if role == "assistant" else "input_text", "text": words}],
+    )
 
 
 def tokens(sent: int, given: int) -> dict[str, Any]:
-    usage = {"input_tokens": sent, "cached_input_tokens": 1, "output_tokens": given, "total_tokens": sent + given}
-    return line("event_msg", type="token_count", info={"last_token_usage": usage, "total_token_usage": {"total_tokens": sent * 1000}})
+    usage = {
+        "input_tokens": sent,
+        "cached_input_tokens": 1,
+        "output_tokens": given,
+        "total_tokens": sent + given,
+    }
+    return line(
+        "event_msg",
+        type="token_count",
+        info={"last_token_usage": usage, "total_token_usage": {"total_tokens": sent * 1000}},
+    )
 
 
 SESSION = [
-    line("session_meta", id="s1", cwd="/work", cli_version="0.90.0", source="cli", base_instructions={"text": "You are a coder."}),
+    line(
+        "session_meta",
+        id="s1",
+        cwd="/work",
+        cli_version="0.90.0",
+        source="cli",
+        base_instructions={"text": "You are a coder."},
+    ),
     said("developer", "<permissions instructions>read only</permissions instructions>"),
     said("user", "<environment_context>\n<cwd>/work</cwd>\n</environment_context>"),
     line("turn_context", model="m-1", effort="high", cwd="/work", approval_policy="never"),
     said("user", "What is in a and b?"),
     line("event_msg", type="user_message", message="What is in a and b?"),
-    item("reasoning", summary=[{"type": "summary_text", "text": "Two files"}], encrypted_content="eA=="),
+    item(
+        "reasoning",
+        summary=[{"type": "summary_text", "text": "Two files"}],
+        encrypted_content="eA==",
+    ),
     said("assistant", "Reading."),
     item("function_call", name="shell", arguments='{"command": ["cat", "a"]}', call_id="c1"),
-    item("custom_tool_call", name="apply_patch", input="*** Begin Patch", call_id="c2", status="completed"),
-    item("local_shell_call", call_id="c3", status="completed", action={"type": "exec", "command": ["ls"]}),
+    item(
+        "custom_tool_call",
+        name="apply_patch",
+        input="*** Begin Patch",
+        call_id="c2",
+        status="completed",
+    ),
+    item(
+        "local_shell_call",
+        call_id="c3",
+        status="completed",
+        action={"type": "exec", "command": ["ls"]},
+    ),
     tokens(100, 20),
     item("function_call_output", call_id="c1", output="A"),
-    item("custom_tool_call_output", call_id="c2", output=[{"type": "input_text", "text": "patched"}]),
+    item(
+        "custom_tool_call_output", call_id="c2", output=[{"type": "input_text", "text": "patched"}]
+    ),
     item("function_call_output", call_id="c3", output={"content": "denied", "success": False}),
     item("ghost_snapshot", ghost_commit={}),
     item("reasoning", summary=[], content=[{"type": "reasoning_text", "text": "So it is A."}]),
@@ -56,8 +93,17 @@ def test_what_the_model_gave_before_the_world_answered_is_one_turn(tmp_path: Pat
     (found,), bad = read_lines(tmp_path, SESSION)
     trajectory = found.trajectory
     first, second = trajectory.turns
-    assert (bad, found.task.goal, trajectory.model, trajectory.sampling) == ([], "What is in a and b?", "m-1", {"reasoning_effort": "high"})
-    assert (trajectory.system_prompt, trajectory.outcome.value, trajectory.tools) == ("You are a coder.", "unknown", ())
+    assert (bad, found.task.goal, trajectory.model, trajectory.sampling) == (
+        [],
+        "What is in a and b?",
+        "m-1",
+        {"reasoning_effort": "high"},
+    )
+    assert (trajectory.system_prompt, trajectory.outcome.value, trajectory.tools) == (
+        "You are a coder.",
+        "unknown",
+        (),
+    )
     assert [(c.call_id, c.name, c.arguments) for c in first.tool_calls] == [
         ("c1", "shell", '{"command": ["cat", "a"]}'),
         ("c2", "apply_patch", '{"input": "*** Begin Patch"}'),
@@ -93,7 +139,9 @@ def test_token_counts_belong_to_the_call_before_them_and_repeats_count_once(tmp_
     assert found.trajectory.totals == Usage(300, 25, 2, 2)
 
 
-def test_a_compaction_begins_a_stretch_that_opens_with_what_replaced_the_history(tmp_path: Path) -> None:
+def test_a_compaction_begins_a_stretch_that_opens_with_what_replaced_the_history(
+    tmp_path: Path,
+) -> None:
     history = [
         said("user", "What is in a and b?")["payload"],
         said("user", "Summary: A.")["payload"],
@@ -106,28 +154,58 @@ def test_a_compaction_begins_a_stretch_that_opens_with_what_replaced_the_history
         said("assistant", "No c."),
     ]
     (before, after), bad = read_lines(tmp_path, lines)
-    assert (bad, [str(f.trajectory.source).split(":")[2] for f in (before, after)]) == ([], ["main/0", "main/1"])
-    assert [o.content for o in after.trajectory.opening] == ["What is in a and b?", "Summary: A."]
-    assert [(t.content, t.mask) for t in after.trajectory.turns] == [("Kept words.", "copied_context"), ("No c.", None)]
-    (_, after), _ = read_lines(
-        tmp_path, [*SESSION, line("compacted", message="Summary: A."), said("user", "And c?"), said("assistant", "No c.")]
+    assert (bad, [str(f.trajectory.source).split(":")[2] for f in (before, after)]) == (
+        [],
+        ["main/0", "main/1"],
     )
-    assert [(o.source, o.content) for o in after.trajectory.opening] == [(Source.ENVIRONMENT, "Summary: A."), (Source.USER, "And c?")]
+    assert [o.content for o in after.trajectory.opening] == ["What is in a and b?", "Summary: A."]
+    assert [(t.content, t.mask) for t in after.trajectory.turns] == [
+        ("Kept words.", "copied_context"),
+        ("No c.", None),
+    ]
+    (_, after), _ = read_lines(
+        tmp_path,
+        [
+            *SESSION,
+            line("compacted", message="Summary: A."),
+            said("user", "And c?"),
+            said("assistant", "No c."),
+        ],
+    )
+    assert [(o.source, o.content) for o in after.trajectory.opening] == [
+        (Source.ENVIRONMENT, "Summary: A."),
+        (Source.USER, "And c?"),
+    ]
 
 
-def test_turns_that_rest_on_an_encrypted_summary_or_a_providers_tool_carry_no_loss(tmp_path: Path) -> None:
+def test_turns_that_rest_on_an_encrypted_summary_or_a_providers_tool_carry_no_loss(
+    tmp_path: Path,
+) -> None:
     history = [said("user", "Hi.")["payload"], {"type": "compaction", "encrypted_content": "eA=="}]
     search = item("web_search_call", status="completed", action={"type": "search", "query": "c"})
     (before, after), _ = read_lines(
-        tmp_path, [*SESSION, search, line("compacted", message="", replacement_history=history), said("assistant", "C.")]
+        tmp_path,
+        [
+            *SESSION,
+            search,
+            line("compacted", message="", replacement_history=history),
+            said("assistant", "C."),
+        ],
     )
     assert [t.mask for t in before.trajectory.turns] == [None, "unread_block"]
     assert [t.mask for t in after.trajectory.turns] == ["after_unseen_content"]
 
 
 def test_rounds_that_the_user_took_back_are_left_out_and_counted(tmp_path: Path) -> None:
-    lines = [*SESSION, said("user", "Delete a."), said("assistant", "Deleted."), line("event_msg", type="thread_rolled_back", num_turns=1)]
-    (found,), _ = read_lines(tmp_path, [*lines, said("user", "Keep a."), said("assistant", "Kept.")])
+    lines = [
+        *SESSION,
+        said("user", "Delete a."),
+        said("assistant", "Deleted."),
+        line("event_msg", type="thread_rolled_back", num_turns=1),
+    ]
+    (found,), _ = read_lines(
+        tmp_path, [*lines, said("user", "Keep a."), said("assistant", "Kept.")]
+    )
     assert [t.content for t in found.trajectory.turns] == ["Reading.", "A, and no b.", "Kept."]
     assert [(m.metric, m.value) for m in found.marks] == [("rolled_back_messages", 2.0)]
 
@@ -142,7 +220,9 @@ def test_the_older_form_with_bare_items_is_read(tmp_path: Path) -> None:
 
 
 def test_a_sub_agents_session_is_told_from_a_users(tmp_path: Path) -> None:
-    meta = line("session_meta", id="s2", source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}})
+    meta = line(
+        "session_meta", id="s2", source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}}
+    )
     (found,), _ = read_lines(tmp_path, [meta, *SESSION[1:]])
     assert found.task.env == "codex/subagent"
 
@@ -158,9 +238,14 @@ def test_a_sub_agents_session_is_told_from_a_users(tmp_path: Path) -> None:
         ([1], "bad_record"),
     ],
 )
-def test_a_line_that_cannot_be_used_is_named_and_the_others_are_read(tmp_path: Path, odd: Any, reason: str) -> None:
+def test_a_line_that_cannot_be_used_is_named_and_the_others_are_read(
+    tmp_path: Path, odd: Any, reason: str
+) -> None:
     (found,), bad = read_lines(tmp_path, [*SESSION, odd])
-    assert (len(found.trajectory.turns), [(r.locator, r.reason) for r in bad]) == (2, [("line21", reason)])
+    assert (len(found.trajectory.turns), [(r.locator, r.reason) for r in bad]) == (
+        2,
+        [("line21", reason)],
+    )
 
 
 def test_a_session_without_an_answer_is_one_rejection(tmp_path: Path) -> None:

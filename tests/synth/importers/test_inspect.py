@@ -1,4 +1,6 @@
-"""Inspect logs: real ones against the raw JSON, and hand-written samples for what they do not show."""
+"""Inspect logs: real ones against the raw JSON, and hand-written samples for what they do not
+show.
+"""
 
 import gzip
 import json
@@ -16,7 +18,11 @@ from tests.synth.importers.imports import DATA, needs_real_data, read, read_docu
 
 FOLDER = DATA / "inspect"
 FILES = sorted(FOLDER.glob("*.json.gz"))
-TOOL = {"name": "add", "description": "attachment://d1", "parameters": {"type": "object", "properties": {}}}
+TOOL = {
+    "name": "add",
+    "description": "attachment://d1",
+    "parameters": {"type": "object", "properties": {}},
+}
 ANSWER = {"id": "m2", "role": "assistant", "content": "4", "source": "generate", "model": "m-1"}
 
 
@@ -27,8 +33,13 @@ def sample(**fields: Any) -> dict[str, Any]:
         {
             "id": "m1",
             "role": "assistant",
-            "content": [{"type": "reasoning", "reasoning": "Add.", "signature": "c2ln"}, {"type": "text", "text": "Adding."}],
-            "tool_calls": [{"id": "c1", "function": "add", "arguments": {"x": 2}, "type": "function"}],
+            "content": [
+                {"type": "reasoning", "reasoning": "Add.", "signature": "c2ln"},
+                {"type": "text", "text": "Adding."},
+            ],
+            "tool_calls": [
+                {"id": "c1", "function": "add", "arguments": {"x": 2}, "type": "function"}
+            ],
         },
         {
             "id": "m3",
@@ -41,8 +52,22 @@ def sample(**fields: Any) -> dict[str, Any]:
         ANSWER,
     ]
     usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
-    event = {"event": "model", "model": "m-1", "input": [], "tools": [TOOL], "output": {"choices": [{"message": ANSWER}], "usage": usage}}
-    base = {"id": 1, "epoch": 1, "input": "2+2?", "target": "4", "messages": messages, "events": [event], "attachments": {"d1": "Adds."}}
+    event = {
+        "event": "model",
+        "model": "m-1",
+        "input": [],
+        "tools": [TOOL],
+        "output": {"choices": [{"message": ANSWER}], "usage": usage},
+    }
+    base = {
+        "id": 1,
+        "epoch": 1,
+        "input": "2+2?",
+        "target": "4",
+        "messages": messages,
+        "events": [event],
+        "attachments": {"d1": "Adds."},
+    }
     return {**base, "scores": {"match": {"value": "C"}}, **fields}
 
 
@@ -72,8 +97,13 @@ def test_real_logs_come_in_as_their_raw_samples_say(path: Path) -> None:
         assert [c.parsed() for t in trajectory.turns for c in t.tool_calls] == [
             c["arguments"] for m in answers for c in m.get("tool_calls") or []
         ]
-        assert [o.content for o in [*trajectory.opening, *(o for t in trajectory.turns for o in t.observations)]] == heard
-        assert "attachment://" not in json.dumps(trajectory.tools) + json.dumps(to_messages(trajectory))
+        assert [
+            o.content
+            for o in [*trajectory.opening, *(o for t in trajectory.turns for o in t.observations)]
+        ] == heard
+        assert "attachment://" not in json.dumps(trajectory.tools) + json.dumps(
+            to_messages(trajectory)
+        )
         usage = one["model_usage"]["openai/gpt-4o-mini"]
         graded = "model_graded_fact" in one["scores"]  # the grader's tokens are not the agent's
         assert (trajectory.totals.prompt_tokens == usage["input_tokens"]) is not graded
@@ -85,7 +115,16 @@ def test_the_folder_adds_up_and_the_cancelled_log_gives_its_three_samples() -> N
     found = list(imported([FOLDER]))
     assert [f for f in found if isinstance(f, Rejection)] == []
     good = [f.trajectory for f in found if isinstance(f, Imported)]
-    assert [(t.benchmark, t.outcome.value, len(t.turns), sum(len(u.tool_calls) for u in t.turns), len(t.tools)) for t in good] == [
+    assert [
+        (
+            t.benchmark,
+            t.outcome.value,
+            len(t.turns),
+            sum(len(u.tool_calls) for u in t.turns),
+            len(t.tools),
+        )
+        for t in good
+    ] == [
         ("browser/unknown", "success", 5, 4, 8),
         ("popularity/unknown", "success", 1, 0, 0),
         ("popularity/unknown", "success", 1, 0, 0),
@@ -97,9 +136,18 @@ def test_the_folder_adds_up_and_the_cancelled_log_gives_its_three_samples() -> N
 def test_a_sample_keeps_its_calls_thoughts_tools_and_target(tmp_path: Path) -> None:
     (found,), bad = read_document(tmp_path, log(sample(epoch=3)))
     trajectory = found.trajectory
-    assert (bad, trajectory.trial, trajectory.termination, trajectory.sampling) == ([], 2, Termination.DONE, {"temperature": 0.5})
+    assert (bad, trajectory.trial, trajectory.termination, trajectory.sampling) == (
+        [],
+        2,
+        Termination.DONE,
+        {"temperature": 0.5},
+    )
     first, second = trajectory.turns
-    assert (first.content, first.thought, first.tool_calls[0].arguments) == ("Adding.", "Add.", '{"x": 2}')
+    assert (first.content, first.thought, first.tool_calls[0].arguments) == (
+        "Adding.",
+        "Add.",
+        '{"x": 2}',
+    )
     assert "c2ln" in str(first.raw)
     assert [(o.content, o.error, o.name) for o in first.observations] == [("slow", True, "add")]
     assert second.usage == Usage(10, 2, 4, 1)
@@ -137,10 +185,15 @@ def test_a_sample_keeps_its_calls_thoughts_tools_and_target(tmp_path: Path) -> N
 def test_scores_become_an_outcome_only_where_they_agree(
     tmp_path: Path, scores: dict[str, Any], threshold: float, outcome: str, reward: float | None
 ) -> None:
-    value = log(sample(scores={name: {"value": score} for name, score in scores.items()}), status="cancelled")
+    value = log(
+        sample(scores={name: {"value": score} for name, score in scores.items()}),
+        status="cancelled",
+    )
     (found,), _ = read_document(tmp_path, value, threshold)
     assert (found.trajectory.outcome.value, found.trajectory.reward) == (outcome, reward)
-    assert {m.metric: (m.detail or {})["value"] for m in found.marks} == {f"inspect/{name}": score for name, score in scores.items()}
+    assert {m.metric: (m.detail or {})["value"] for m in found.marks} == {
+        f"inspect/{name}": score for name, score in scores.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -150,32 +203,75 @@ def test_scores_become_an_outcome_only_where_they_agree(
         ({"limit": {"type": "token", "limit": 4}}, Termination.TOKEN_LIMIT, None, "truncated"),
         ({"limit": {"type": "context", "limit": 4}}, Termination.CONTEXT_LIMIT, None, "truncated"),
         ({"limit": {"type": "working", "limit": 4}}, Termination.TIME_LIMIT, None, "truncated"),
-        ({"limit": {"type": "operator", "limit": 1}}, Termination.FAULT, Fault.INFRASTRUCTURE, "invalid"),
-        ({"error": {"message": "sandbox died", "traceback": ""}}, Termination.FAULT, Fault.INFRASTRUCTURE, "invalid"),
-        ({"invalidation": {"reason": "wrong image"}}, Termination.FAULT, Fault.INFRASTRUCTURE, "invalid"),
+        (
+            {"limit": {"type": "operator", "limit": 1}},
+            Termination.FAULT,
+            Fault.INFRASTRUCTURE,
+            "invalid",
+        ),
+        (
+            {"error": {"message": "sandbox died", "traceback": ""}},
+            Termination.FAULT,
+            Fault.INFRASTRUCTURE,
+            "invalid",
+        ),
+        (
+            {"invalidation": {"reason": "wrong image"}},
+            Termination.FAULT,
+            Fault.INFRASTRUCTURE,
+            "invalid",
+        ),
     ],
 )
 def test_limits_are_truncations_and_errors_are_invalid_whatever_the_score(
-    tmp_path: Path, fields: dict[str, Any], termination: Termination, fault: Fault | None, outcome: str
+    tmp_path: Path,
+    fields: dict[str, Any],
+    termination: Termination,
+    fault: Fault | None,
+    outcome: str,
 ) -> None:
     (found,), _ = read_document(tmp_path, log(sample(**fields)))
     trajectory = found.trajectory
-    assert (trajectory.termination, trajectory.fault, trajectory.outcome.value) == (termination, fault, outcome)
+    assert (trajectory.termination, trajectory.fault, trajectory.outcome.value) == (
+        termination,
+        fault,
+        outcome,
+    )
     assert (trajectory.reward is None) is (fault is not None)
 
 
 def test_attachments_are_put_back_and_a_missing_one_is_a_rejection(tmp_path: Path) -> None:
-    messages = [{"role": "user", "content": "attachment://a1"}, {"role": "assistant", "content": "tc://a2"}]
-    whole = sample(messages=messages, events=[], attachments={"a1": "long question", "a2": "long answer"})
-    (found,), bad = read_document(tmp_path, log(whole, {**whole, "attachments": {"a1": "long question"}}))
-    assert to_messages(found.trajectory) == [{"role": "user", "content": "long question"}, {"role": "assistant", "content": "long answer"}]
-    assert [(r.locator, r.reason, r.detail) for r in bad] == [("line1/samples/1", "bad_record", "attachment 'a2' is not in the log")]
+    messages = [
+        {"role": "user", "content": "attachment://a1"},
+        {"role": "assistant", "content": "tc://a2"},
+    ]
+    whole = sample(
+        messages=messages, events=[], attachments={"a1": "long question", "a2": "long answer"}
+    )
+    (found,), bad = read_document(
+        tmp_path, log(whole, {**whole, "attachments": {"a1": "long question"}})
+    )
+    assert to_messages(found.trajectory) == [
+        {"role": "user", "content": "long question"},
+        {"role": "assistant", "content": "long answer"},
+    ]
+    assert [(r.locator, r.reason, r.detail) for r in bad] == [
+        ("line1/samples/1", "bad_record", "attachment 'a2' is not in the log")
+    ]
 
 
 def test_a_sample_without_messages_is_read_from_its_last_model_call(tmp_path: Path) -> None:
-    pool = {"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "2+2?"}], "calls": []}
+    pool = {
+        "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "2+2?"}],
+        "calls": [],
+    }
     calls = [
-        {"event": "model", "input": [], "input_refs": [[0, 2]], "output": {"choices": [{"message": ANSWER}]}},
+        {
+            "event": "model",
+            "input": [],
+            "input_refs": [[0, 2]],
+            "output": {"choices": [{"message": ANSWER}]},
+        },
         {
             "event": "model",
             "role": "grader",
@@ -183,7 +279,9 @@ def test_a_sample_without_messages_is_read_from_its_last_model_call(tmp_path: Pa
             "output": {"choices": [{"message": ANSWER}]},
         },
     ]
-    (found,), _ = read_document(tmp_path, log(sample(messages=[], events=calls, events_data=pool, scores=None)))
+    (found,), _ = read_document(
+        tmp_path, log(sample(messages=[], events=calls, events_data=pool, scores=None))
+    )
     assert [m["content"] for m in to_messages(found.trajectory)] == ["S", "2+2?", "4"]
     assert [(m.metric, m.value) for m in found.marks] == [("messages_from_events", 3.0)]
 
@@ -192,19 +290,35 @@ def test_what_the_model_did_not_write_or_show_carries_no_loss(tmp_path: Path) ->
     messages = [
         {"role": "user", "content": "2+2?"},
         {"role": "assistant", "content": "4", "source": "input"},
-        {"role": "user", "content": [{"type": "text", "text": "And this?"}, {"type": "image", "image": "data:image/png;base64,AA=="}]},
-        {"role": "assistant", "content": [{"type": "tool_use", "name": "web_search"}, {"type": "text", "text": "9"}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "And this?"},
+                {"type": "image", "image": "data:image/png;base64,AA=="},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "name": "web_search"}, {"type": "text", "text": "9"}],
+        },
         {"role": "assistant", "content": "10"},
     ]
     (found,), _ = read_document(tmp_path, log(sample(messages=messages, events=[])))
     turns = found.trajectory.turns
     assert [t.mask for t in turns] == ["dataset_input", "unread_block", "after_unseen_content"]
-    assert (turns[0].sampled_by, turns[0].observations[0].content) == (SampledBy.CANNED, "And this?\n[image left out on import]")
+    assert (turns[0].sampled_by, turns[0].observations[0].content) == (
+        SampledBy.CANNED,
+        "And this?\n[image left out on import]",
+    )
 
 
 def test_a_bare_sample_of_an_unpacked_eval_file_comes_in_without_its_header(tmp_path: Path) -> None:
     (found,), bad = read_document(tmp_path, sample(output={"model": "m-2"}))
-    assert (bad, found.trajectory.model, found.trajectory.benchmark) == ([], "m-2", "inspect/unknown")
+    assert (bad, found.trajectory.model, found.trajectory.benchmark) == (
+        [],
+        "m-2",
+        "inspect/unknown",
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,6 +333,8 @@ def test_a_bare_sample_of_an_unpacked_eval_file_comes_in_without_its_header(tmp_
         (log(eval={"task": 3}), ["bad_record"]),
     ],
 )
-def test_what_cannot_be_used_is_named(tmp_path: Path, value: dict[str, Any], rejections: list[str]) -> None:
+def test_what_cannot_be_used_is_named(
+    tmp_path: Path, value: dict[str, Any], rejections: list[str]
+) -> None:
     good, bad = read_document(tmp_path, value)
     assert (good, [r.reason for r in bad]) == ([], rejections)

@@ -17,13 +17,19 @@ SMALL, LARGE, FILES = 3, 1200, 12
 
 
 def chats(name: str, count: int) -> str:
-    said = [[{"role": "user", "content": f"{name} {i}"}, {"role": "assistant", "content": "ok " * 400}] for i in range(count)]
+    said = [
+        [{"role": "user", "content": f"{name} {i}"}, {"role": "assistant", "content": "ok " * 400}]
+        for i in range(count)
+    ]
     return "".join(json.dumps({"messages": messages}) + "\n" for messages in said)
 
 
 def start(source: Path, run: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [*SYNTH, "import", str(source), "--into", str(run), "-q"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        [*SYNTH, "import", str(source), "--into", str(run), "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
 
 
@@ -36,10 +42,16 @@ def named(run: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_it_goes_on_where_it_was_killed_and_what_no_line_names_is_part_of_nothing(tmp_path: Path) -> None:
+def test_it_goes_on_where_it_was_killed_and_what_no_line_names_is_part_of_nothing(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "in").mkdir()
-    for i in range(FILES):  # small files that are committed together, and large ones of several shards each
-        (tmp_path / "in" / f"{i:02d}.jsonl").write_text(chats(str(i), LARGE if i % 3 == 0 else SMALL))
+    for i in range(
+        FILES
+    ):  # small files that are committed together, and large ones of several shards each
+        (tmp_path / "in" / f"{i:02d}.jsonl").write_text(
+            chats(str(i), LARGE if i % 3 == 0 else SMALL)
+        )
     assert start(tmp_path / "in", tmp_path / "whole").wait() == 0
     whole = {t.trajectory_id: t for t in Ledger(str(tmp_path / "whole")).trajectories()}
     assert len(whole) == LARGE * 4 + SMALL * 8
@@ -53,7 +65,11 @@ def test_it_goes_on_where_it_was_killed_and_what_no_line_names_is_part_of_nothin
             os.killpg(process.pid, signal.SIGKILL)
             killed += 1
         process.wait()
-        unnamed = max(unnamed, written(run) - len(named(run))) if (run / "manifest" / "00000000").exists() else unnamed
+        unnamed = (
+            max(unnamed, written(run) - len(named(run)))
+            if (run / "manifest" / "00000000").exists()
+            else unnamed
+        )
     assert killed >= 3
     assert start(tmp_path / "in", run).wait() == 0
     found = list(Ledger(str(run)).trajectories())

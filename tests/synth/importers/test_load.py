@@ -1,4 +1,6 @@
-"""Files of every kind of damage: a rejection each, never an exception, and the other records still come in."""
+"""Files of every kind of damage: a rejection each, never an exception, and the other records still
+come in.
+"""
 
 import bz2
 import gzip
@@ -21,11 +23,18 @@ from synth.importers.records import Imported, Rejection
 from synth.importers.unpacking import Unpacked, unpacked
 from synth.schemas.errors import ConfigError
 
-CHAT = {"messages": [{"role": "user", "content": "Wo ist das Paket?"}, {"role": "assistant", "content": "Unterwegs – heute."}]}
+CHAT = {
+    "messages": [
+        {"role": "user", "content": "Wo ist das Paket?"},
+        {"role": "assistant", "content": "Unterwegs – heute."},
+    ]
+}
 
 
 def chat(question: str) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "ok"}]}
+    return {
+        "messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "ok"}]
+    }
 
 
 LINES = [json.dumps(chat(q)) for q in "abc"]
@@ -40,7 +49,9 @@ def write(folder: Path, name: str, blob: bytes | str) -> Path:
 
 def load(*sources: Path, format: str = "auto") -> tuple[list[Imported], list[Rejection]]:
     found = list(imported(sources, format=format))
-    return [f for f in found if isinstance(f, Imported)], [f for f in found if isinstance(f, Rejection)]
+    return [f for f in found if isinstance(f, Imported)], [
+        f for f in found if isinstance(f, Rejection)
+    ]
 
 
 def zstd(blob: bytes) -> bytes:
@@ -64,29 +75,44 @@ def outcome_of(folder: Path, blob: bytes | str) -> tuple[int, list[tuple[str, st
 
 
 @pytest.mark.parametrize(
-    "container", ["\n".join(LINES), "\n\n".join(LINES) + "\r\n", f"[{','.join(LINES)}]", "[\n" + ",\n".join(LINES) + "\n]\n"]
+    "container",
+    [
+        "\n".join(LINES),
+        "\n\n".join(LINES) + "\r\n",
+        f"[{','.join(LINES)}]",
+        "[\n" + ",\n".join(LINES) + "\n]\n",
+    ],
 )
 def test_lines_and_arrays_give_the_same_records(tmp_path: Path, container: str) -> None:
     assert outcome_of(tmp_path, container) == (3, [])
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_one_pretty_printed_object_or_bare_list_is_one_record(tmp_path: Path, indent: int | None) -> None:
+def test_one_pretty_printed_object_or_bare_list_is_one_record(
+    tmp_path: Path, indent: int | None
+) -> None:
     assert outcome_of(tmp_path, json.dumps(CHAT, indent=indent)) == (1, [])
     assert outcome_of(tmp_path, json.dumps(CHAT["messages"], indent=indent)) == (1, [])
     assert outcome_of(tmp_path, json.dumps([CHAT, CHAT], indent=indent)) == (2, [])
 
 
 def test_bare_lists_one_per_line_are_records(tmp_path: Path) -> None:
-    assert outcome_of(tmp_path, "\n".join(json.dumps(chat(q)["messages"]) for q in "abc")) == (3, [])
+    assert outcome_of(tmp_path, "\n".join(json.dumps(chat(q)["messages"]) for q in "abc")) == (
+        3,
+        [],
+    )
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])
-def test_packed_files_are_known_by_content_and_have_the_ids_of_unpacked_ones(tmp_path: Path, pack: Any) -> None:
+def test_packed_files_are_known_by_content_and_have_the_ids_of_unpacked_ones(
+    tmp_path: Path, pack: Any
+) -> None:
     plain, _ = load(write(tmp_path, "plain.jsonl", "\n".join(LINES)))
     packed, bad = load(write(tmp_path, "no-suffix", pack("\n".join(LINES).encode())))
     assert bad == []
-    assert [p.trajectory.trajectory_id for p in packed] == [p.trajectory.trajectory_id for p in plain]
+    assert [p.trajectory.trajectory_id for p in packed] == [
+        p.trajectory.trajectory_id for p in plain
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +139,19 @@ def test_packed_files_are_known_by_content_and_have_the_ids_of_unpacked_ones(tmp
         ('{"messages": [{"role": "assistant", "content": "x"}], "outcome": "great"}', "bad_record"),
     ],
 )
-def test_a_broken_line_is_one_rejection_and_the_others_come_in(tmp_path: Path, broken: str | bytes, reason: str) -> None:
+def test_a_broken_line_is_one_rejection_and_the_others_come_in(
+    tmp_path: Path, broken: str | bytes, reason: str
+) -> None:
     line = broken.encode() if isinstance(broken, str) else broken
-    assert outcome_of(tmp_path, b"\n".join([LINES[0].encode(), line, LINES[1].encode()])) == (2, [("line2", reason)])
+    assert outcome_of(tmp_path, b"\n".join([LINES[0].encode(), line, LINES[1].encode()])) == (
+        2,
+        [("line2", reason)],
+    )
 
 
-@pytest.mark.parametrize("broken", ['{"messages": [], "reward": NaN}', '{"a": 1, "a": 2}', '{"messages": []}', "7"])
+@pytest.mark.parametrize(
+    "broken", ['{"messages": [], "reward": NaN}', '{"a": 1, "a": 2}', '{"messages": []}', "7"]
+)
 def test_a_refused_element_of_an_array_leaves_the_others(tmp_path: Path, broken: str) -> None:
     count, bad = outcome_of(tmp_path, f"[{LINES[0]}, {broken}, {LINES[1]}]")
     assert (count, [locator for locator, _ in bad]) == (2, ["1"])
@@ -126,7 +159,15 @@ def test_a_refused_element_of_an_array_leaves_the_others(tmp_path: Path, broken:
 
 def test_bytes_that_are_no_utf8_refuse_only_their_own_element(tmp_path: Path) -> None:
     latin = json.dumps(chat("été"), ensure_ascii=False).encode("latin-1")
-    blob = b"[" + LINES[0].encode() + b"," + latin + b"," + json.dumps(CHAT, ensure_ascii=False).encode() + b"]"
+    blob = (
+        b"["
+        + LINES[0].encode()
+        + b","
+        + latin
+        + b","
+        + json.dumps(CHAT, ensure_ascii=False).encode()
+        + b"]"
+    )
     assert outcome_of(tmp_path, blob) == (2, [("1", "not_utf8")])
 
 
@@ -140,7 +181,10 @@ def test_a_cut_array_is_refused_whole(tmp_path: Path) -> None:
 def test_a_cut_archive_is_refused_whole(tmp_path: Path, pack: Any, share: float) -> None:
     rows = [json.dumps(chat(os.urandom(400).hex())) for _ in range(400)]
     packed = pack("\n".join(rows).encode())
-    assert outcome_of(tmp_path, packed[: int(len(packed) * share)]) == (0, [("file", "damaged_file")])
+    assert outcome_of(tmp_path, packed[: int(len(packed) * share)]) == (
+        0,
+        [("file", "damaged_file")],
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,10 +205,16 @@ def test_a_cut_archive_is_refused_whole(tmp_path: Path, pack: Any, share: float)
         (b'{"simulations": [], "info": {}}', "empty"),
         (b'{"simulations": 3, "info": {}}', "unknown_format"),
         (b"[1, 2]", "unknown_format"),
-        (b'{"messages": [{"role": "assistant", "content": null, "tool_calls": [{"name": "f", "arguments": {}}]}]}', "unknown_format"),
+        (
+            b'{"messages": [{"role": "assistant", "content": null, "tool_calls": [{"name": "f", '
+            b'"arguments": {}}]}]}',
+            "unknown_format",
+        ),
     ],
 )
-def test_a_file_that_nobody_reads_is_one_rejection(tmp_path: Path, blob: bytes, reason: str) -> None:
+def test_a_file_that_nobody_reads_is_one_rejection(
+    tmp_path: Path, blob: bytes, reason: str
+) -> None:
     count, bad = outcome_of(tmp_path, blob)
     assert (count, [r for _, r in bad][-1:]) == (0, [reason])
 
@@ -176,11 +226,20 @@ def test_files_of_a_folder_come_in_sorted_order_and_none_is_passed_over(tmp_path
     write(tmp_path, "z/copy.json", LINES[0])
     os.mkfifo(tmp_path / "pipe")
     good, bad = load(tmp_path)
-    assert [g.trajectory.source.split(":")[-1] for g in good if g.trajectory.source] == ["a.json", "b/two.jsonl"]
-    assert {b.file: b.reason for b in bad} == {"b/README.md": "not_json", "pipe": "not_a_file", "z/copy.json": "duplicate_file"}
+    assert [g.trajectory.source.split(":")[-1] for g in good if g.trajectory.source] == [
+        "a.json",
+        "b/two.jsonl",
+    ]
+    assert {b.file: b.reason for b in bad} == {
+        "b/README.md": "not_json",
+        "pipe": "not_a_file",
+        "z/copy.json": "duplicate_file",
+    }
 
 
-@pytest.mark.parametrize("name", ["two\nlines.json", "esc\x1b[31m.json", os.fsdecode(b"no\xffutf8.json")])
+@pytest.mark.parametrize(
+    "name", ["two\nlines.json", "esc\x1b[31m.json", os.fsdecode(b"no\xffutf8.json")]
+)
 def test_a_name_of_any_bytes_is_told_on_one_printable_line(tmp_path: Path, name: str) -> None:
     write(tmp_path / "in", name, "{broken")
     write(tmp_path / "in", f"good-{name}", LINES[0])
@@ -199,15 +258,23 @@ def test_what_is_too_large_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_a_huge_line_comes_in_like_any_other(tmp_path: Path) -> None:
-    assert outcome_of(tmp_path, "\n".join([LINES[0], json.dumps(chat("x" * 20_000_000)), LINES[1]])) == (3, [])
+    assert outcome_of(
+        tmp_path, "\n".join([LINES[0], json.dumps(chat("x" * 20_000_000)), LINES[1]])
+    ) == (3, [])
 
 
-def test_importing_twice_gives_the_same_ids_and_copies_within_a_file_stay_two_rows(tmp_path: Path) -> None:
+def test_importing_twice_gives_the_same_ids_and_copies_within_a_file_stay_two_rows(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path, "x", "\n".join([LINES[0], LINES[0]]))
     first, _ = load(path)
     again, _ = load(path)
     assert first == again
-    assert len({g.trajectory.trajectory_id for g in first}) == len({g.trajectory.slot_id for g in first}) == 2
+    assert (
+        len({g.trajectory.trajectory_id for g in first})
+        == len({g.trajectory.slot_id for g in first})
+        == 2
+    )
     assert [g.trajectory.trial for g in first] == [0, 1]
 
 
@@ -219,7 +286,10 @@ def test_a_file_that_cannot_be_read_is_one_rejection() -> None:
 def test_a_missing_path_and_an_unknown_format_are_told_at_once_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere does not exist; give a file or a folder"):
         imported([tmp_path / "nowhere"])
-    with pytest.raises(ConfigError, match=r"format 'tau3' is not known; allowed: auto, agentrx, .*openai_messages, .*tau_bench"):
+    with pytest.raises(
+        ConfigError,
+        match=r"format 'tau3' is not known; allowed: auto, agentrx, .*openai_messages, .*tau_bench",
+    ):
         imported([tmp_path], format="tau3")
 
 
@@ -235,11 +305,17 @@ PACKED = gzip.compress(WHOLE, mtime=0)
 @settings(max_examples=150)
 @given(
     blob=st.sampled_from([WHOLE, PACKED, "\n".join(LINES).encode()]),
-    edits=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=3), st.integers(0, 5)), max_size=4),
+    edits=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=3), st.integers(0, 5)),
+        max_size=4,
+    ),
     keep=st.floats(0, 1),
 )
 def test_however_a_file_is_damaged_it_is_read_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, blob: bytes, edits: list[tuple[float, bytes, int]], keep: float
+    tmp_path_factory: pytest.TempPathFactory,
+    blob: bytes,
+    edits: list[tuple[float, bytes, int]],
+    keep: float,
 ) -> None:
     for place, written, removed in edits:
         at = int(place * len(blob))
@@ -252,6 +328,8 @@ def test_however_a_file_is_damaged_it_is_read_or_refused(
 
 @settings(max_examples=100)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda t: t.encode("utf-8", "replace")))
-def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, blob: bytes) -> None:
+def test_any_bytes_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, blob: bytes
+) -> None:
     good, bad = load(write(tmp_path_factory.mktemp("any"), "x", blob))
     assert good or bad

@@ -1,4 +1,6 @@
-"""Records of every shape, with any part of them replaced or gone: read or refused in one line, and what comes in can be read back."""
+"""Records of every shape, with any part of them replaced or gone: read or refused in one line, and
+what comes in can be read back.
+"""
 
 import copy
 import json
@@ -34,22 +36,65 @@ SEEDS: list[Any] = [
         }
     ],
     blame(),
-    {"1": EPISODE, "2": {**EPISODE, "traj": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "Action: finish[x]"}]}},
+    {
+        "1": EPISODE,
+        "2": {
+            **EPISODE,
+            "traj": [
+                {"role": "user", "content": "q"},
+                {"role": "assistant", "content": "Action: finish[x]"},
+            ],
+        },
+    },
     tree(call("find", 0, call("Finish", 4)), call("find", 12)),
-    [{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "reward": 1, "tools": []}],
+    [
+        {
+            "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}],
+            "reward": 1,
+            "tools": [],
+        }
+    ],
 ]
-STRANGE = [None, True, 0, -1, 1.5, 2**63, 2**70, 1e308, "", "x", "\ud800", [], {}, [1], [None], {"a": 1}, {"role": "assistant"}]
+STRANGE = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2**63,
+    2**70,
+    1e308,
+    "",
+    "x",
+    "\ud800",
+    [],
+    {},
+    [1],
+    [None],
+    {"a": 1},
+    {"role": "assistant"},
+]
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place inside a JSON value."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [found for key, item in inside for found in [(*place, key), *places(item, (*place, key))]]
+    inside = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [
+        found for key, item in inside for found in [(*place, key), *places(item, (*place, key))]
+    ]
 
 
 @settings(max_examples=150)
 @given(st.data())
-def test_a_record_of_another_shape_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_record_of_another_shape_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     value = copy.deepcopy(data.draw(st.sampled_from(SEEDS)))
     for _ in range(data.draw(st.integers(1, 2))):
         place = data.draw(st.sampled_from(places(value) or [()]))

@@ -18,7 +18,10 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "tool", "content": "here", "tool_call_id": "c1", "name": "find"},
     {"role": "assistant", "content": "Here."},
 ]
-TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "find", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 def load(tmp_path: Path, *chats: Any) -> list[Imported]:
@@ -30,10 +33,23 @@ def load(tmp_path: Path, *chats: Any) -> list[Imported]:
 
 
 def test_a_chat_keeps_its_messages_tools_and_claims(tmp_path: Path) -> None:
-    (found,) = load(tmp_path, {"messages": MESSAGES, "tools": [TOOL], "model": "m-1", "benchmark": "tau-bench/retail", "extra": {"a": 1}})
+    (found,) = load(
+        tmp_path,
+        {
+            "messages": MESSAGES,
+            "tools": [TOOL],
+            "model": "m-1",
+            "benchmark": "tau-bench/retail",
+            "extra": {"a": 1},
+        },
+    )
     assert to_messages(found.trajectory) == MESSAGES
     assert found.trajectory.tools == (TOOL,)
-    assert (found.trajectory.model, found.trajectory.benchmark, found.task.benchmark) == ("m-1", "tau-bench/retail", "tau-bench/retail")
+    assert (found.trajectory.model, found.trajectory.benchmark, found.task.benchmark) == (
+        "m-1",
+        "tau-bench/retail",
+        "tau-bench/retail",
+    )
     assert (found.task.goal, found.trajectory.task_id) == ("Where?", found.task.task_id)
 
 
@@ -55,7 +71,9 @@ def test_a_bare_list_of_messages_is_a_chat(tmp_path: Path) -> None:
         ({"outcome": "unknown", "reward": 1}, "unknown"),
     ],
 )
-def test_the_outcome_is_what_the_record_claims_or_unknown(tmp_path: Path, claims: dict[str, Any], outcome: str) -> None:
+def test_the_outcome_is_what_the_record_claims_or_unknown(
+    tmp_path: Path, claims: dict[str, Any], outcome: str
+) -> None:
     (found,) = load(tmp_path, {"messages": MESSAGES, **claims})
     assert found.trajectory.outcome == outcome
 
@@ -69,52 +87,87 @@ def test_the_same_question_under_another_system_prompt_is_another_task(tmp_path:
 
 @pytest.mark.parametrize("half", [0xD800, 0xDC00])
 def test_lone_surrogates_in_a_file_become_replacement_characters(tmp_path: Path, half: int) -> None:
-    (found,) = load(tmp_path, [{"role": "user", "content": f"a{chr(half)}"}, {"role": "assistant", "content": "😀"}])
+    (found,) = load(
+        tmp_path,
+        [{"role": "user", "content": f"a{chr(half)}"}, {"role": "assistant", "content": "😀"}],
+    )
     assert (found.task.goal, found.trajectory.turns[0].content) == ("a\ufffd", "😀")
 
 
-@pytest.mark.parametrize("text", ['{"messages": "xxxxxxxxxxxxxxxxxxxx"}\n%s\n', '{"messages": "xxxxxxxxxxxxxxxxxxxx"} \n\n%s'])
-def test_a_line_beyond_the_limit_is_refused_and_the_next_one_is_read(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ['{"messages": "xxxxxxxxxxxxxxxxxxxx"}\n%s\n', '{"messages": "xxxxxxxxxxxxxxxxxxxx"} \n\n%s'],
+)
+def test_a_line_beyond_the_limit_is_refused_and_the_next_one_is_read(
+    tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "chats"
     line = json.dumps([{"role": "assistant", "content": "a"}])
     path.write_text(line + "\n" + text.replace("xx", "x" * 100) % line)
     found = list(imported([path], settings=ImportSettings(max_record_bytes=100)))
-    assert [f.reason if isinstance(f, Rejection) else "in" for f in found] == ["in", "record_too_large", "in"]
+    assert [f.reason if isinstance(f, Rejection) else "in" for f in found] == [
+        "in",
+        "record_too_large",
+        "in",
+    ]
 
 
 @pytest.mark.parametrize(
     ("key", "weight", "mask"),
     [
-        *[("weight", 0, "zero_weight"), ("weight", 0.0, "zero_weight"), ("weight", 1, None), ("weight", None, None)],
+        *[
+            ("weight", 0, "zero_weight"),
+            ("weight", 0.0, "zero_weight"),
+            ("weight", 1, None),
+            ("weight", None, None),
+        ],
         *[("training", False, "not_trained"), ("training", True, None)],
     ],
 )
-def test_an_answer_without_loss_is_a_masked_turn(tmp_path: Path, key: str, weight: Any, mask: str | None) -> None:
+def test_an_answer_without_loss_is_a_masked_turn(
+    tmp_path: Path, key: str, weight: Any, mask: str | None
+) -> None:
     (found,) = load(tmp_path, [*MESSAGES[:4], MESSAGES[4] | {key: weight}])
     assert [turn.mask for turn in found.trajectory.turns] == [None, mask]
 
 
 def test_a_greeting_without_weight_stays_a_greeting(tmp_path: Path) -> None:
-    greeting, user = {"role": "assistant", "content": "Hi.", "weight": 0}, {"role": "user", "content": "q"}
+    greeting, user = (
+        {"role": "assistant", "content": "Hi.", "weight": 0},
+        {"role": "user", "content": "q"},
+    )
     (found,) = load(tmp_path, [greeting, user, {"role": "assistant", "content": "a", "weight": 1}])
     assert [turn.mask for turn in found.trajectory.turns] == ["canned_greeting", None]
 
 
 def test_rows_that_name_their_masked_turns_keep_the_reasons(tmp_path: Path) -> None:
     weighted = [*MESSAGES[:4], MESSAGES[4] | {"weight": 0}]
-    (found,) = load(tmp_path, {"messages": weighted, "masked_turns": [{"turn": 1, "reason": "before_pivot"}]})
+    (found,) = load(
+        tmp_path, {"messages": weighted, "masked_turns": [{"turn": 1, "reason": "before_pivot"}]}
+    )
     assert [turn.mask for turn in found.trajectory.turns] == [None, "before_pivot"]
 
 
 @pytest.mark.parametrize(
     ("claim", "detail"),
     [
-        ({"messages": [*MESSAGES[:4], MESSAGES[4] | {"weight": 0.5}]}, "message 4: weight 0.5 is neither 0 nor 1"),
-        ({"messages": [*MESSAGES[:4], MESSAGES[4] | {"weight": "0"}]}, "message 4: weight '0' is neither 0 nor 1"),
-        ({"messages": MESSAGES, "masked_turns": [{"turn": 2, "reason": "x"}]}, "masked_turns names turn 2, the chat has 2 turns"),
+        (
+            {"messages": [*MESSAGES[:4], MESSAGES[4] | {"weight": 0.5}]},
+            "message 4: weight 0.5 is neither 0 nor 1",
+        ),
+        (
+            {"messages": [*MESSAGES[:4], MESSAGES[4] | {"weight": "0"}]},
+            "message 4: weight '0' is neither 0 nor 1",
+        ),
+        (
+            {"messages": MESSAGES, "masked_turns": [{"turn": 2, "reason": "x"}]},
+            "masked_turns names turn 2, the chat has 2 turns",
+        ),
     ],
 )
-def test_loss_that_cannot_be_told_is_a_rejection_that_says_where(tmp_path: Path, claim: dict[str, Any], detail: str) -> None:
+def test_loss_that_cannot_be_told_is_a_rejection_that_says_where(
+    tmp_path: Path, claim: dict[str, Any], detail: str
+) -> None:
     path = tmp_path / "chat.json"
     path.write_text(json.dumps(claim))
     (found,) = imported([path])
@@ -123,10 +176,25 @@ def test_loss_that_cannot_be_told_is_a_rejection_that_says_where(tmp_path: Path,
     assert detail in found.detail
 
 
-@pytest.mark.parametrize(("split", "held_out"), [("test", True), ("held_out", True), ("train", False), (None, False), (3, False)])
-def test_a_chat_of_another_split_than_train_is_held_out(tmp_path: Path, split: Any, held_out: bool) -> None:
+@pytest.mark.parametrize(
+    ("split", "held_out"),
+    [("test", True), ("held_out", True), ("train", False), (None, False), (3, False)],
+)
+def test_a_chat_of_another_split_than_train_is_held_out(
+    tmp_path: Path, split: Any, held_out: bool
+) -> None:
     path = tmp_path / "x.json"
-    path.write_text(json.dumps({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "split": split}))
+    path.write_text(
+        json.dumps(
+            {
+                "messages": [
+                    {"role": "user", "content": "q"},
+                    {"role": "assistant", "content": "a"},
+                ],
+                "split": split,
+            }
+        )
+    )
     (found,) = imported([path])
     assert isinstance(found, Imported)
     assert found.trajectory.held_out is held_out

@@ -13,11 +13,15 @@ from synth.importers.react_text import react_steps, react_turns
 from synth.importers.records import Imported, Rejection
 
 
-def load(tmp_path: Path, value: Any, name: str = "x.json") -> tuple[list[Imported], list[Rejection]]:
+def load(
+    tmp_path: Path, value: Any, name: str = "x.json"
+) -> tuple[list[Imported], list[Rejection]]:
     path = tmp_path / name
     path.write_text(json.dumps(value))
     found = list(imported([path]))
-    return [f for f in found if isinstance(f, Imported)], [f for f in found if isinstance(f, Rejection)]
+    return [f for f in found if isinstance(f, Imported)], [
+        f for f in found if isinstance(f, Rejection)
+    ]
 
 
 def attempt_with_index(task_id: int) -> dict[str, Any]:
@@ -26,23 +30,48 @@ def attempt_with_index(task_id: int) -> dict[str, Any]:
         {"role": "user", "content": "cancel", "index": 2},
         {"role": "assistant", "content": "Done.", "index": 3},
     ]
-    return {"task_id": task_id, "trial": task_id, "reward": 0.0, "info": {"task": {"instruction": f"i{task_id}"}}, "traj": messages}
+    return {
+        "task_id": task_id,
+        "trial": task_id,
+        "reward": 0.0,
+        "info": {"task": {"instruction": f"i{task_id}"}},
+        "traj": messages,
+    }
 
 
 def label(trajectory_id: int, step: int) -> dict[str, Any]:
-    failure = {"failure_id": 1, "step_number": step, "failure_category": "c", "failed_agent": "Assistant"}
-    return {"trajectory_id": trajectory_id, "failures": [failure], "root_cause": {"failure_id": 1}, "failure_summary": "s"}
+    failure = {
+        "failure_id": 1,
+        "step_number": step,
+        "failure_category": "c",
+        "failed_agent": "Assistant",
+    }
+    return {
+        "trajectory_id": trajectory_id,
+        "failures": [failure],
+        "root_cause": {"failure_id": 1},
+        "failure_summary": "s",
+    }
 
 
 @pytest.mark.parametrize("names", [("a.json", "b.json"), ("b.json", "a.json")])
-def test_labels_find_their_trajectory_whichever_file_comes_first(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_labels_find_their_trajectory_whichever_file_comes_first(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / names[0]).write_text(json.dumps([attempt_with_index(4), attempt_with_index(5)]))
-    (tmp_path / "in" / names[1]).write_text(json.dumps([label(4, 3), label(5, 2), label(6, 3), label(4, 9)]))
+    (tmp_path / "in" / names[0]).write_text(
+        json.dumps([attempt_with_index(4), attempt_with_index(5)])
+    )
+    (tmp_path / "in" / names[1]).write_text(
+        json.dumps([label(4, 3), label(5, 2), label(6, 3), label(4, 9)])
+    )
     run = str(tmp_path / "run")
     tally = import_into(run, [tmp_path / "in"], "auto", progress_for(quiet=True))
     assert tally.marks == 4
-    assert [(r.locator, r.reason) for r in tally.rejections] == [("2", "no_trajectory"), ("3", "bad_record")]
+    assert [(r.locator, r.reason) for r in tally.rejections] == [
+        ("2", "no_trajectory"),
+        ("3", "bad_record"),
+    ]
     again = import_into(run, [tmp_path / "in"], "auto", progress_for(quiet=True))
     assert (again.marks, again.total(["present"])) == (0, 2)
 
@@ -53,25 +82,50 @@ def blame(**fields: Any) -> dict[str, Any]:
         {"content": "exit 1", "role": "user", "name": "Computer_terminal"},
         {"content": "so", "role": "user", "name": "Checker"},
     ]
-    return {"history": history, "question": "q", "mistake_agent": "Checker", "mistake_step": "2", "is_correct": False, **fields}
+    return {
+        "history": history,
+        "question": "q",
+        "mistake_agent": "Checker",
+        "mistake_step": "2",
+        "is_correct": False,
+        **fields,
+    }
 
 
 def test_named_agents_are_turns_and_the_terminal_answers_them(tmp_path: Path) -> None:
     ((found,), _) = load(tmp_path, blame())
     turns = found.trajectory.turns
-    assert [(turn.agent, turn.content) for turn in turns] == [("Planner", "plan"), ("Checker", "so")]
-    assert [(o.source, o.name, o.content) for o in turns[0].observations] == [("environment", "Computer_terminal", "exit 1")]
-    assert (found.trajectory.outcome, found.marks[0].turn, found.marks[0].detail and found.marks[0].detail["message"]) == ("failure", 1, 2)
+    assert [(turn.agent, turn.content) for turn in turns] == [
+        ("Planner", "plan"),
+        ("Checker", "so"),
+    ]
+    assert [(o.source, o.name, o.content) for o in turns[0].observations] == [
+        ("environment", "Computer_terminal", "exit 1")
+    ]
+    assert (
+        found.trajectory.outcome,
+        found.marks[0].turn,
+        found.marks[0].detail and found.marks[0].detail["message"],
+    ) == ("failure", 1, 2)
 
 
 def test_the_hand_crafted_half_names_its_agents_by_role(tmp_path: Path) -> None:
-    history = [{"content": "q", "role": "human"}, {"content": "go", "role": "Orchestrator (thought)"}]
+    history = [
+        {"content": "q", "role": "human"},
+        {"content": "go", "role": "Orchestrator (thought)"},
+    ]
     ((found,), _) = load(tmp_path, blame(history=history, mistake_step="1"))
     assert [turn.agent for turn in found.trajectory.turns] == ["Orchestrator (thought)"]
-    assert (found.trajectory.opening[0].content, found.trajectory.benchmark) == ("q", "who-and-when/hand-crafted")
+    assert (found.trajectory.opening[0].content, found.trajectory.benchmark) == (
+        "q",
+        "who-and-when/hand-crafted",
+    )
 
 
-@pytest.mark.parametrize("broken", [*({"mistake_step": s} for s in ("3", "-1", "two")), {"history": ["x"]}, {"question": 1}])
+@pytest.mark.parametrize(
+    "broken",
+    [*({"mistake_step": s} for s in ("3", "-1", "two")), {"history": ["x"]}, {"question": 1}],
+)
 def test_a_label_outside_the_history_is_refused(tmp_path: Path, broken: dict[str, Any]) -> None:
     good, bad = load(tmp_path, blame(**broken))
     assert (good, [b.reason for b in bad]) == ([], ["bad_record"])
@@ -83,34 +137,58 @@ def test_both_shapes_of_fireact_give_the_same_turns(tmp_path: Path, reward: bool
         ("Thought: look\nAction: search[ß [x]]", "two\nlines"),
         ("Thought: done\nAction: finish[7]", f"Episode finished, reward = {reward}"),
     ]
-    text = "Intro.\n\n### Instruction:\nWhy?\n\n### Response:\n" + "".join(f"{w}\nObservation: {o}\n" for w, o in steps)
+    text = "Intro.\n\n### Instruction:\nWhy?\n\n### Response:\n" + "".join(
+        f"{w}\nObservation: {o}\n" for w, o in steps
+    )
     messages = [{"role": "user", "content": "Why?"}]
     for written, answer in steps:
-        messages += [{"role": "assistant", "content": written}, {"role": "user", "content": f"Observation: {answer}"}]
+        messages += [
+            {"role": "assistant", "content": written},
+            {"role": "user", "content": f"Observation: {answer}"},
+        ]
     common = {"reward": reward, "em": reward, "f1": 0.5, "gt": "7", "pred": "7", "prompt": ""}
     good, bad = load(tmp_path, {"12": {"traj": text, **common}, "13": {"traj": messages, **common}})
     assert bad == []
     first, second = (f.trajectory for f in good)
     assert first.turns == second.turns
-    assert [(t.thought, t.tool_calls[0].name, json.loads(t.tool_calls[0].arguments)) for t in first.turns] == [
+    assert [
+        (t.thought, t.tool_calls[0].name, json.loads(t.tool_calls[0].arguments))
+        for t in first.turns
+    ] == [
         ("look", "search", {"query": "ß [x]"}),
         ("done", "finish", {"answer": "7"}),
     ]
     assert first.turns[0].observations[0].content == "two\nlines"
     assert (first.system_prompt, second.system_prompt) == ("Intro.", None)
-    assert {f.trajectory.outcome for f in good} == {{True: "success", False: "failure", None: "unknown"}[reward]}
+    assert {f.trajectory.outcome for f in good} == {
+        {True: "success", False: "failure", None: "unknown"}[reward]
+    }
     assert good[0].task == good[1].task
 
 
 def test_only_the_first_action_of_a_step_was_executed_and_such_a_turn_is_masked() -> None:
-    (turn,) = react_turns([("Thought: a\nAction: search[x]\nThought: b\nAction: finish[y]", "nothing")])
-    assert ([call.name for call in turn.tool_calls], turn.mask, turn.thought) == (["search"], "text_after_action", "a")
+    (turn,) = react_turns(
+        [("Thought: a\nAction: search[x]\nThought: b\nAction: finish[y]", "nothing")]
+    )
+    assert ([call.name for call in turn.tool_calls], turn.mask, turn.thought) == (
+        ["search"],
+        "text_after_action",
+        "a",
+    )
 
 
 def test_text_without_an_action_is_content() -> None:
-    assert react_steps("Thought: hm\nObservation: nothing\nThought: stop") == [("Thought: hm", "nothing"), ("Thought: stop", None)]
+    assert react_steps("Thought: hm\nObservation: nothing\nThought: stop") == [
+        ("Thought: hm", "nothing"),
+        ("Thought: stop", None),
+    ]
     first, second = react_turns(react_steps("Thought: hm\nObservation: nothing\nThought: stop"))
-    assert (first.content, first.tool_calls, second.content, second.observations) == ("Thought: hm", (), "Thought: stop", ())
+    assert (first.content, first.tool_calls, second.content, second.observations) == (
+        "Thought: hm",
+        (),
+        "Thought: stop",
+        (),
+    )
 
 
 def node(kind: str, text: str, *children: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -118,12 +196,24 @@ def node(kind: str, text: str, *children: dict[str, Any], **fields: Any) -> dict
 
 
 def call(name: str, code: int, *children: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return node("Action", name, node("Action Input", "{}", *children, observation="o", observation_code=code, **fields))
+    return node(
+        "Action",
+        name,
+        node("Action Input", "{}", *children, observation="o", observation_code=code, **fields),
+    )
 
 
 def tree(*children: dict[str, Any], win: bool = True) -> dict[str, Any]:
-    schema = {"name": "find", "description": "d", "parameters": {"type": "object", "properties": {}}}
-    return {"win": win, "tree": {"tree": node("Action Input", "", *children)}, "answer_generation": {"query": "q", "function": [schema]}}
+    schema = {
+        "name": "find",
+        "description": "d",
+        "parameters": {"type": "object", "properties": {}},
+    }
+    return {
+        "win": win,
+        "tree": {"tree": node("Action Input", "", *children)},
+        "answer_generation": {"query": "q", "function": [schema]},
+    }
 
 
 def test_a_tree_is_a_trajectory_per_path_and_a_second_try_was_prompted_for(tmp_path: Path) -> None:
@@ -140,13 +230,18 @@ def test_a_tree_is_a_trajectory_per_path_and_a_second_try_was_prompted_for(tmp_p
         (second.trajectory_id, 0),
     ]
     assert [turn.mask for turn in second.turns] == [None, "unrecorded_prompt"]
-    assert [(turn.content, turn.tool_calls[0].name) for turn in second.turns] == [(None, "find"), ("again", "Finish")]
+    assert [(turn.content, turn.tool_calls[0].name) for turn in second.turns] == [
+        (None, "find"),
+        ("again", "Finish"),
+    ]
     assert third.turns[0].observations[0].error
     assert first.tools[0]["function"]["name"] == "find"
     assert len({t.content_hash for t in (first, second, third)}) == 3
 
 
-@pytest.mark.parametrize("broken", [node("Reflection", "x"), node("Action Input", "{}"), {"description": "x"}])
+@pytest.mark.parametrize(
+    "broken", [node("Reflection", "x"), node("Action Input", "{}"), {"description": "x"}]
+)
 def test_a_tree_of_another_shape_is_refused(tmp_path: Path, broken: dict[str, Any]) -> None:
     good, bad = load(tmp_path, tree(broken))
     assert (good, [b.reason for b in bad]) == ([], ["bad_record"])

@@ -1,4 +1,6 @@
-"""The whole folder of real data in one import: every file is read or refused by name, and the sums are those of the raw files."""
+"""The whole folder of real data in one import: every file is read or refused by name, and the sums
+are those of the raw files.
+"""
 
 import gzip
 import json
@@ -18,16 +20,27 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import query
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="real trajectories absent: ../shared/data"
+)
 
 LICENCES = (
-    "agentrx__LICENSE.microsoft_AgentRx fireact__LICENSE.anchen1011_FireAct inspect__LICENSE sweagent_demos__LICENSE.SWE-agent_SWE-agent"
+    "agentrx__LICENSE.microsoft_AgentRx fireact__LICENSE.anchen1011_FireAct inspect__LICENSE "
+    "sweagent_demos__LICENSE.SWE-agent_SWE-agent"
 )
-LICENCES += " tau1__LICENSE.sierra-research_tau-bench tau2__LICENSE.sierra-research_tau2-bench toolbench__LICENSE"
+LICENCES += (
+    " tau1__LICENSE.sierra-research_tau-bench tau2__LICENSE.sierra-research_tau2-bench "
+    "toolbench__LICENSE"
+)
 LICENCES += " whowhen__LICENSE.ag2ai_Agents_Failure_Attribution"
-COPIES = "tau1_retail__avaljotsingh tau2_es__LICENSE.oscaralvaro_tau2-bench tau2_grok__LICENSE.blakeelias_tau2-bench"
+COPIES = (
+    "tau1_retail__avaljotsingh tau2_es__LICENSE.oscaralvaro_tau2-bench "
+    "tau2_grok__LICENSE.blakeelias_tau2-bench"
+)
 COPIES += " tau2_retail_multi__codesque16"
-WORLDS = "airline/flights airline/reservations airline/users retail/orders retail/products retail/users"
+WORLDS = (
+    "airline/flights airline/reservations airline/users retail/orders retail/products retail/users"
+)
 REFUSED = {
     **{f"LICENSES/{name}.txt": "not_json" for name in LICENCES.split()},
     **{f"LICENSES/{name}.txt": "duplicate_file" for name in COPIES.split()},
@@ -55,8 +68,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ImportTally]:
 
 
 def raw(path: Path) -> Any:
-    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
-    return [json.loads(line) for line in text.splitlines()] if ".jsonl" in path.name else json.loads(text)
+    text = (
+        gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    ).decode()
+    return (
+        [json.loads(line) for line in text.splitlines()]
+        if ".jsonl" in path.name
+        else json.loads(text)
+    )
 
 
 def load(*folders: str) -> list[Imported]:
@@ -77,29 +96,48 @@ def test_what_does_not_come_in_is_known_file_by_file(whole: tuple[str, ImportTal
     assert tally.files == len([path for path in DATA.rglob("*") if path.is_file()])
 
 
-def test_everything_that_came_in_is_in_the_ledger_and_comes_in_once(whole: tuple[str, ImportTally]) -> None:
+def test_everything_that_came_in_is_in_the_ledger_and_comes_in_once(
+    whole: tuple[str, ImportTally],
+) -> None:
     run, tally = whole
     ledger = Ledger(run)
     counted = query(
-        ledger, "SELECT split_part(source, ':', 1) f, outcome, count(*), sum(n_turns), sum(n_tool_calls) FROM trajectories GROUP BY ALL"
+        ledger,
+        "SELECT split_part(source, ':', 1) f, outcome, count(*), sum(n_turns), sum(n_tool_calls) "
+        "FROM trajectories GROUP BY ALL",
     )
     rows = counted.fetchall()
     for name, counts in tally.formats.items():
         mine = [row for row in rows if row[0] == name]
         assert {row[1]: row[2] for row in mine} == {
-            o: n for o in ("success", "failure", "truncated", "invalid", "unknown") if (n := counts[o])
+            o: n
+            for o in ("success", "failure", "truncated", "invalid", "unknown")
+            if (n := counts[o])
         }
-        assert (sum(row[3] for row in mine), sum(row[4] for row in mine)) == (counts["turns"], counts["tool_calls"])
+        assert (sum(row[3] for row in mine), sum(row[4] for row in mine)) == (
+            counts["turns"],
+            counts["tool_calls"],
+        )
     again = import_into(run, [DATA], "auto", progress_for(quiet=True))
-    assert (again.total(["trajectories"]), again.total(["present"]), again.marks) == (0, tally.total(["trajectories"]), 0)
+    assert (again.total(["trajectories"]), again.total(["present"]), again.marks) == (
+        0,
+        tally.total(["trajectories"]),
+        0,
+    )
     assert Ledger(run).state.lines == ledger.state.lines
 
 
 def test_every_row_of_a_public_benchmark_is_stamped(whole: tuple[str, ImportTally]) -> None:
     rows = query(
-        Ledger(whole[0]), "SELECT DISTINCT split_part(source, ':', 1), benchmark FROM trajectories WHERE source NOT LIKE 'swe%'"
+        Ledger(whole[0]),
+        "SELECT DISTINCT split_part(source, ':', 1), benchmark FROM trajectories WHERE source NOT "
+        "LIKE 'swe%'",
     ).fetchall()
-    stamped = {name: {b.split("/")[0] for n, b in rows if n == name} for name, _ in rows if name != "inspect"}
+    stamped = {
+        name: {b.split("/")[0] for n, b in rows if n == name}
+        for name, _ in rows
+        if name != "inspect"
+    }
     assert stamped == {
         "fireact": {"hotpotqa"},
         "tau2": {"tau2-bench"},
@@ -114,25 +152,42 @@ TAU2 = ("tau2_airline", "tau2_retail", "tau2_grok", "tau2_es", "tau2_telecom", "
 
 @pytest.mark.parametrize("folder", TAU2)
 def test_tau2_counts_are_those_of_the_raw_files(folder: str) -> None:
-    records = [r for path in sorted((DATA / folder).iterdir()) for r in (raw(path) if ".jsonl" in path.name else raw(path)["simulations"])]
+    records = [
+        r
+        for path in sorted((DATA / folder).iterdir())
+        for r in (raw(path) if ".jsonl" in path.name else raw(path)["simulations"])
+    ]
     messages = [m for r in records for m in r["messages"]]
     found = load(folder)
     agent = [m for m in messages if m["role"] == "assistant"]
     by_user = [c for m in messages if m["role"] == "user" for c in m.get("tool_calls") or []]
-    assert sums(found) == (len(records), len(agent), sum(len(m.get("tool_calls") or []) for m in agent))
-    assert len([mark for f in found for mark in f.marks if mark.metric == "user_tool_call"]) == len(by_user)
+    assert sums(found) == (
+        len(records),
+        len(agent),
+        sum(len(m.get("tool_calls") or []) for m in agent),
+    )
+    assert len([mark for f in found for mark in f.marks if mark.metric == "user_tool_call"]) == len(
+        by_user
+    )
     broken = [r for r in records if (r.get("run_info") or r)["termination_reason"] == "agent_error"]
     good = [r for r in records if r not in broken]
     assert (
         Counter(f.trajectory.outcome.value for f in found)
         == Counter(
-            {"success": sum(r["reward_info"]["reward"] == 1 for r in good), "failure": sum(r["reward_info"]["reward"] == 0 for r in good)}
+            {
+                "success": sum(r["reward_info"]["reward"] == 1 for r in good),
+                "failure": sum(r["reward_info"]["reward"] == 0 for r in good),
+            }
             | ({"invalid": len(broken)} if broken else {})
         )
         + Counter()
     )
-    observed = [o for f in found for t in f.trajectory.turns for o in t.observations if o.source == "tool"]
-    assert len(observed) == sum(m["role"] == "tool" and m["requestor"] == "assistant" for m in messages)
+    observed = [
+        o for f in found for t in f.trajectory.turns for o in t.observations if o.source == "tool"
+    ]
+    assert len(observed) == sum(
+        m["role"] == "tool" and m["requestor"] == "assistant" for m in messages
+    )
     assert {o.content for o in observed} <= {m["content"] for m in messages if m["role"] == "tool"}
 
 
@@ -152,13 +207,23 @@ def test_exact_copies_under_two_names_are_two_rows_with_one_content_hash() -> No
 
 
 def test_fireact_counts_are_those_of_the_raw_files() -> None:
-    values = [value for path in sorted((DATA / "fireact").iterdir()) for value in raw(path).values()]
+    values = [
+        value for path in sorted((DATA / "fireact").iterdir()) for value in raw(path).values()
+    ]
     found = load("fireact")
-    texts = [v["traj"] if isinstance(v["traj"], str) else "\n".join(m["content"] for m in v["traj"]) for v in values]
+    texts = [
+        v["traj"] if isinstance(v["traj"], str) else "\n".join(m["content"] for m in v["traj"])
+        for v in values
+    ]
     answers = sum(len(re.findall(r"^Observation:", text, re.MULTILINE)) for text in texts)
     assert sums(found) == (462 + 496 + 497, answers, answers)
-    assert Counter(f.trajectory.outcome.value for f in found) == {"success": 197 + 169 + 130, "failure": 265 + 327 + 367}
-    assert [m.value for f in found for m in f.marks if m.metric == "f1"] == [v["f1"] for v in values]
+    assert Counter(f.trajectory.outcome.value for f in found) == {
+        "success": 197 + 169 + 130,
+        "failure": 265 + 327 + 367,
+    }
+    assert [m.value for f in found for m in f.marks if m.metric == "f1"] == [
+        v["f1"] for v in values
+    ]
     finished = [f for f in found if f.trajectory.turns[-1].tool_calls[0].name == "finish"]
     assert len(finished) == len(found)
     assert sum(count == 3 for count in Counter(f.task.task_id for f in found).values()) == 461
@@ -184,14 +249,21 @@ def test_who_and_when_labels_stand_at_the_turn_that_was_blamed() -> None:
     assert same == 78
 
 
-def test_agentrx_labels_stand_at_the_turn_that_was_blamed_and_never_at_a_user(whole: tuple[str, ImportTally]) -> None:
+def test_agentrx_labels_stand_at_the_turn_that_was_blamed_and_never_at_a_user(
+    whole: tuple[str, ImportTally],
+) -> None:
     labels = raw(DATA / "agentrx_tau" / "ground_truth.json")
     attempts = {r["task_id"]: r for r in raw(DATA / "agentrx_tau" / "tau_retail.json.gz")}
-    told = [attempts[x["trajectory_id"]]["traj"][f["step_number"] - 1] for x in labels for f in x["failures"]]
+    told = [
+        attempts[x["trajectory_id"]]["traj"][f["step_number"] - 1]
+        for x in labels
+        for f in x["failures"]
+    ]
     by_agent = sorted(str(message["content"]) for message in told if message["role"] == "assistant")
     rows = query(
         Ledger(whole[0]),
-        "SELECT s.turn, t.content FROM scores s LEFT JOIN turns t ON t.trajectory_id = s.subject_id AND t.turn = s.turn"
+        "SELECT s.turn, t.content FROM scores s LEFT JOIN turns t ON t.trajectory_id = "
+        "s.subject_id AND t.turn = s.turn"
         " WHERE metric = 'agentrx.failure'",
     ).fetchall()
     assert len(rows) == len(told) == 12

@@ -1,4 +1,6 @@
-"""SWE-agent trajectories: real files against the raw JSON, and hand-written ones for what they do not show."""
+"""SWE-agent trajectories: real files against the raw JSON, and hand-written ones for what they do
+not show.
+"""
 
 import gzip
 import json
@@ -17,7 +19,11 @@ from tests.synth.importers.imports import DATA, needs_real_data, read, read_docu
 
 FOLDER = DATA / "sweagent_demos"
 FILES = sorted(FOLDER.glob("*.traj.gz"))
-CALL = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "bash", "arguments": '{"command": "ls"}'},
+}
 
 
 def run(**fields: Any) -> dict[str, Any]:
@@ -26,14 +32,45 @@ def run(**fields: Any) -> dict[str, Any]:
         {"role": "system", "content": "Fix it.", "agent": "main", "message_type": "system_prompt"},
         {"role": "user", "content": "Look how it is done", "agent": "main", "is_demo": True},
         {"role": "user", "content": "The button is broken.", "agent": "main"},
-        {"role": "assistant", "content": "Look.\n```\nls\n```", "thought": "Look.\n", "action": "ls\n", "agent": "main"},
+        {
+            "role": "assistant",
+            "content": "Look.\n```\nls\n```",
+            "thought": "Look.\n",
+            "action": "ls\n",
+            "agent": "main",
+        },
         {"role": "user", "content": "a.py\n(Current directory: /shop)", "agent": "main"},
-        {"role": "assistant", "content": "Done.\n```\nsubmit\n```", "thought": "Done.\n", "action": "submit\n", "agent": "main"},
+        {
+            "role": "assistant",
+            "content": "Done.\n```\nsubmit\n```",
+            "thought": "Done.\n",
+            "action": "submit\n",
+            "agent": "main",
+        },
     ]
     steps = [
-        {"action": "ls\n", "observation": "a.py", "response": "", "thought": "Look.\n", "state": "{}", "execution_time": 0.25},
-        {"action": "oops", "observation": "no such command", "response": "", "thought": "", "state": "{}"},
-        {"action": "submit\n", "observation": "diff --git a/a.py", "response": "", "thought": "Done.\n", "state": "{}"},
+        {
+            "action": "ls\n",
+            "observation": "a.py",
+            "response": "",
+            "thought": "Look.\n",
+            "state": "{}",
+            "execution_time": 0.25,
+        },
+        {
+            "action": "oops",
+            "observation": "no such command",
+            "response": "",
+            "thought": "",
+            "state": "{}",
+        },
+        {
+            "action": "submit\n",
+            "observation": "diff --git a/a.py",
+            "response": "",
+            "thought": "Done.\n",
+            "state": "{}",
+        },
     ]
     stats = {"instance_cost": 0.5, "tokens_sent": 100, "tokens_received": 20, "api_calls": 3}
     info = {"exit_status": "submitted", "submission": "diff", "model_stats": stats}
@@ -50,24 +87,43 @@ def test_real_files_come_in_as_their_raw_history_says(path: Path) -> None:
     said = [m for m in raw["history"] if not m.get("is_demo")]
     answers = [m for m in said if m["role"] == "assistant"]
     assert [t.content for t in trajectory.turns] == [m["content"] for m in answers]
-    assert [c.call_id for t in trajectory.turns for c in t.tool_calls] == [c["id"] for m in answers for c in m.get("tool_calls") or []]
+    assert [c.call_id for t in trajectory.turns for c in t.tool_calls] == [
+        c["id"] for m in answers for c in m.get("tool_calls") or []
+    ]
     assert trajectory.system_prompt == said[0]["content"]
     assert [o.content for o in trajectory.opening] == [said[1]["content"]]
     answered = [o.content for t in trajectory.turns for o in t.observations]
-    assert answered[: len(said) - 2 - len(answers)] == [m["content"] for m in said[2:] if m["role"] != "assistant"]
-    assert (trajectory.outcome.value, trajectory.reward, trajectory.content_hash is not None) == ("unknown", None, True)
+    assert answered[: len(said) - 2 - len(answers)] == [
+        m["content"] for m in said[2:] if m["role"] != "assistant"
+    ]
+    assert (trajectory.outcome.value, trajectory.reward, trajectory.content_hash is not None) == (
+        "unknown",
+        None,
+        True,
+    )
 
 
 @needs_real_data
 def test_the_folder_adds_up() -> None:
-    """Counted with a script of its own: in 22 files 230 assistant messages that are no demonstration, with 44 calls in five files."""
+    """Counted with a script of its own: in 22 files 230 assistant messages that are no
+    demonstration, with 44 calls in five files.
+    """
     found = list(imported([FOLDER]))
     assert [f for f in found if isinstance(f, Rejection)] == []
     good = [f.trajectory for f in found if isinstance(f, Imported)]
-    assert (len(good), sum(len(t.turns) for t in good), sum(len(u.tool_calls) for t in good for u in t.turns)) == (22, 230, 44)
+    assert (
+        len(good),
+        sum(len(t.turns) for t in good),
+        sum(len(u.tool_calls) for t in good for u in t.turns),
+    ) == (22, 230, 44)
     assert {t.outcome.value for t in good} == {"unknown"}
     assert Counter(t.termination.value for t in good) == {"agent_stop": 21, "unreported": 1}
-    assert Counter(t.benchmark for t in good) == {"swe-bench/dev": 9, "nyu-ctf/dev": 9, "humanevalfix/python": 1, None: 3}
+    assert Counter(t.benchmark for t in good) == {
+        "swe-bench/dev": 9,
+        "nyu-ctf/dev": 9,
+        "humanevalfix/python": 1,
+        None: 3,
+    }
     assert all(str(t.source).startswith("swe_agent:") for t in good)
 
 
@@ -76,8 +132,13 @@ def test_demonstrations_are_left_out_and_the_shell_is_not_the_user(tmp_path: Pat
     trajectory = found.trajectory
     assert (trajectory.system_prompt, found.task.goal) == ("Fix it.", "The button is broken.")
     assert trajectory.opening == (Observation("The button is broken.", Source.USER),)
-    assert [t.content for t in trajectory.turns] == ["Look.\n```\nls\n```", "Done.\n```\nsubmit\n```"]
-    assert trajectory.turns[0].observations == (Observation("a.py\n(Current directory: /shop)", Source.ENVIRONMENT),)
+    assert [t.content for t in trajectory.turns] == [
+        "Look.\n```\nls\n```",
+        "Done.\n```\nsubmit\n```",
+    ]
+    assert trajectory.turns[0].observations == (
+        Observation("a.py\n(Current directory: /shop)", Source.ENVIRONMENT),
+    )
     assert {mark.metric: mark.value for mark in found.marks if mark.turn is None} == {
         "demonstrations_left_out": 1.0,
         "steps_outside_history": 1.0,
@@ -86,15 +147,30 @@ def test_demonstrations_are_left_out_and_the_shell_is_not_the_user(tmp_path: Pat
 
 def test_the_answer_to_the_last_action_and_times_come_from_the_steps(tmp_path: Path) -> None:
     (found,), _ = read_document(tmp_path, run())
-    assert found.trajectory.turns[1].observations == (Observation("diff --git a/a.py", Source.ENVIRONMENT),)
-    assert [(m.metric, m.value, m.turn) for m in found.marks if m.turn is not None] == [("execution_time_s", 0.25, 0)]
+    assert found.trajectory.turns[1].observations == (
+        Observation("diff --git a/a.py", Source.ENVIRONMENT),
+    )
+    assert [(m.metric, m.value, m.turn) for m in found.marks if m.turn is not None] == [
+        ("execution_time_s", 0.25, 0)
+    ]
     totals = found.trajectory.totals
-    assert (totals.prompt_tokens, totals.completion_tokens, totals.calls, totals.cost_usd) == (100, 20, 3, 0.5)
+    assert (totals.prompt_tokens, totals.completion_tokens, totals.calls, totals.cost_usd) == (
+        100,
+        20,
+        3,
+        0.5,
+    )
 
 
 def test_function_calls_keep_their_ids_and_thinking_blocks_their_signatures(tmp_path: Path) -> None:
     block = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
-    answer = {"role": "assistant", "content": "Look.", "agent": "main", "tool_calls": [CALL], "thinking_blocks": [block]}
+    answer = {
+        "role": "assistant",
+        "content": "Look.",
+        "agent": "main",
+        "tool_calls": [CALL],
+        "thinking_blocks": [block],
+    }
     history = [
         {"role": "user", "content": [{"type": "text", "text": "Fix."}], "agent": "main"},
         answer,
@@ -123,19 +199,37 @@ def test_function_calls_keep_their_ids_and_thinking_blocks_their_signatures(tmp_
         (None, Termination.UNREPORTED, None, "unknown"),
     ],
 )
-def test_how_a_run_ended_decides_the_outcome(tmp_path: Path, status: str | None, termination: Any, fault: Any, outcome: str) -> None:
+def test_how_a_run_ended_decides_the_outcome(
+    tmp_path: Path, status: str | None, termination: Any, fault: Any, outcome: str
+) -> None:
     (found,), _ = read_document(tmp_path, run(info={"exit_status": status}))
     trajectory = found.trajectory
-    assert (trajectory.termination, trajectory.fault, trajectory.outcome.value) == (termination, fault, outcome)
+    assert (trajectory.termination, trajectory.fault, trajectory.outcome.value) == (
+        termination,
+        fault,
+        outcome,
+    )
 
 
 def test_the_attempts_of_a_retry_run_are_trials_of_one_task(tmp_path: Path) -> None:
-    config = json.dumps({"agent": {"model": {"name": "m-1", "temperature": 0.5}}, "problem_statement": {"text": "Fix.", "id": "own"}})
-    good, _ = read_document(tmp_path, {"attempts": [run(), run(info={"exit_status": "exit_cost"})], **run(replay_config=config)})
-    assert [(f.trajectory.trial, f.trajectory.outcome.value) for f in good] == [(0, "unknown"), (1, "truncated")]
-    assert {(f.task.task_id, f.task.goal, f.trajectory.model, f.trajectory.sampling["temperature"]) for f in good} == {
-        (good[0].task.task_id, "Fix.", "m-1", 0.5)
-    }
+    config = json.dumps(
+        {
+            "agent": {"model": {"name": "m-1", "temperature": 0.5}},
+            "problem_statement": {"text": "Fix.", "id": "own"},
+        }
+    )
+    good, _ = read_document(
+        tmp_path,
+        {"attempts": [run(), run(info={"exit_status": "exit_cost"})], **run(replay_config=config)},
+    )
+    assert [(f.trajectory.trial, f.trajectory.outcome.value) for f in good] == [
+        (0, "unknown"),
+        (1, "truncated"),
+    ]
+    assert {
+        (f.task.task_id, f.task.goal, f.trajectory.model, f.trajectory.sampling["temperature"])
+        for f in good
+    } == {(good[0].task.task_id, "Fix.", "m-1", 0.5)}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +244,9 @@ def test_the_attempts_of_a_retry_run_are_trials_of_one_task(tmp_path: Path) -> N
         ("ls", "shop", None),
     ],
 )
-def test_runs_on_public_benchmarks_are_stamped(tmp_path: Path, shown: str, instance: str | None, benchmark: str | None) -> None:
+def test_runs_on_public_benchmarks_are_stamped(
+    tmp_path: Path, shown: str, instance: str | None, benchmark: str | None
+) -> None:
     value = run(instance_id=instance)
     value["history"][4]["content"] = shown
     (found,), _ = read_document(tmp_path, value)

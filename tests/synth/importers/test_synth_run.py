@@ -1,4 +1,6 @@
-"""A run of synth comes into another one: trials with their tasks, once, and nothing that its own run alone could judge."""
+"""A run of synth comes into another one: trials with their tasks, once, and nothing that its own
+run alone could judge.
+"""
 
 import shutil
 from pathlib import Path
@@ -26,7 +28,11 @@ def a_run(folder: Path, *trials: Trajectory, task: Task = TASK, key: str = "key"
     ledger.begin_flow({"name": "theirs"})
     ledger.begin_stage(StageLine("rollout", key, {}))
     own = {"task_id": task.task_id, "benchmark": task.benchmark, "split": task.split}
-    ledger.commit(StageRef("rollout", key), tasks=[task], trajectories=[replace(trial, **own) for trial in trials])
+    ledger.commit(
+        StageRef("rollout", key),
+        tasks=[task],
+        trajectories=[replace(trial, **own) for trial in trials],
+    )
     return folder
 
 
@@ -43,11 +49,20 @@ def counts(tally: ImportTally) -> tuple[int, int, dict[str, int]]:
 
 
 def test_trials_come_with_their_task_as_it_was_and_say_where_they_come_from(tmp_path: Path) -> None:
-    played: dict[str, Any] = {"model": "their-model", "sampling": {"temperature": 1.0}, "weights_id": "w1", "trial": 3, "role": "explorer"}
+    played: dict[str, Any] = {
+        "model": "their-model",
+        "sampling": {"temperature": 1.0},
+        "weights_id": "w1",
+        "trial": 3,
+        "role": "explorer",
+    }
     theirs = a_run(tmp_path / "theirs", make_trajectory("one", **played))
     assert counts(brought(tmp_path / "ours", theirs)) == (1, 0, {})
     (before,), (after,) = all_of(theirs), all_of(tmp_path / "ours")
-    changed: dict[str, Any] = {name: getattr(after, name) for name in ("trajectory_id", "slot_id", "source", "content_hash")}
+    changed: dict[str, Any] = {
+        name: getattr(after, name)
+        for name in ("trajectory_id", "slot_id", "source", "content_hash")
+    }
     assert after == replace(before, synthesizer="import", role=None, **changed)
     assert (after.source or "").split(":")[0::2] == ["synth", before.trajectory_id]
     assert Ledger(str(tmp_path / "ours")).tasks({TASK.task_id}) == {TASK.task_id: TASK}
@@ -56,10 +71,22 @@ def test_trials_come_with_their_task_as_it_was_and_say_where_they_come_from(tmp_
 
 def test_retries_and_injected_runs_stay_with_the_run_that_judged_them(tmp_path: Path) -> None:
     base = make_trajectory("base")
-    retry = make_trajectory("retry", synthesizer="reflect_retry", parent_id=base.trajectory_id, pivot_turn=1, guidance="take B")
-    injected = make_trajectory("injected", synthesizer="failure_injection", parent_id=base.trajectory_id)
+    retry = make_trajectory(
+        "retry",
+        synthesizer="reflect_retry",
+        parent_id=base.trajectory_id,
+        pivot_turn=1,
+        guidance="take B",
+    )
+    injected = make_trajectory(
+        "injected", synthesizer="failure_injection", parent_id=base.trajectory_id
+    )
     theirs = a_run(tmp_path / "theirs", base, retry, injected)
-    assert counts(brought(tmp_path / "ours", theirs)) == (1, 0, {"no_trial:reflect_retry": 1, "no_trial:failure_injection": 1})
+    assert counts(brought(tmp_path / "ours", theirs)) == (
+        1,
+        0,
+        {"no_trial:reflect_retry": 1, "no_trial:failure_injection": 1},
+    )
     assert [t.guidance for t in all_of(tmp_path / "ours")] == [None]
 
 
@@ -90,18 +117,33 @@ def test_a_run_that_has_grown_brings_what_is_new_also_beside_its_older_copy(tmp_
     a_run(theirs, make_trajectory("two"))
     assert counts(brought(tmp_path / "ours", theirs)) == (1, 1, {})
     assert counts(brought(tmp_path / "both", copy, theirs)) == (2, 1, {})
-    assert {t.trajectory_id for t in all_of(tmp_path / "both")} == {t.trajectory_id for t in all_of(tmp_path / "ours")}
+    assert {t.trajectory_id for t in all_of(tmp_path / "both")} == {
+        t.trajectory_id for t in all_of(tmp_path / "ours")
+    }
 
 
 def test_runs_in_a_folder_come_whole_beside_other_files(tmp_path: Path) -> None:
     a_run(tmp_path / "in" / "a", make_trajectory("one"))
     a_run(tmp_path / "in" / "deep" / "b", make_trajectory("two"))
-    (tmp_path / "in" / "chat.json").write_text('{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}')
+    (tmp_path / "in" / "chat.json").write_text(
+        '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}'
+    )
     tally = brought(tmp_path / "ours", tmp_path / "in")
     assert counts(tally) == (3, 0, {})
-    assert {name: found["trajectories"] for name, found in tally.formats.items()} == {"openai_messages": 1, "synth": 2}
-    assert counts(brought(tmp_path / "other", tmp_path / "in" / "a", form="tau2")) == (0, 0, {"unknown_format": 1})
-    assert counts(brought(tmp_path / "other", tmp_path / "in" / "chat.json", form="synth")) == (0, 0, {"no_run": 1})
+    assert {name: found["trajectories"] for name, found in tally.formats.items()} == {
+        "openai_messages": 1,
+        "synth": 2,
+    }
+    assert counts(brought(tmp_path / "other", tmp_path / "in" / "a", form="tau2")) == (
+        0,
+        0,
+        {"unknown_format": 1},
+    )
+    assert counts(brought(tmp_path / "other", tmp_path / "in" / "chat.json", form="synth")) == (
+        0,
+        0,
+        {"no_run": 1},
+    )
 
 
 def test_a_run_with_a_damaged_shard_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -115,12 +157,20 @@ def test_a_run_with_a_damaged_shard_leaves_nothing_behind(tmp_path: Path) -> Non
     assert counts(brought(tmp_path / "ours", theirs)) == (0, 0, {"damaged_run": 1})
 
 
-def test_one_bit_in_any_shard_rejects_the_run_also_where_nothing_is_read_from_it(tmp_path: Path) -> None:
+def test_one_bit_in_any_shard_rejects_the_run_also_where_nothing_is_read_from_it(
+    tmp_path: Path,
+) -> None:
     theirs = a_run(tmp_path / "theirs", make_trajectory("former"))
     a_run(theirs, make_trajectory("current"), key="another key")
     ledger = Ledger(str(theirs))
-    ledger.commit(StageRef("critical_step", kept_apart("key")), trajectories=[make_trajectory("played apart")])
-    files = [theirs / file.path for shard in Ledger(str(theirs)).state.shards for file in shard.files.values()]
+    ledger.commit(
+        StageRef("critical_step", kept_apart("key")), trajectories=[make_trajectory("played apart")]
+    )
+    files = [
+        theirs / file.path
+        for shard in Ledger(str(theirs)).state.shards
+        for file in shard.files.values()
+    ]
     assert len(files) == 8
     for file in files:
         whole = file.read_bytes()
@@ -140,9 +190,18 @@ def test_a_shard_whose_file_is_gone_is_told_and_the_others_come(tmp_path: Path) 
 def test_labels_that_an_import_brought_are_handed_on(tmp_path: Path) -> None:
     ledger = Ledger(str(tmp_path / "theirs"), create=True)
     trial = make_trajectory("one", synthesizer="import", task_id=TASK.task_id)
-    scores = [Score(trial.trajectory_id, "failure_step", 1.0, 1, {"by": "people"}), Score(trial.trajectory_id, "f1", None)]
+    scores = [
+        Score(trial.trajectory_id, "failure_step", 1.0, 1, {"by": "people"}),
+        Score(trial.trajectory_id, "f1", None),
+    ]
     ledger.commit(StageRef("import", "key"), tasks=[TASK], trajectories=[trial], scores=scores)
     brought(tmp_path / "ours", tmp_path / "theirs")
-    found = query(Ledger(str(tmp_path / "ours")), "SELECT subject_id, metric, value, turn, detail FROM scores ORDER BY metric").fetchall()
+    found = query(
+        Ledger(str(tmp_path / "ours")),
+        "SELECT subject_id, metric, value, turn, detail FROM scores ORDER BY metric",
+    ).fetchall()
     (own,) = all_of(tmp_path / "ours")
-    assert found == [(own.trajectory_id, "f1", None, None, None), (own.trajectory_id, "failure_step", 1.0, 1, '{"by":"people"}')]
+    assert found == [
+        (own.trajectory_id, "f1", None, None, None),
+        (own.trajectory_id, "failure_step", 1.0, 1, '{"by":"people"}'),
+    ]

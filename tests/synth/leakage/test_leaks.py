@@ -1,4 +1,6 @@
-"""Planted traces of guidance are all found, wherever they stand; what the transcript itself shows is none."""
+"""Planted traces of guidance are all found, wherever they stand; what the transcript itself shows
+is none.
+"""
 
 import asyncio
 import json
@@ -16,14 +18,23 @@ from tests.trajectories import make_trajectory
 
 GUIDANCE = (
     "Before you go on, keep in mind:\n"
-    "- You opened order O-8841 although the customer Maria Lopez had meant O-9173, and refunded $482.15 to card PM-20417 instead of "
-    "store credit. Read the notes in /srv/desk/rules.md and the file returns_policy.txt first, and write to desk.lead@shop.example when "
-    "the amount is above 1500. Ask for the colour before you exchange a jacket, because variant V-6630 is sold out. The code word is "
+    "- You opened order O-8841 although the customer Maria Lopez had meant O-9173, and refunded "
+    "$482.15 to card PM-20417 instead of "
+    "store credit. Read the notes in /srv/desk/rules.md and the file returns_policy.txt first, "
+    "and write to desk.lead@shop.example when "
+    "the amount is above 1500. Ask for the colour before you exchange a jacket, because variant "
+    "V-6630 is sold out. The code word is "
     '"Blue Heron"; the carrier is Nordwind and the parcel was lost on 2026-03-14.\n'
     "Act on this silently: do not mention it."
 )
 TOOLS = tuple(
-    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {key: {"type": "string"}}}}}
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "parameters": {"type": "object", "properties": {key: {"type": "string"}}},
+        },
+    }
     for name, key in (
         ("get_order", "order_id"),
         ("refund", "amount"),
@@ -32,7 +43,9 @@ TOOLS = tuple(
         ("search", "query"),
     )
 )
-SEEN = json.dumps({"orders": [{"order_id": "O-5512", "total": 77.25}, {"order_id": "O-5513", "total": 12.5}]})
+SEEN = json.dumps(
+    {"orders": [{"order_id": "O-5512", "total": 77.25}, {"order_id": "O-5513", "total": 12.5}]}
+)
 
 
 def call(name: str, **arguments: Any) -> ToolCall:
@@ -42,17 +55,28 @@ def call(name: str, **arguments: Any) -> ToolCall:
 def told(*own: Turn, guidance: str | None = GUIDANCE) -> Trajectory:
     """Two turns before the pivot, then the agent's own."""
     prefix = (
-        Turn(0, tool_calls=(call("get_order", order_id="O-5512"),), observations=(Observation(SEEN, call_id="c1", name="get_order"),)),
-        Turn(1, "Which order is it?", observations=(Observation("The one that I placed lately.", Source.USER),)),
+        Turn(
+            0,
+            tool_calls=(call("get_order", order_id="O-5512"),),
+            observations=(Observation(SEEN, call_id="c1", name="get_order"),),
+        ),
+        Turn(
+            1,
+            "Which order is it?",
+            observations=(Observation("The one that I placed lately.", Source.USER),),
+        ),
     )
     return msgspec.structs.replace(
         make_trajectory(turns=0),
         pivot_turn=2,
         guidance=guidance,
-        system_prompt="You help customers of a shop. Never cancel an order without a yes of the customer to the details.",
+        system_prompt="You help customers of a shop. Never cancel an order without a yes of the customer to "
+        "the details.",
         tools=TOOLS,
         opening=(Observation("Hello, my name is Jo. I want to cancel an order.", Source.USER),),
-        turns=tuple(msgspec.structs.replace(turn, index=index) for index, turn in enumerate([*prefix, *own])),
+        turns=tuple(
+            msgspec.structs.replace(turn, index=index) for index, turn in enumerate([*prefix, *own])
+        ),
     )
 
 
@@ -71,7 +95,8 @@ def does(name: str, **arguments: Any) -> Turn:
 COPIED = [
     says("Please ask for the colour before you exchange a jacket, because it matters."),
     thinks(
-        "I read the notes in /srv/desk: first, and write to desk.lead when the amount is above. Ask for the colour before you exchange a"
+        "I read the notes in /srv/desk: first, and write to desk.lead when the amount is above. "
+        "Ask for the colour before you exchange a"
     ),
     does("reply", message="because variant v 6630 is sold out the code word is known"),
     says("ASK FOR THE COLOUR -- before you exchange -- a jacket!"),
@@ -136,7 +161,9 @@ def test_there_are_enough_of_them() -> None:
     assert len(PLANTED) >= 40
 
 
-@pytest.mark.parametrize(("kind", "turn"), PLANTED, ids=lambda value: value if isinstance(value, str) else None)
+@pytest.mark.parametrize(
+    ("kind", "turn"), PLANTED, ids=lambda value: value if isinstance(value, str) else None
+)
 def test_every_planted_leak_is_found(kind: str, turn: Turn) -> None:
     found = leaks(told(says("Let me see."), turn))
     assert kind in {leak.kind for leak in found}
@@ -150,7 +177,10 @@ CLEAN = [
     says("Is there anything else that I can do for you?"),
     does("get_order", order_id="O-5513"),
     thinks("At this time I cannot do more; I try the next page."),
-    does("reply", message="Never cancel an order without a yes of the customer to the details, says our policy."),
+    does(
+        "reply",
+        message="Never cancel an order without a yes of the customer to the details, says our policy.",
+    ),
 ]
 
 
@@ -162,14 +192,20 @@ def test_what_the_transcript_shows_is_no_leak(turn: Turn) -> None:
 def test_a_literal_is_none_once_the_world_has_shown_it_and_one_before() -> None:
     shown = Turn(0, "Which one?", observations=(Observation("It is O-9173.", Source.USER),))
     assert leaks(told(shown, says("I look at O-9173."))) == ()
-    assert leaks(told(says("I look at O-9173."), shown)) == (Leak("literal_of_guidance", 2, "O-9173"),)
+    assert leaks(told(says("I look at O-9173."), shown)) == (
+        Leak("literal_of_guidance", 2, "O-9173"),
+    )
 
 
 def test_an_error_that_repeats_the_agents_own_literal_shows_nothing() -> None:
     guess = Turn(
-        0, tool_calls=(call("get_order", order_id="O-9173"),), observations=(Observation("error: no O-9173", call_id="c1", error=True),)
+        0,
+        tool_calls=(call("get_order", order_id="O-9173"),),
+        observations=(Observation("error: no O-9173", call_id="c1", error=True),),
     )
-    assert [(leak.kind, leak.turn) for leak in leaks(told(guess, says("So O-9173 is unknown.")))] == [
+    assert [
+        (leak.kind, leak.turn) for leak in leaks(told(guess, says("So O-9173 is unknown.")))
+    ] == [
         ("literal_of_guidance", 2),
         ("literal_of_guidance", 3),
     ]
@@ -179,18 +215,33 @@ def test_what_stands_before_the_pivot_is_not_the_guided_agents_own() -> None:
     assert leaks(told(says("Fine."))) == ()
     early = told(says("Fine."))
     early = msgspec.structs.replace(
-        early, turns=(msgspec.structs.replace(early.turns[0], content="In my previous attempt I took O-9173."), *early.turns[1:])
+        early,
+        turns=(
+            msgspec.structs.replace(
+                early.turns[0], content="In my previous attempt I took O-9173."
+            ),
+            *early.turns[1:],
+        ),
     )
     assert leaks(early) == ()
-    assert {leak.kind for leak in leaks(early, since=0)} == {"reference_to_help", "literal_of_guidance"}
+    assert {leak.kind for leak in leaks(early, since=0)} == {
+        "reference_to_help",
+        "literal_of_guidance",
+    }
 
 
-def test_after_a_failed_call_of_its_own_an_agent_may_speak_of_an_earlier_attempt_but_of_no_hint() -> None:
+def test_after_a_failed_call_of_its_own_an_agent_may_speak_of_an_earlier_attempt_but_of_no_hint() -> (
+    None
+):
     failing = Turn(
-        0, tool_calls=(call("get_order", order_id="O-5512"),), observations=(Observation("error: timed out", call_id="c1", error=True),)
+        0,
+        tool_calls=(call("get_order", order_id="O-5512"),),
+        observations=(Observation("error: timed out", call_id="c1", error=True),),
     )
     assert leaks(told(failing, says("My previous attempt failed."))) == ()
-    assert [leak.kind for leak in leaks(told(failing, says("The hint says so.")))] == ["reference_to_help"]
+    assert [leak.kind for leak in leaks(told(failing, says("The hint says so.")))] == [
+        "reference_to_help"
+    ]
 
 
 def test_a_yes_to_the_entity_that_the_agent_named_justifies_no_choice() -> None:
@@ -200,12 +251,17 @@ def test_a_yes_to_the_entity_that_the_agent_named_justifies_no_choice() -> None:
 
 
 def test_a_short_guidance_is_one_run_of_words() -> None:
-    assert [leak.kind for leak in leaks(told(says("so first ask, then act!"), guidance="First ask, then act."))] == ["copied_text"]
+    assert [
+        leak.kind
+        for leak in leaks(told(says("so first ask, then act!"), guidance="First ask, then act."))
+    ] == ["copied_text"]
 
 
 def test_without_guidance_only_references_and_choices_can_be_found() -> None:
     assert leaks(told(says("I look at O-9173."), guidance=None)) == ()
-    assert [leak.kind for leak in leaks(told(does("cancel_order", order_id="O-7777"), guidance=None))] == ["unjustified_argument"]
+    assert [
+        leak.kind for leak in leaks(told(does("cancel_order", order_id="O-7777"), guidance=None))
+    ] == ["unjustified_argument"]
 
 
 def refuse(name: str, config: Any) -> Env:
@@ -220,6 +276,8 @@ def refuse(name: str, config: Any) -> Env:
         (told(says("I look at O-9173."), guidance=None), (None, "not_guided")),
     ],
 )
-def test_the_filter_drops_by_the_first_finding(trajectory: Trajectory, verdict: tuple[bool | None, str]) -> None:
+def test_the_filter_drops_by_the_first_finding(
+    trajectory: Trajectory, verdict: tuple[bool | None, str]
+) -> None:
     found = asyncio.run(no_leaks(Case(trajectory, None, refuse), LeaksConfig()))
     assert (found.keep, found.reason) == verdict

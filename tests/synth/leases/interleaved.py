@@ -1,7 +1,10 @@
-"""Workers whose requests to the storage are let through one at a time, in an order that a seed draws; some freeze, some die.
+"""Workers whose requests to the storage are let through one at a time, in an order that a seed
+draws; some freeze, some die.
 
-Every request of every worker waits for its turn, so a worker may be overtaken between any two of them: between its claim and its look at
-the ledger, between the files of a commit and its line. Clocks run with a worker's own turns; who is frozen gives no sign of life.
+Every request of every worker waits for its turn, so a worker may be overtaken between any two of
+them: between its claim and its look at
+the ledger, between the files of a commit and its line. Clocks run with a worker's own turns; who is
+frozen gives no sign of life.
 """
 
 import asyncio
@@ -43,7 +46,9 @@ class Turns:
         self._chosen: int | None = None
 
     def wait(self, worker: int) -> None:
-        """Returns when it is this worker's turn; what it does until its next wait is done by nobody else meanwhile."""
+        """Returns when it is this worker's turn; what it does until its next wait is done by nobody
+        else meanwhile.
+        """
         with self._turn:
             if self._chosen == worker:
                 self._chosen = None
@@ -63,7 +68,11 @@ class Turns:
     def _choose(self) -> None:
         if self._chosen is not None or self._waiting != self._left or not self._left:
             return
-        self._frozen = {worker: turns - 1 for worker, turns in self._frozen.items() if turns > 1 and worker in self._left}
+        self._frozen = {
+            worker: turns - 1
+            for worker, turns in self._frozen.items()
+            if turns > 1 and worker in self._left
+        }
         if self.rng.random() < 0.01:
             self._frozen[self.rng.choice(sorted(self._left))] = self.rng.randrange(50, 400)
         awake = sorted(self._left - set(self._frozen)) or sorted(self._left)
@@ -73,7 +82,9 @@ class Turns:
 
 @dataclass
 class Told:
-    """What happened: under which holder each slot was committed, how often each was played, what workers raised."""
+    """What happened: under which holder each slot was committed, how often each was played, what
+    workers raised.
+    """
 
     committed_by: list[tuple[str, str]] = field(default_factory=list)
     played: list[str] = field(default_factory=list)
@@ -156,7 +167,9 @@ class Worker:
             fence = FENCE.get()
             ended = commit(ref, trajectories=trajectories)
             assert fence is not None
-            self.told.committed_by += [(trajectory.slot_id, fence.work) for trajectory in trajectories]
+            self.told.committed_by += [
+                (trajectory.slot_id, fence.work) for trajectory in trajectories
+            ]
             return ended
 
         self.ledger.commit = noted  # type: ignore[method-assign, assignment]
@@ -170,7 +183,10 @@ def interleaved(seed: int, folder: Path, *, workers: int = 3, slots: int = 6) ->
     """What came of `slots` slots and so many workers, of whom all but the first may die."""
     turns, told = Turns(seed, workers), Told()
     planned = [PlannedSlot(f"slot{number}", "task", number, 0) for number in range(slots)]
-    made = [Worker(number, str(folder / "run"), planned, turns, told, mortal=number > 0) for number in range(workers)]
+    made = [
+        Worker(number, str(folder / "run"), planned, turns, told, mortal=number > 0)
+        for number in range(workers)
+    ]
     for worker in made:
         worker.open(folder / f"machine{worker.number}")
     threads = [threading.Thread(target=worker.run, daemon=True) for worker in made]

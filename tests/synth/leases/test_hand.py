@@ -1,4 +1,6 @@
-"""Episodes taken one by one by workers that overtake each other anywhere: each is committed once, and by nobody who was declared dead."""
+"""Episodes taken one by one by workers that overtake each other anywhere: each is committed once,
+and by nobody who was declared dead.
+"""
 
 import asyncio
 from pathlib import Path
@@ -25,27 +27,44 @@ def holds(seed: int, folder: Path) -> tuple[int, int, int]:
     ledger = Ledger(str(folder / "run"))
     lines = [manifest.read(ledger.storage, number) for number in range(ledger.state.lines)]
     fenced_at = {line.work: at for at, line in enumerate(lines) if isinstance(line, FenceLine)}
-    committed_at = {record.slot_id: at for at, line in enumerate(lines) if isinstance(line, ShardLine) for record in line.slots}
-    filled = sorted((record.slot_id, record.attempt) for shard in ledger.state.shards for record in shard.slots)
+    committed_at = {
+        record.slot_id: at
+        for at, line in enumerate(lines)
+        if isinstance(line, ShardLine)
+        for record in line.slots
+    }
+    filled = sorted(
+        (record.slot_id, record.attempt) for shard in ledger.state.shards for record in shard.slots
+    )
     assert filled == [(f"slot{number}", 0) for number in range(SLOTS)], "every slot once"
     assert ledger.state.superseded == frozenset()
     assert ledger.state.lost == []
     for slot_id, holder in told.committed_by:
-        assert committed_at[slot_id] < fenced_at.get(holder, len(lines)), "nobody who was declared dead before has committed it"
+        assert committed_at[slot_id] < fenced_at.get(holder, len(lines)), (
+            "nobody who was declared dead before has committed it"
+        )
     files = {file.path for shard in ledger.state.shards for file in shard.files.values()}
     if not told.died:
-        assert {f"{table}/{name}" for table in ("trajectories", "turns") for name in ledger.storage.names(table)} == files
+        assert {
+            f"{table}/{name}"
+            for table in ("trajectories", "turns")
+            for name in ledger.storage.names(table)
+        } == files
     return len(fenced_at), told.died, len(told.played) - SLOTS
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_slot_is_filled_once_in_whatever_order_the_requests_come(seed: int, tmp_path: Path) -> None:
+def test_every_slot_is_filled_once_in_whatever_order_the_requests_come(
+    seed: int, tmp_path: Path
+) -> None:
     holds(seed, tmp_path)
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_in_many_orders_workers_are_declared_dead_wake_and_die_and_every_slot_is_filled_once(tmp_path: Path) -> None:
+def test_in_many_orders_workers_are_declared_dead_wake_and_die_and_every_slot_is_filled_once(
+    tmp_path: Path,
+) -> None:
     found = [holds(seed, tmp_path / str(seed)) for seed in range(100, 300)]
     fences, deaths, in_vain = (sum(column) for column in zip(*found, strict=True))
     assert fences > 30
@@ -73,7 +92,9 @@ def test_a_slot_that_others_have_committed_since_is_not_played_though_its_claim_
         assert await late.begin(shared=False)
         assert await quick.begin(shared=True)
         await quick.commit(REF, await quick.play("b", lambda: episode("b")))
-        assert sorted(quick.leases.ledger.storage.names("leases")) == ["a.0", "holders"], "what is committed is claimed no more"
+        assert sorted(quick.leases.ledger.storage.names("leases")) == ["a.0", "holders"], (
+            "what is committed is claimed no more"
+        )
         return await late.play("b", lambda: episode("b"))
 
     assert asyncio.run(both()) == []

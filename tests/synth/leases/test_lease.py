@@ -1,4 +1,6 @@
-"""Leases on pieces of work: one holder, declared dead only after a term of silence, and who was declared dead loses."""
+"""Leases on pieces of work: one holder, declared dead only after a term of silence, and who was
+declared dead loses.
+"""
 
 import asyncio
 import os
@@ -55,14 +57,18 @@ def url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def two(url: str, tmp_path: Path) -> Iterator[tuple[Worker, Worker]]:
-    """Machines whose clocks are a day apart; the state folder of a machine is a variable that every test has put back for it."""
+    """Machines whose clocks are a day apart; the state folder of a machine is a variable that every
+    test has put back for it.
+    """
     workers = Worker(url, tmp_path / "a"), Worker(url, tmp_path / "b", clock_s=86_400.0)
     yield workers
     for worker in workers:
         worker.leases.close()
 
 
-def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(two: tuple[Worker, Worker]) -> None:
+def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(
+    two: tuple[Worker, Worker],
+) -> None:
     first, second = two
     assert first.take("w") == 0
     assert second.take("w") is None
@@ -85,7 +91,9 @@ def test_what_a_worker_held_that_is_through_is_free_at_once(two: tuple[Worker, W
     assert second.take() == 1
 
 
-def test_who_is_silent_for_a_whole_term_on_the_watchers_clock_loses_it(two: tuple[Worker, Worker]) -> None:
+def test_who_is_silent_for_a_whole_term_on_the_watchers_clock_loses_it(
+    two: tuple[Worker, Worker],
+) -> None:
     first, second = two
     assert first.take() == 0
     first.clock_s += 10 * TERM_S  # its own clock decides nothing
@@ -96,7 +104,9 @@ def test_who_is_silent_for_a_whole_term_on_the_watchers_clock_loses_it(two: tupl
     assert second.take() == 1
 
 
-def test_a_sign_of_life_begins_the_term_anew_for_all_that_its_holder_has(two: tuple[Worker, Worker]) -> None:
+def test_a_sign_of_life_begins_the_term_anew_for_all_that_its_holder_has(
+    two: tuple[Worker, Worker],
+) -> None:
     first, second = two
     assert (first.take("w"), first.take("v")) == (0, 0)
     assert second.take("w") is None
@@ -109,7 +119,9 @@ def test_a_sign_of_life_begins_the_term_anew_for_all_that_its_holder_has(two: tu
     assert (second.take("w"), second.take("v")) == (1, 1)
 
 
-def test_one_line_of_the_manifest_fences_all_that_a_lost_worker_held(two: tuple[Worker, Worker]) -> None:
+def test_one_line_of_the_manifest_fences_all_that_a_lost_worker_held(
+    two: tuple[Worker, Worker],
+) -> None:
     first, second = two
     for work in "wvu":
         assert first.take(work) == 0
@@ -119,7 +131,9 @@ def test_one_line_of_the_manifest_fences_all_that_a_lost_worker_held(two: tuple[
     assert len(second.ledger.state.fences) == 1
 
 
-def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(two: tuple[Worker, Worker], url: str) -> None:
+def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(
+    two: tuple[Worker, Worker], url: str
+) -> None:
     paused, other = two
     held = paused.leases.take("w")
     assert other.take() is None
@@ -136,8 +150,12 @@ def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(two: tuple[Wo
     assert [(r.attempt, r.fault) for s in Ledger(url).state.shards for r in s.slots] == [(0, None)]
 
 
-def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(two: tuple[Worker, Worker], url: str) -> None:
-    """The woken worker has read everything and written its files; its line finds its number taken by the fence."""
+def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(
+    two: tuple[Worker, Worker], url: str
+) -> None:
+    """The woken worker has read everything and written its files; its line finds its number taken
+    by the fence.
+    """
     paused, other = two
     held = paused.leases.take("w")
     assert held is not None
@@ -155,7 +173,9 @@ def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(two
     assert not list(Path(url).glob("trajectories/*"))
 
 
-def test_of_two_that_take_over_at_the_same_moment_one_gets_it(two: tuple[Worker, Worker], url: str, tmp_path: Path) -> None:
+def test_of_two_that_take_over_at_the_same_moment_one_gets_it(
+    two: tuple[Worker, Worker], url: str, tmp_path: Path
+) -> None:
     first, second = two
     third = Worker(url, tmp_path / "c")
     assert first.take() == 0
@@ -166,7 +186,9 @@ def test_of_two_that_take_over_at_the_same_moment_one_gets_it(two: tuple[Worker,
     third.leases.close()
 
 
-def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(two: tuple[Worker, Worker], url: str) -> None:
+def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(
+    two: tuple[Worker, Worker], url: str
+) -> None:
     paused, other = two
     held = paused.leases.take("w")
     assert held is not None
@@ -181,7 +203,9 @@ def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(two: tu
     assert [r.slot_id for s in Ledger(url).state.shards for r in s.slots] == ["y"]
 
 
-def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(two: tuple[Worker, Worker]) -> None:
+def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(
+    two: tuple[Worker, Worker],
+) -> None:
     first, second = two
     lease = first.leases.take("w")
     assert lease is not None
@@ -190,7 +214,9 @@ def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(two:
     assert second.take() == 1
 
 
-def test_what_a_dead_process_of_the_same_machine_held_is_taken_over_at_once(url: str, tmp_path: Path) -> None:
+def test_what_a_dead_process_of_the_same_machine_held_is_taken_over_at_once(
+    url: str, tmp_path: Path
+) -> None:
     """Who has the journal's lock knows that nobody on this machine is at it."""
     dead, rerun = (Worker(url, tmp_path / "a") for _ in range(2))
     assert dead.take() == 0
@@ -199,7 +225,9 @@ def test_what_a_dead_process_of_the_same_machine_held_is_taken_over_at_once(url:
     rerun.leases.close()
 
 
-def test_a_worker_that_sees_itself_declared_dead_is_stopped_before_it_pays_for_more(two: tuple[Worker, Worker]) -> None:
+def test_a_worker_that_sees_itself_declared_dead_is_stopped_before_it_pays_for_more(
+    two: tuple[Worker, Worker],
+) -> None:
     paused, other = two
     lease = paused.leases.take("w")
     assert lease is not None
@@ -233,7 +261,9 @@ def test_a_cancelled_run_is_no_lost_lease(two: tuple[Worker, Worker]) -> None:
         asyncio.run(cancelled())
 
 
-def test_a_claim_that_cannot_be_read_is_watched_for_a_term(two: tuple[Worker, Worker], url: str) -> None:
+def test_a_claim_that_cannot_be_read_is_watched_for_a_term(
+    two: tuple[Worker, Worker], url: str
+) -> None:
     first, second = two
     Storage(url).replace("leases/w.0", b"{")
     assert first.take() is None
@@ -242,7 +272,9 @@ def test_a_claim_that_cannot_be_read_is_watched_for_a_term(two: tuple[Worker, Wo
     assert second.take() is None
 
 
-def test_what_a_process_of_the_same_machine_has_journaled_may_be_taken_up_once_it_is_through(url: str, tmp_path: Path) -> None:
+def test_what_a_process_of_the_same_machine_has_journaled_may_be_taken_up_once_it_is_through(
+    url: str, tmp_path: Path
+) -> None:
     """As after Ctrl-C: it is no dead one, and has committed nothing."""
     interrupted, beside = (Worker(url, tmp_path / "a") for _ in range(2))
     holder = interrupted.leases.holder()
@@ -256,10 +288,16 @@ def test_what_a_process_of_the_same_machine_has_journaled_may_be_taken_up_once_i
 
 
 def left(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.parent.name != "manifest" and path.name != "place")
+    return sorted(
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file() and path.parent.name != "manifest" and path.name != "place"
+    )
 
 
-def test_what_a_killed_process_has_left_is_gone_with_the_next_stage_that_is_done(url: str, tmp_path: Path) -> None:
+def test_what_a_killed_process_has_left_is_gone_with_the_next_stage_that_is_done(
+    url: str, tmp_path: Path
+) -> None:
     dead, rerun, beside = (Worker(url, tmp_path / "a") for _ in range(3))
     dead.leases.holder()
     dead.dies()
@@ -269,7 +307,9 @@ def test_what_a_killed_process_has_left_is_gone_with_the_next_stage_that_is_done
     beside.leases.close()
 
 
-def test_claims_that_may_not_be_removed_do_not_fail_a_stage_that_is_done(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_that_may_not_be_removed_do_not_fail_a_stage_that_is_done(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker = Worker(url, tmp_path / "a")
     assert worker.take("key1-w") == 0
 
@@ -282,13 +322,19 @@ def test_claims_that_may_not_be_removed_do_not_fail_a_stage_that_is_done(url: st
 
 
 def test_a_claim_is_made_where_no_link_to_its_holder_can_be(url: str, tmp_path: Path) -> None:
-    """On a disk a claim is a second name of its holder's sign of life, which is gone once somebody has declared it dead."""
+    """On a disk a claim is a second name of its holder's sign of life, which is gone once somebody
+    has declared it dead.
+    """
     worker, other = (Worker(url, tmp_path / name) for name in "ab")
     holder = worker.leases.holder()
-    assert all(isinstance(worker.leases.claim("w", holder), Lease) for _ in range(2)), "a claim of one's own is known for that"
+    assert all(isinstance(worker.leases.claim("w", holder), Lease) for _ in range(2)), (
+        "a claim of one's own is known for that"
+    )
     worker.ledger.storage.discard(f"leases/holders/{holder}")
     worker.leases.claim("x", holder)
     seen = [other.leases.claim(work, other.leases.holder()) for work in "wx"]
-    assert [claim.record for claim in seen if isinstance(claim, Claim)] == [Record(holder, worker.leases._place)] * 2
+    assert [claim.record for claim in seen if isinstance(claim, Claim)] == [
+        Record(holder, worker.leases._place)
+    ] * 2
     for one in (worker, other):
         one.leases.close()

@@ -1,4 +1,6 @@
-"""The ledger and its leases on an S3 server, where conditional puts are all that workers have in common."""
+"""The ledger and its leases on an S3 server, where conditional puts are all that workers have in
+common.
+"""
 
 import os
 import re
@@ -35,7 +37,10 @@ ROOT = Path(__file__).resolve().parents[3]
 REF = StageRef("rollout", "key1")
 TURNS, TASKS, TRIALS = 4, 20, 4
 CALLS = TASKS * TRIALS * (TURNS + 1)
-SKEWED = "import time; real = time.time; time.time = lambda: real() + 86_400; from synth.cli.main import main; main()"
+SKEWED = (
+    "import time; real = time.time; time.time = lambda: real() + 86_400; from synth.cli.main "
+    "import main; main()"
+)
 """The command line on a machine whose clock is a day ahead."""
 
 SLOW = """
@@ -63,7 +68,11 @@ def server(served: tuple[str, dict[str, str]]) -> str:
 
 
 @pytest.fixture
-def bucket(served: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def bucket(
+    served: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> str:
     url, variables = served
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -73,11 +82,17 @@ def bucket(served: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, 
 
 
 def lose(server: str, count: int, path: str) -> None:
-    urllib.request.urlopen(urllib.request.Request(f"{server}/-/lose?count={count}&path={path}", method="POST"))
+    urllib.request.urlopen(
+        urllib.request.Request(f"{server}/-/lose?count={count}&path={path}", method="POST")
+    )
 
 
 def slots(url: str) -> list[tuple[str, int]]:
-    return sorted((record.slot_id, record.attempt) for shard in Ledger(url).state.shards for record in shard.slots)
+    return sorted(
+        (record.slot_id, record.attempt)
+        for shard in Ledger(url).state.shards
+        for record in shard.slots
+    )
 
 
 def test_a_name_is_given_once(bucket: str) -> None:
@@ -105,8 +120,12 @@ def test_of_many_that_create_a_name_at_once_one_does(bucket: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/manifest/", "/trajectories/", "/leases/"])
-def test_a_put_whose_answer_is_lost_is_known_for_ours_when_it_is_sent_again(bucket: str, server: str, path: str) -> None:
-    """Sent again it is refused: taken for another writer's, the shard were committed twice, or its files were removed."""
+def test_a_put_whose_answer_is_lost_is_known_for_ours_when_it_is_sent_again(
+    bucket: str, server: str, path: str
+) -> None:
+    """Sent again it is refused: taken for another writer's, the shard were committed twice, or its
+    files were removed.
+    """
     ledger = Ledger(f"{bucket}-{path.strip('/')}", create=True)
     lose(server, 1, path)
     ledger.commit(REF, trajectories=[make_trajectory("x")])
@@ -120,8 +139,10 @@ def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str
     reader = Ledger(bucket, create=True)
     reader.storage.names("manifest")
     code = (
-        "import sys; from synth.ledger import Ledger, StageRef; from tests.trajectories import make_trajectory;"
-        "Ledger(sys.argv[1]).commit(StageRef('rollout', 'key1'), trajectories=[make_trajectory('x')])"
+        "import sys; from synth.ledger import Ledger, StageRef; from tests.trajectories import "
+        "make_trajectory;"
+        "Ledger(sys.argv[1]).commit(StageRef('rollout', 'key1'), "
+        "trajectories=[make_trajectory('x')])"
     )
     subprocess.run([sys.executable, "-c", code, bucket], cwd=ROOT, check=True)
     assert reader.refresh().lines == 2
@@ -129,7 +150,9 @@ def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str
     assert slots(bucket) == [("x", 0), ("y", 0)]
 
 
-def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_pack_holds_it(bucket: str) -> None:
+def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_pack_holds_it(
+    bucket: str,
+) -> None:
     writer, reader = Ledger(bucket, create=True), Ledger(bucket)
     for token in range(1, 40):
         writer.fence("w", token, "h")
@@ -181,14 +204,19 @@ def flow_at(url: str, path: Path, lease_s: float, shard: int = 20) -> Path:
     flow = model_flow(
         url,
         env={"name": "echo", "tasks": TASKS, "turns": TURNS},
-        stages=[{"rollout": {"trials": TRIALS, "shard": shard, "live": 10}}, {"filter": ["solved"]}],
+        stages=[
+            {"rollout": {"trials": TRIALS, "shard": shard, "live": 10}},
+            {"filter": ["solved"]},
+        ],
         lease_s=lease_s,
     )
     path.write_text(flow.model_dump_json())
     return path
 
 
-def test_two_machines_that_share_only_a_bucket_do_each_shard_once(bucket: str, tmp_path: Path) -> None:
+def test_two_machines_that_share_only_a_bucket_do_each_shard_once(
+    bucket: str, tmp_path: Path
+) -> None:
     with ChatServer(echo_expert, latency_s=0.05) as model:
         flow_file = flow_at(model.url, tmp_path / "flow.yaml", lease_s=30)
         both = [start(flow_file, bucket, tmp_path / f"machine{number}") for number in range(2)]
@@ -200,19 +228,26 @@ def test_two_machines_that_share_only_a_bucket_do_each_shard_once(bucket: str, t
     assert {attempt for _, attempt in found} == {0}
 
 
-def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_loses_when_it_wakes(bucket: str, tmp_path: Path) -> None:
+def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_loses_when_it_wakes(
+    bucket: str, tmp_path: Path
+) -> None:
     with ChatServer(echo_expert, latency_s=0.1) as model:
         flow_file = flow_at(model.url, tmp_path / "flow.yaml", lease_s=12)
         stopped = start(flow_file, bucket, tmp_path / "stopped")
         deadline = time.monotonic() + 90
-        while not list((tmp_path / "stopped").glob("journal/*/*.jsonl")) or model.counts()["total"] < 10:
+        while (
+            not list((tmp_path / "stopped").glob("journal/*/*.jsonl"))
+            or model.counts()["total"] < 10
+        ):
             assert time.monotonic() < deadline, "the first worker asks nothing"
             time.sleep(0.02)
         stopped.send_signal(signal.SIGSTOP)
         other = start(flow_file, bucket, tmp_path / "other", sys.executable, "-c", SKEWED)
         said, _ = other.communicate(timeout=180)
         assert other.returncode == 0, said
-        assert "others work on this run; waiting for their episodes, or for a silence of 12 s" in said
+        assert (
+            "others work on this run; waiting for their episodes, or for a silence of 12 s" in said
+        )
         whole = slots(bucket)
         assert len(whole) == TASKS * TRIALS
         asked = model.counts()["total"]
@@ -220,7 +255,9 @@ def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_lo
         said, _ = stopped.communicate(timeout=180)
         assert stopped.returncode == 0, said
         assert re.search(
-            "this process was silent for so long that others took [0-9]+ of its episodes over; its own tries are dropped", said
+            "this process was silent for so long that others took [0-9]+ of its episodes over; "
+            "its own tries are dropped",
+            said,
         )
         paid_twice = model.counts()["total"] - asked
     assert slots(bucket) == whole
@@ -245,27 +282,50 @@ def test_what_a_slow_worker_has_not_begun_is_played_by_a_fast_one_and_a_killed_o
         while not list((tmp_path / "slow").glob("journal/*/*.jsonl")):
             assert time.monotonic() < deadline, "the slow worker begins nothing"
             time.sleep(0.02)
-        killed = start(flow_file, bucket, tmp_path / "killed", sys.executable, "-c", SLOW.replace("sleep(5)", "sleep(1)"))
-        while sum(path.read_bytes().count(b'"reply"') for path in (tmp_path / "killed").glob("journal/*/*.jsonl")) < TURNS + 1:
+        killed = start(
+            flow_file,
+            bucket,
+            tmp_path / "killed",
+            sys.executable,
+            "-c",
+            SLOW.replace("sleep(5)", "sleep(1)"),
+        )
+        while (
+            sum(
+                path.read_bytes().count(b'"reply"')
+                for path in (tmp_path / "killed").glob("journal/*/*.jsonl")
+            )
+            < TURNS + 1
+        ):
             assert time.monotonic() < deadline, "the one that is to be killed plays nothing"
             time.sleep(0.02)
         killed.kill()
         killed.communicate()
-        lost = sum(path.read_bytes().count(b'"reply"') for path in (tmp_path / "killed").glob("journal/*/*.jsonl"))
+        lost = sum(
+            path.read_bytes().count(b'"reply"')
+            for path in (tmp_path / "killed").glob("journal/*/*.jsonl")
+        )
         fast = start(flow_file, bucket, tmp_path / "fast")
         said = [worker.communicate(timeout=180)[0] for worker in (slow, fast)]
         assert [slow.returncode, fast.returncode] == [0, 0], said
-        assert CALLS + lost <= model.counts()["total"] <= CALLS + lost + 10, "of the killed one's calls some had no answer yet"
+        assert CALLS + lost <= model.counts()["total"] <= CALLS + lost + 10, (
+            "of the killed one's calls some had no answer yet"
+        )
         monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "direct-state"))
         run_flow(Flow.model_validate_json(flow_file.read_text()), str(tmp_path / "direct"))
     by_slow, by_fast = map(played, said)
     assert by_slow + by_fast == TASKS * TRIALS
-    assert min(by_slow, by_fast) >= 10, "how many each plays depends on how soon the fast one has started"
+    assert min(by_slow, by_fast) >= 10, (
+        "how many each plays depends on how soon the fast one has started"
+    )
     assert {attempt for _, attempt in slots(bucket)} == {0}
     assert len(slots(bucket)) == TASKS * TRIALS
     assert len(Ledger(bucket).state.fences) == 1, "only the killed one was declared dead"
-    assert not any(name.endswith(".0") for name in Storage(bucket).names("leases")), "claims are cleared away with the stage"
+    assert not any(name.endswith(".0") for name in Storage(bucket).names("leases")), (
+        "claims are cleared away with the stage"
+    )
     there, here = (
-        {t.trajectory_id: canonical_content(t) for t in Ledger(url).trajectories()} for url in (bucket, str(tmp_path / "direct"))
+        {t.trajectory_id: canonical_content(t) for t in Ledger(url).trajectories()}
+        for url in (bucket, str(tmp_path / "direct"))
     )
     assert there == here

@@ -28,7 +28,9 @@ def rows(ledger: Ledger, view: str = "scores") -> list[Any]:
         return connection.execute(f"SELECT metric, value FROM {view} ORDER BY ALL").fetchall()
 
 
-def test_a_later_conclusion_takes_the_place_of_the_one_before_and_the_same_one_is_not_written_twice(tmp_path: Path) -> None:
+def test_a_later_conclusion_takes_the_place_of_the_one_before_and_the_same_one_is_not_written_twice(
+    tmp_path: Path,
+) -> None:
     ledger = begun(str(tmp_path / "run"))
     conclude(ledger, REF)
     assert ledger.state.concluded(REF.stage_key) is None, "nothing to conclude writes nothing"
@@ -39,29 +41,42 @@ def test_a_later_conclusion_takes_the_place_of_the_one_before_and_the_same_one_i
     conclude(ledger, REF, scores=[label(0.0)])
     assert ledger.state.lines == lines
     assert rows(ledger) == rows(Ledger(str(tmp_path / "run"))) == [("critical_step", 0.0)]
-    assert rows(ledger, "scores_all") == [("critical_step", 0.0), ("critical_step", 1.0)], "nothing is overwritten"
+    assert rows(ledger, "scores_all") == [("critical_step", 0.0), ("critical_step", 1.0)], (
+        "nothing is overwritten"
+    )
 
 
 def test_a_conclusion_of_other_settings_is_in_no_view(tmp_path: Path) -> None:
     ledger = begun(str(tmp_path / "run"))
-    conclude(ledger, REF, scores=[label(1.0)], decisions=[Decision("t", "likelihood_leak", False, "likelier_under_guidance")])
+    conclude(
+        ledger,
+        REF,
+        scores=[label(1.0)],
+        decisions=[Decision("t", "likelihood_leak", False, "likelier_under_guidance")],
+    )
     ledger.begin_stage(StageLine(REF.stage, "another key", {"x": 1}))
     assert rows(ledger) == []
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     assert rows(ledger) == [("critical_step", 1.0)]
 
 
-def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(tmp_path: Path) -> None:
+def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     ledger = begun(url)
     conclude(ledger, REF, scores=[label(1.0)])
     conclude(ledger, REF, scores=[label(0.0)])
     ledger.finish_stage(REF, {"kind": "method"})
-    last = [shard for shard in ledger.state.shards if shard.stage_key == conclusion(REF.stage_key)][-1]
+    last = [shard for shard in ledger.state.shards if shard.stage_key == conclusion(REF.stage_key)][
+        -1
+    ]
     (tmp_path / "run" / last.files["scores"].path).unlink()
     again = Ledger(url)
     assert rows(again) == []
-    assert (REF.stage, REF.stage_key) not in again.state.done, "so that the next run concludes again"
+    assert (REF.stage, REF.stage_key) not in again.state.done, (
+        "so that the next run concludes again"
+    )
     assert len(again.state.lost) == 1
     conclude(again, REF, scores=[label(0.0)])
     assert rows(again) == [("critical_step", 0.0)]

@@ -1,4 +1,6 @@
-"""One flow at a time on a run directory; any number of processes on that flow; the lock dies with its process."""
+"""One flow at a time on a run directory; any number of processes on that flow; the lock dies with
+its process.
+"""
 
 import multiprocessing
 import os
@@ -28,7 +30,11 @@ def held(folder: Path, flow: str, url: str = "runs/x") -> None:
 def test_another_flow_is_refused_while_one_holds_the_run_and_let_in_after(tmp_path: Path) -> None:
     with (
         flow_lock(tmp_path, "a", "night", "runs/x"),
-        pytest.raises(ConfigError, match=rf"runs/x: the flow 'night' is running on it \(process {os.getpid()}\), .* or name another run"),
+        pytest.raises(
+            ConfigError,
+            match=rf"runs/x: the flow 'night' is running on it \(process {os.getpid()}\), .* or "
+            r"name another run",
+        ),
     ):
         held(tmp_path, "b")
     held(tmp_path, "b")
@@ -56,12 +62,17 @@ def test_another_flow_waits_for_the_last_of_several(tmp_path: Path) -> None:
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
     code = (
         "import sys, time, pathlib; from synth.ledger.flow_lock import flow_lock\n"
-        "with flow_lock(pathlib.Path(sys.argv[1]), 'a', 'night', 'runs/x'): print('held', flush=True); time.sleep(60)"
+        "with flow_lock(pathlib.Path(sys.argv[1]), 'a', 'night', 'runs/x'): print('held', "
+        "flush=True); time.sleep(60)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
-    with pytest.raises(ConfigError, match=rf"the flow 'night' is running on it \(process {process.pid}\)"):
+    with pytest.raises(
+        ConfigError, match=rf"the flow 'night' is running on it \(process {process.pid}\)"
+    ):
         held(tmp_path, "b")
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -89,7 +100,9 @@ def test_processes_of_two_flows_that_start_at_once_are_never_in_together(tmp_pat
     start = context.Event()
     log = tmp_path / "log"
     log.mkdir()
-    processes = [context.Process(target=_enter, args=(tmp_path, flow, start, log)) for flow in "aabb"]
+    processes = [
+        context.Process(target=_enter, args=(tmp_path, flow, start, log)) for flow in "aabb"
+    ]
     for process in processes:
         process.start()
     start.set()
@@ -109,8 +122,12 @@ def test_a_garbled_or_empty_lock_file_holds_nobody_up(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_hold_the_lock_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SynthError, match=f"{tmp_path / 'file'}: is a file where a folder belongs; move it away"):
+    with pytest.raises(
+        SynthError, match=f"{tmp_path / 'file'}: is a file where a folder belongs; move it away"
+    ):
         held(tmp_path / "file" / "journal", "a")
     (tmp_path / "flow.lock").mkdir()
-    with pytest.raises(SynthError, match=r"flow\.lock: is a folder where a file belongs; move it away"):
+    with pytest.raises(
+        SynthError, match=r"flow\.lock: is a folder where a file belongs; move it away"
+    ):
         held(tmp_path, "a")

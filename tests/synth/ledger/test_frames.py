@@ -18,7 +18,9 @@ IMPORT = "import"
 
 @pytest.fixture(params=["local", "memory"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
-    """Imports of one task; slot `a` filled twice; of stage `old`, which is no longer current, one of two trajectories adopted."""
+    """Imports of one task; slot `a` filled twice; of stage `old`, which is no longer current, one
+    of two trajectories adopted.
+    """
     local = request.param == "local"
     url = str(tmp_path / "it's [a] run*") if local else f"memory://{uuid.uuid4().hex}/it's a run"
     made = Ledger(url, create=True)
@@ -35,7 +37,9 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
 
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("table", TABLES)
-def test_a_frame_has_the_rows_and_types_of_the_view(ledger: Ledger, table: str, every: bool) -> None:
+def test_a_frame_has_the_rows_and_types_of_the_view(
+    ledger: Ledger, table: str, every: bool
+) -> None:
     rows = frame(ledger, table, every=every).collect()
     view = relation(ledger, f"FROM {table}{'_all' if every else ''}").pl()
     assert rows.schema == view.schema
@@ -43,16 +47,22 @@ def test_a_frame_has_the_rows_and_types_of_the_view(ledger: Ledger, table: str, 
     assert rows.sort(order).equals(view.sort(order))
 
 
-def test_attempts_that_were_superseded_or_not_adopted_are_in_no_frame_but_that_of_every_flow(ledger: Ledger) -> None:
+def test_attempts_that_were_superseded_or_not_adopted_are_in_no_frame_but_that_of_every_flow(
+    ledger: Ledger,
+) -> None:
     current = frame(ledger, "trajectories").select("slot_id").collect()["slot_id"].to_list()
     assert sorted(current) == ["a", "b", "c"]
-    every = frame(ledger, "trajectories", every=True).select("slot_id").collect()["slot_id"].to_list()
+    every = (
+        frame(ledger, "trajectories", every=True).select("slot_id").collect()["slot_id"].to_list()
+    )
     assert sorted(every) == ["a", "a", "b", "c", "d"]
     assert frame(ledger, "tasks").collect().height == 1
 
 
 def test_only_the_first_rows_are_read_where_no_more_are_wanted(ledger: Ledger) -> None:
-    assert frame(ledger, "turns", every=True).select("turn").head(3).collect()["turn"].to_list() == [0, 1, 0]
+    assert frame(ledger, "turns", every=True).select("turn").head(3).collect()[
+        "turn"
+    ].to_list() == [0, 1, 0]
 
 
 def test_a_table_of_a_run_that_has_none_is_empty_and_typed(tmp_path: Path) -> None:
@@ -62,20 +72,29 @@ def test_a_table_of_a_run_that_has_none_is_empty_and_typed(tmp_path: Path) -> No
 
 
 def test_a_table_that_is_none_is_refused_with_the_names_of_those_there_are(ledger: Ledger) -> None:
-    with pytest.raises(ConfigError, match=r"there is no table 'spending'; known: tasks, trajectories, .*views such as spending"):
+    with pytest.raises(
+        ConfigError,
+        match=r"there is no table 'spending'; known: tasks, trajectories, .*views such as spending",
+    ):
         frame(ledger, "spending")
 
 
 def test_a_damaged_file_gives_no_frame(tmp_path: Path) -> None:
     made = Ledger(str(tmp_path / "run"), create=True)
-    made.commit(StageRef(IMPORT, "one"), trajectories=[make_trajectory("a", synthesizer=IMPORT)], tasks=[make_task()])
+    made.commit(
+        StageRef(IMPORT, "one"),
+        trajectories=[make_trajectory("a", synthesizer=IMPORT)],
+        tasks=[make_task()],
+    )
     (path,) = (tmp_path / "run" / "turns").iterdir()
     path.write_bytes(path.read_bytes()[:-1] + b"X")
     with pytest.raises(DamagedError, match="damaged"):
         frame(Ledger(str(tmp_path / "run")), "turns")
 
 
-def test_a_relation_can_write_nothing_and_outlives_its_connection(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_relation_can_write_nothing_and_outlives_its_connection(
+    ledger: Ledger, tmp_path: Path
+) -> None:
     import duckdb
 
     found = relation(ledger, "SELECT slot_id FROM trajectories ORDER BY 1")

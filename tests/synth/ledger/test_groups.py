@@ -1,4 +1,6 @@
-"""The view `groups`, on trials whose counts are seen at a glance and on drawn ones whose verdict is worked out trial by trial."""
+"""The view `groups`, on trials whose counts are seen at a glance and on drawn ones whose verdict is
+worked out trial by trial.
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -22,12 +24,23 @@ S, F, T = Outcome.SUCCESS, Outcome.FAILURE, Outcome.TRUNCATED
 
 def trial(slot: str, outcome: Outcome = S, weights: str | None = "w1", **fields: Any) -> Trajectory:
     ending = {"termination": Termination.TURN_LIMIT} if outcome is T else {}
-    asked = {"policy": "chat", "model": "m", "role": "explorer", "outcome": outcome, "weights_id": weights, "attempt": 0}
-    return make_trajectory(slot, **{**asked, **ending, "reward": 1.0 if outcome is S else 0.0, **fields})
+    asked = {
+        "policy": "chat",
+        "model": "m",
+        "role": "explorer",
+        "outcome": outcome,
+        "weights_id": weights,
+        "attempt": 0,
+    }
+    return make_trajectory(
+        slot, **{**asked, **ending, "reward": 1.0 if outcome is S else 0.0, **fields}
+    )
 
 
 def lost(slot: str, attempt: int = 0) -> Trajectory:
-    return replace(make_fault(slot, attempt), policy="chat", model="m", role="explorer", weights_id="w0")
+    return replace(
+        make_fault(slot, attempt), policy="chat", model="m", role="explorer", weights_id="w0"
+    )
 
 
 def asked(trajectories: Sequence[Trajectory], sql: str = "FROM groups") -> list[dict[str, Any]]:
@@ -35,20 +48,43 @@ def asked(trajectories: Sequence[Trajectory], sql: str = "FROM groups") -> list[
     ledger.begin_stage(StageLine("rollout", "key", {}, ""))
     ledger.commit(KEY, trajectories=list(trajectories))
     found = query(ledger, sql)
-    return [dict(zip([column[0] for column in found.description or ()], row, strict=True)) for row in found.fetchall()]
+    return [
+        dict(zip([column[0] for column in found.description or ()], row, strict=True))
+        for row in found.fetchall()
+    ]
 
 
 def test_a_group_counts_trials_by_outcome_and_may_be_contrasted() -> None:
     (group,) = asked([trial("a"), trial("b", F), trial("c", F), trial("d", T), lost("e")])
     assert group == {
-        "task_id": "task", "policy": "chat", "model": "m", "sampling": "{}", "role": "explorer", "user_model": None,
-        "n": 5, "n_success": 1, "n_failure": 2, "n_truncated": 1, "n_invalid": 1, "weights_ids": 1, "contrast": True, "reason": None,
-    }  # fmt: skip
+        "task_id": "task",
+        "policy": "chat",
+        "model": "m",
+        "sampling": "{}",
+        "role": "explorer",
+        "user_model": None,
+        "n": 5,
+        "n_success": 1,
+        "n_failure": 2,
+        "n_truncated": 1,
+        "n_invalid": 1,
+        "weights_ids": 1,
+        "contrast": True,
+        "reason": None,
+    }
 
 
-def test_a_trial_that_was_lost_and_made_again_is_one_valid_trial_and_the_weights_of_its_lost_attempt_do_not_count() -> None:
+def test_a_trial_that_was_lost_and_made_again_is_one_valid_trial_and_the_weights_of_its_lost_attempt_do_not_count() -> (
+    None
+):
     (group,) = asked([lost("a", 0), lost("a", 1), trial("a", attempt=2), trial("b", F)])
-    assert (group["n"], group["n_success"], group["n_invalid"], group["weights_ids"], group["contrast"]) == (2, 1, 0, 1, True)
+    assert (
+        group["n"],
+        group["n_success"],
+        group["n_invalid"],
+        group["weights_ids"],
+        group["contrast"],
+    ) == (2, 1, 0, 1, True)
 
 
 @pytest.mark.parametrize(
@@ -72,20 +108,41 @@ def test_a_trial_that_was_lost_and_made_again_is_one_valid_trial_and_the_weights
         ([trial("a"), lost("b")], "lost_trials"),
     ],
 )
-def test_what_keeps_a_group_from_contrast_is_named(trials: list[Trajectory], reason: str | None) -> None:
+def test_what_keeps_a_group_from_contrast_is_named(
+    trials: list[Trajectory], reason: str | None
+) -> None:
     (group,) = asked(trials)
     assert (group["contrast"], group["reason"]) == (reason is None, reason)
 
 
-def test_trials_of_other_tasks_policies_models_samplings_and_roles_are_groups_of_their_own() -> None:
-    apart = [{}, {"task_id": "other"}, {"policy": "expert"}, {"model": "n"}, {"sampling": {"temperature": 1.0}}, {"role": "student"}]
+def test_trials_of_other_tasks_policies_models_samplings_and_roles_are_groups_of_their_own() -> (
+    None
+):
+    apart = [
+        {},
+        {"task_id": "other"},
+        {"policy": "expert"},
+        {"model": "n"},
+        {"sampling": {"temperature": 1.0}},
+        {"role": "student"},
+    ]
     apart += [{"user_model": "talker"}]
-    groups = asked([trial(f"{i}{outcome}", outcome, **fields) for i, fields in enumerate(apart) for outcome in (S, F)])
+    groups = asked(
+        [
+            trial(f"{i}{outcome}", outcome, **fields)
+            for i, fields in enumerate(apart)
+            for outcome in (S, F)
+        ]
+    )
     assert [(group["n"], group["contrast"]) for group in groups] == [(2, True)] * len(apart)
 
 
 def test_only_trials_from_the_beginning_of_a_task_are_counted() -> None:
-    others = [trial("c", F, parent_id="p", pivot_turn=1), trial("d", F, synthesizer="reflect_retry"), trial("e", F, synthesizer="import")]
+    others = [
+        trial("c", F, parent_id="p", pivot_turn=1),
+        trial("d", F, synthesizer="reflect_retry"),
+        trial("e", F, synthesizer="import"),
+    ]
     (group,) = asked([trial("a"), *others])
     assert (group["n"], group["reason"]) == (1, "one_outcome")
 
@@ -99,7 +156,11 @@ def test_rows_of_a_former_flow_are_not_seen() -> None:
 
 
 TRIALS = st.lists(
-    st.tuples(st.sampled_from([S, F, T, None]), st.sampled_from(["w1", "w1", "w1", "w2", "mixed", None]), st.booleans()),
+    st.tuples(
+        st.sampled_from([S, F, T, None]),
+        st.sampled_from(["w1", "w1", "w1", "w2", "mixed", None]),
+        st.booleans(),
+    ),
     min_size=1,
     max_size=8,
 )
@@ -107,10 +168,14 @@ TRIALS = st.lists(
 
 @settings(max_examples=40)
 @given(TRIALS)
-def test_the_verdict_is_that_of_counting_by_hand(drawn: list[tuple[Outcome | None, str | None, bool]]) -> None:
+def test_the_verdict_is_that_of_counting_by_hand(
+    drawn: list[tuple[Outcome | None, str | None, bool]],
+) -> None:
     """None for an invalid trial; the last says whether a model was asked."""
     made = [
-        lost(f"{i}") if outcome is None else trial(f"{i}", outcome, weights, totals=Usage(1, 1, 0, 1) if asks else Usage())
+        lost(f"{i}")
+        if outcome is None
+        else trial(f"{i}", outcome, weights, totals=Usage(1, 1, 0, 1) if asks else Usage())
         for i, (outcome, weights, asks) in enumerate(drawn)
     ]
     (group,) = asked(made)
@@ -125,13 +190,23 @@ def test_the_verdict_is_that_of_counting_by_hand(drawn: list[tuple[Outcome | Non
         reason = "one_outcome"
     else:
         reason = None
-    assert (group["reason"], group["contrast"], group["n"], group["n_invalid"]) == (reason, reason is None, len(drawn), invalid)
+    assert (group["reason"], group["contrast"], group["n"], group["n_invalid"]) == (
+        reason,
+        reason is None,
+        len(drawn),
+        invalid,
+    )
 
 
 def test_repairs_are_counted_by_kind_role_and_model() -> None:
     def repaired(slot: str, *repairs: tuple[str, ...], **fields: Any) -> Trajectory:
         made = trial(slot, **fields)
-        return replace(made, turns=tuple(replace(turn, repairs=each) for turn, each in zip(made.turns, repairs, strict=True)))
+        return replace(
+            made,
+            turns=tuple(
+                replace(turn, repairs=each) for turn, each in zip(made.turns, repairs, strict=True)
+            ),
+        )
 
     trajectories = [
         repaired("a", ("tool_call_recovered", "tool_call_xml"), ("tool_call_recovered",)),

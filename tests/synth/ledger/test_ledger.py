@@ -59,7 +59,9 @@ def test_a_run_that_does_not_exist_is_not_made_by_reading(tmp_path: Path) -> Non
 def test_views_show_the_current_flow_and_all_shows_everything(url: str) -> None:
     ledger = Ledger(url, create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
-    ledger.commit(StageRef("rollout", "key2"), trajectories=[make_trajectory("b"), make_trajectory("c")])
+    ledger.commit(
+        StageRef("rollout", "key2"), trajectories=[make_trajectory("b"), make_trajectory("c")]
+    )
     current(ledger, "key2")
     assert query(ledger, "SELECT count(*) FROM trajectories").fetchall() == [(2,)]
     assert query(ledger, "SELECT count(*) FROM turns").fetchall() == [(4,)]
@@ -70,7 +72,9 @@ def test_tables_without_shards_are_empty_and_typed(url: str) -> None:
     ledger = Ledger(url, create=True)
     for table in ("tasks", "trajectories", "turns", "scores", "decisions", "nodes", "edges"):
         assert query(ledger, f"SELECT * FROM {table}").fetchall() == []
-    assert query(ledger, "SELECT sum(n_turns) FROM trajectories WHERE reward > 0.5").fetchall() == [(None,)]
+    assert query(ledger, "SELECT sum(n_turns) FROM trajectories WHERE reward > 0.5").fetchall() == [
+        (None,)
+    ]
 
 
 def test_adopted_trajectories_are_seen_and_their_neighbours_are_not(url: str) -> None:
@@ -85,7 +89,9 @@ def test_adopted_trajectories_are_seen_and_their_neighbours_are_not(url: str) ->
     assert query(ledger, "SELECT count(*) FROM turns").fetchall() == [(4,)]
 
 
-def test_the_first_commit_of_a_slot_wins_and_the_second_is_kept_as_another_attempt(url: str) -> None:
+def test_the_first_commit_of_a_slot_wins_and_the_second_is_kept_as_another_attempt(
+    url: str,
+) -> None:
     first, second = Ledger(url, create=True), Ledger(url)
     winner = make_trajectory("a", turns=1)
     loser = make_trajectory("a", turns=3)
@@ -94,7 +100,9 @@ def test_the_first_commit_of_a_slot_wins_and_the_second_is_kept_as_another_attem
     ledger = Ledger(url)
     current(ledger)
     assert [t.turns for t in ledger.trajectories()] == [winner.turns]
-    kept = query(ledger, "SELECT attempt, n_turns FROM trajectories_all ORDER BY attempt").fetchall()
+    kept = query(
+        ledger, "SELECT attempt, n_turns FROM trajectories_all ORDER BY attempt"
+    ).fetchall()
     assert kept == [(0, 1), (1, 3)]
     assert query(ledger, "SELECT n_turns FROM trajectories").fetchall() == [(1,)]
     assert ledger.state.current_valid() == [winner.trajectory_id]
@@ -113,7 +121,9 @@ def test_a_valid_attempt_after_a_fault_settles_the_slot(url: str) -> None:
 
 def test_imports_are_current_whatever_flow_runs(url: str) -> None:
     ledger = Ledger(url, create=True)
-    ledger.commit(StageRef("import", "any"), trajectories=[make_trajectory("a", synthesizer="import")])
+    ledger.commit(
+        StageRef("import", "any"), trajectories=[make_trajectory("a", synthesizer="import")]
+    )
     ledger.begin_flow({"name": "x"})
     assert len(list(ledger.trajectories())) == 1
 
@@ -122,7 +132,9 @@ def test_decisions_follow_their_stage(url: str) -> None:
     ledger = Ledger(url, create=True)
     ledger.commit(StageRef("filter", "f1"), decisions=[Decision("t", "solved", None, "no_verdict")])
     ledger.begin_stage(StageLine("filter", "f1", {}))
-    assert query(ledger, "SELECT filter, keep, reason FROM decisions").fetchall() == [("solved", None, "no_verdict")]
+    assert query(ledger, "SELECT filter, keep, reason FROM decisions").fetchall() == [
+        ("solved", None, "no_verdict")
+    ]
 
 
 def test_an_id_may_be_shortened_while_it_stays_unique(url: str) -> None:
@@ -171,7 +183,8 @@ def test_a_shard_whose_file_is_gone_counts_as_never_done(tmp_path: Path) -> None
     assert "a" not in fresh.state.slots
     (line,) = fresh.state.lost
     assert line == (
-        f"{tmp_path / first.files['turns'].path}: missing; the 1 trajectories of its shard (stage rollout) count as never made: "
+        f"{tmp_path / first.files['turns'].path}: missing; the 1 trajectories of its shard (stage "
+        "rollout) count as never made: "
         "run the flow again to fill their slots again, or put the file back from a backup"
     )
 

@@ -1,4 +1,6 @@
-"""The manifest has no gaps: a line that is gone is named, and nothing is read past it or written in its place."""
+"""The manifest has no gaps: a line that is gone is named, and nothing is read past it or written in
+its place.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -33,10 +35,16 @@ def remove(ledger: Ledger, number: int) -> str:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_a_missing_line_in_the_middle_is_named_and_never_written_again(url: str, number: int) -> None:
+def test_a_missing_line_in_the_middle_is_named_and_never_written_again(
+    url: str, number: int
+) -> None:
     path = remove(ledger_of(url), number)
     for create in (False, True):
-        with pytest.raises(DamagedError, match=f"{path}: this manifest line is missing or cannot be read, though the manifest goes on"):
+        with pytest.raises(
+            DamagedError,
+            match=f"{path}: this manifest line is missing or cannot be read, though the manifest "
+            "goes on",
+        ):
             Ledger(url, create=create)
 
 
@@ -47,7 +55,9 @@ def test_many_missing_lines_are_noticed_too(url: str) -> None:
         Ledger(url)
 
 
-def test_an_open_ledger_neither_skips_a_line_removed_from_what_others_wrote_nor_fills_its_place(url: str) -> None:
+def test_an_open_ledger_neither_skips_a_line_removed_from_what_others_wrote_nor_fills_its_place(
+    url: str,
+) -> None:
     slow = Ledger(url, create=True)
     path = remove(ledger_of(url), 1)
     with pytest.raises(DamagedError, match=path):
@@ -66,7 +76,9 @@ def test_what_is_no_line_does_not_count_as_one(tmp_path: Path) -> None:
     assert len(Ledger(str(tmp_path)).state.shards) == 4
 
 
-def test_a_number_taken_by_what_cannot_be_read_ends_in_one_line_not_in_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_taken_by_what_cannot_be_read_ends_in_one_line_not_in_a_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = ledger_of(str(tmp_path))
     place = tmp_path / "manifest" / "00000005"
     place.symlink_to(tmp_path / "nowhere")

@@ -1,4 +1,6 @@
-"""Packs spare requests and decide nothing: whatever becomes of them, the manifest's own lines say what a run holds."""
+"""Packs spare requests and decide nothing: whatever becomes of them, the manifest's own lines say
+what a run holds.
+"""
 
 import uuid
 from collections import Counter
@@ -10,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.ledger import Ledger, StageRef, manifest, packs
-from synth.ledger.manifest import DoneLine, FenceLine, Line, RunLine, ShardLine, SlotRecord, StageLine
+from synth.ledger.manifest import (
+    DoneLine,
+    FenceLine,
+    Line,
+    RunLine,
+    ShardLine,
+    SlotRecord,
+    StageLine,
+)
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import Storage
 from synth.schemas.canonical import digest
@@ -18,9 +28,22 @@ from synth.schemas.errors import DamagedError
 from tests.trajectories import make_trajectory
 
 NAMES = st.sampled_from("abc")
-SLOTS = st.builds(SlotRecord, NAMES, st.integers(0, 2), st.text("xyz", min_size=8, max_size=8), st.sampled_from([None, "model"]))
+SLOTS = st.builds(
+    SlotRecord,
+    NAMES,
+    st.integers(0, 2),
+    st.text("xyz", min_size=8, max_size=8),
+    st.sampled_from([None, "model"]),
+)
 LINES: st.SearchStrategy[Line] = st.one_of(
-    st.builds(ShardLine, stage=NAMES, stage_key=NAMES, files=st.just({}), slots=st.lists(SLOTS, max_size=3).map(tuple), name=NAMES),
+    st.builds(
+        ShardLine,
+        stage=NAMES,
+        stage_key=NAMES,
+        files=st.just({}),
+        slots=st.lists(SLOTS, max_size=3).map(tuple),
+        name=NAMES,
+    ),
     st.builds(StageLine, NAMES, NAMES, st.dictionaries(NAMES, st.text(max_size=5), max_size=1)),
     st.builds(DoneLine, NAMES, NAMES, st.just({"kind": "tables"})),
     st.builds(FenceLine, NAMES, st.integers(1, 9), NAMES),
@@ -45,7 +68,9 @@ def fences(count: int, run_id: str = "r") -> list[Line]:
 
 
 def as_stored(lines: Sequence[Line], *, chained: bool = False) -> list[bytes]:
-    """Lines as earlier versions stored them, or each with a hash over the digests of all lines before it."""
+    """Lines as earlier versions stored them, or each with a hash over the digests of all lines
+    before it.
+    """
     stored: list[bytes] = []
     for line in lines:
         stored.append(manifest.stored(line, history(stored) if chained else ""))
@@ -89,8 +114,12 @@ def test_a_pack_is_made_of_the_lines_alone_by_whoever_writes_the_last_of_them(ur
         assert (one, other)[token % 2].fence("w", token, "h")
     lines = [RunLine(one.state.run_id), *fences(40)[1:]]
     made = {(0, 8), (8, 8), (16, 8), (24, 8), (32, 8), (0, 32)}
-    assert {name: one.storage.read(f"manifest/packs/{name}") for name in one.storage.names("manifest/packs")} == {
-        f"{first:08d}-{first + size - 1:08d}": pack_of(lines, first + size - 1, size, chained=True) for first, size in made
+    assert {
+        name: one.storage.read(f"manifest/packs/{name}")
+        for name in one.storage.names("manifest/packs")
+    } == {
+        f"{first:08d}-{first + size - 1:08d}": pack_of(lines, first + size - 1, size, chained=True)
+        for first, size in made
     }
 
 
@@ -101,10 +130,13 @@ def test_who_comes_back_after_many_lines_asks_for_few_objects(url: str) -> None:
     written(url, lines[5:], first=5)
     for size in packs.SIZES:
         for first in range(0, 600 - size + 1, size):
-            newcomer.create(packs.name_of(first, size), pack_of(lines, first + size - 1, size), durable=False)
+            newcomer.create(
+                packs.name_of(first, size), pack_of(lines, first + size - 1, size), durable=False
+            )
     counted = requests(reader.storage)
     assert reader.refresh() == folded(lines)
-    # lines 5, 6, 7; 8-15, 0-255, 256-511; 512-543, 544-575; three of 8; no 512-767, 576-607, 600-607; line 599 for proof, none after it
+    # lines 5, 6, 7; 8-15, 0-255, 256-511; 512-543, 544-575; three of 8; no 512-767, 576-607,
+    # 600-607; line 599 for proof, none after it
     assert counted == {"read": 3 + 3 + 2 + 3 + 3 + 2, "size": 2}
 
 
@@ -117,7 +149,9 @@ def test_in_object_storage_a_run_is_opened_by_packs(monkeypatch: pytest.MonkeyPa
             storage.create(packs.name_of(first, size), pack_of(lines, first + size - 1, size))
     asked: list[str] = []
     read = Storage.read
-    monkeypatch.setattr(Storage, "read", lambda self, name: (asked.append(name), read(self, name))[1])
+    monkeypatch.setattr(
+        Storage, "read", lambda self, name: (asked.append(name), read(self, name))[1]
+    )
     assert Ledger(url).state == folded(lines)
     assert len(asked) == 2 + 2 + 3 + 3 + 2
 
@@ -131,12 +165,25 @@ def test_who_has_caught_up_asks_for_no_pack(url: str) -> None:
     assert counted == {"read": 35 * 2, "size": 35 * 2}
 
 
-FATES = st.sampled_from(["there", "missing", "flipped", "cut", "of another run", "of another past", "of another branch", "empty"])
+FATES = st.sampled_from(
+    [
+        "there",
+        "missing",
+        "flipped",
+        "cut",
+        "of another run",
+        "of another past",
+        "of another branch",
+        "empty",
+    ]
+)
 
 
 @settings(max_examples=50)
 @given(st.lists(LINES, max_size=40), st.data())
-def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(drawn: list[Line], data: st.DataObject) -> None:
+def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(
+    drawn: list[Line], data: st.DataObject
+) -> None:
     lines = [RunLine("r"), *drawn]
     url, seen = f"memory://{uuid.uuid4().hex}", data.draw(st.integers(1, len(lines)))
     with pytest.MonkeyPatch.context() as patch:
@@ -155,7 +202,9 @@ def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(drawn: lis
     storage.fs.rm(storage.root, recursive=True)
 
 
-def damaged(pack: bytes, lines: Sequence[Line], first: int, size: int, data: st.DataObject) -> bytes | None:
+def damaged(
+    pack: bytes, lines: Sequence[Line], first: int, size: int, data: st.DataObject
+) -> bytes | None:
     match data.draw(FATES):
         case "missing":
             return None
@@ -170,7 +219,11 @@ def damaged(pack: bytes, lines: Sequence[Line], first: int, size: int, data: st.
             return pack_of([FenceLine("other", 1, "h"), *lines[1:]], first + size - 1, size)
         case "of another branch":
             at = data.draw(st.integers(first, first + size - 1))
-            return pack_of([*lines[:at], *(FenceLine("other", 1, "h") for _ in lines[at:])], first + size - 1, size)
+            return pack_of(
+                [*lines[:at], *(FenceLine("other", 1, "h") for _ in lines[at:])],
+                first + size - 1,
+                size,
+            )
         case "empty":
             return digest(b"").encode() + b"\n"
         case _:
@@ -190,7 +243,9 @@ def test_on_a_disk_a_damaged_line_is_named_though_a_pack_holds_it_well(tmp_path:
     lines = fences(40)
     storage = written(str(tmp_path), lines)
     storage.create(packs.name_of(0, 32), pack_of(lines, 31, 32))
-    (tmp_path / "manifest" / "00000007").write_bytes(manifest.stored(lines[7]).replace(b'"h"', b'"i"'))
+    (tmp_path / "manifest" / "00000007").write_bytes(
+        manifest.stored(lines[7]).replace(b'"h"', b'"i"')
+    )
     with pytest.raises(DamagedError, match="manifest/00000007: damaged manifest line"):
         Ledger(str(tmp_path))
 
@@ -208,7 +263,9 @@ def test_a_line_of_another_version_is_named_in_a_pack_too(url: str) -> None:
         past = digest(past.encode() + blob[:32])
     body = past.encode() + b"\n" + b"".join(stored)
     storage.create("manifest/packs/00000000-00000007", digest(body).encode() + b"\n" + body)
-    with pytest.raises(DamagedError, match="manifest/00000003: written by another version of synth"):
+    with pytest.raises(
+        DamagedError, match="manifest/00000003: written by another version of synth"
+    ):
         Ledger(url)
 
 
@@ -221,7 +278,9 @@ def test_a_pack_that_cannot_be_written_stops_no_commit(tmp_path: Path) -> None:
     assert [*Ledger(str(tmp_path)).state.slots] == ["x"]
 
 
-def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_who_reads_writes_nothing(url: str) -> None:
+def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_who_reads_writes_nothing(
+    url: str,
+) -> None:
     lines = fences(300)
     storage = written(url, lines)
     Ledger(url)
@@ -230,7 +289,9 @@ def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_w
     assert storage.read("manifest/packs/00000000-00000255") == pack_of(lines, 255, 256)
 
 
-def test_lines_too_long_for_a_pack_are_read_one_by_one(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_too_long_for_a_pack_are_read_one_by_one(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("synth.ledger.packs.LARGEST", 500)
     ledger = Ledger(url, create=True)
     for number in range(1, 40):

@@ -1,4 +1,6 @@
-"""What a run holds when files are gone: no slot loses its last record, no verdict passes from one attempt to another."""
+"""What a run holds when files are gone: no slot loses its last record, no verdict passes from one
+attempt to another.
+"""
 
 from pathlib import Path
 
@@ -30,7 +32,9 @@ def seen(run: Path) -> list[tuple[str, int]]:
     return found
 
 
-def test_the_second_record_of_a_slot_is_shown_when_the_first_is_lost_and_hidden_when_it_is_back(tmp_path: Path) -> None:
+def test_the_second_record_of_a_slot_is_shown_when_the_first_is_lost_and_hidden_when_it_is_back(
+    tmp_path: Path,
+) -> None:
     winner = contested(tmp_path)
     assert seen(tmp_path) == [("a", 1), ("b", 2)]
     content = winner.read_bytes()
@@ -55,11 +59,15 @@ def test_a_record_is_not_hidden_by_one_that_the_current_flow_does_not_see(tmp_pa
     assert seen(tmp_path) == [("a", 1)]
 
 
-def test_a_slot_filled_again_gets_a_new_number_so_that_verdicts_on_the_lost_attempt_are_not_its_own(tmp_path: Path) -> None:
+def test_a_slot_filled_again_gets_a_new_number_so_that_verdicts_on_the_lost_attempt_are_not_its_own(
+    tmp_path: Path,
+) -> None:
     ledger = Ledger(str(tmp_path), create=True)
     lost = make_trajectory("a", turns=1)
     ledger.commit(REF, trajectories=[lost])
-    ledger.commit(StageRef("filter", "f"), decisions=[Decision(lost.trajectory_id, "solved", True, "success")])
+    ledger.commit(
+        StageRef("filter", "f"), decisions=[Decision(lost.trajectory_id, "solved", True, "success")]
+    )
     turns = tmp_path / ledger.state.shards[0].files["turns"].path
     content = turns.read_bytes()
     turns.unlink()
@@ -71,12 +79,16 @@ def test_a_slot_filled_again_gets_a_new_number_so_that_verdicts_on_the_lost_atte
     assert filled.trajectory_id not in again.decided("f")
     turns.write_bytes(content)
     assert seen(tmp_path) == [("a", 1)]
-    assert query(Ledger(str(tmp_path)), "SELECT attempt FROM trajectories_all ORDER BY 1").fetchall() == [(0,), (1,)]
+    assert query(
+        Ledger(str(tmp_path)), "SELECT attempt FROM trajectories_all ORDER BY 1"
+    ).fetchall() == [(0,), (1,)]
 
 
 def test_a_lost_shard_is_told_until_its_slots_are_filled_again(tmp_path: Path) -> None:
     ledger = Ledger(str(tmp_path), create=True)
-    ledger.commit(REF, trajectories=[make_fault("a"), make_trajectory("a", 1), make_trajectory("b")])
+    ledger.commit(
+        REF, trajectories=[make_fault("a"), make_trajectory("a", 1), make_trajectory("b")]
+    )
     path = tmp_path / ledger.state.shards[0].files["trajectories"].path
     path.unlink()
     again = Ledger(str(tmp_path))
@@ -93,12 +105,22 @@ def test_a_lost_shard_is_told_until_its_slots_are_filled_again(tmp_path: Path) -
 def test_lost_tasks_and_lost_imports_say_what_to_do_about_them(tmp_path: Path) -> None:
     ledger = Ledger(str(tmp_path), create=True)
     ledger.commit(StageRef("tasks", "t"), tasks=[make_task()])
-    ledger.commit(StageRef("import", "i"), trajectories=[make_trajectory("a", synthesizer="import")], tasks=[make_task()])
+    ledger.commit(
+        StageRef("import", "i"),
+        trajectories=[make_trajectory("a", synthesizer="import")],
+        tasks=[make_task()],
+    )
     for shard in ledger.state.shards:
         (tmp_path / shard.files["tasks"].path).unlink()
     tasks, imports = Ledger(str(tmp_path)).state.lost
-    assert "the 1 tasks of its shard (stage tasks) count as never made: run the flow again to make them again, or put" in tasks
-    assert "the 1 trajectories of its shard (stage import) count as never made: import the same sources again to fill" in imports
+    assert (
+        "the 1 tasks of its shard (stage tasks) count as never made: run the flow again to make "
+        "them again, or put" in tasks
+    )
+    assert (
+        "the 1 trajectories of its shard (stage import) count as never made: import the same "
+        "sources again to fill" in imports
+    )
     ledger = Ledger(str(tmp_path))
     ledger.commit(StageRef("tasks", "t"), tasks=[make_task()])
     assert ledger.state.lost == [imports]

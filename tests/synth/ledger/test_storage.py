@@ -1,4 +1,6 @@
-"""A run directory that cannot be one is told in one line, with the path and what to do; nothing waits for ever."""
+"""A run directory that cannot be one is told in one line, with the path and what to do; nothing
+waits for ever.
+"""
 
 import os
 import re
@@ -18,10 +20,15 @@ MOVE = "is a file where a folder belongs; move it away and run again"
 
 
 @pytest.mark.parametrize("below", ["", "run", "deep/run"])
-def test_a_run_directory_that_is_a_file_or_lies_in_one_is_refused(tmp_path: Path, below: str) -> None:
+def test_a_run_directory_that_is_a_file_or_lies_in_one_is_refused(
+    tmp_path: Path, below: str
+) -> None:
     (tmp_path / "file").write_text("mine")
     for create in (False, True):
-        with pytest.raises(ConfigError, match=f"{tmp_path / 'file'} is a file, not a folder; name another run directory"):
+        with pytest.raises(
+            ConfigError,
+            match=f"{tmp_path / 'file'} is a file, not a folder; name another run directory",
+        ):
             Ledger(str(tmp_path / "file" / below), create=create)
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -42,14 +49,21 @@ def test_a_table_folder_that_is_a_file_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(find_spec("s3fs") is not None, reason="s3fs is installed")
 def test_without_the_library_of_an_object_store_the_extra_is_named() -> None:
-    with pytest.raises(ConfigError, match=re.escape("run directory: Install s3fs to access S3: pip install -c constraints.txt -e '.[s3]'")):
+    with pytest.raises(
+        ConfigError,
+        match=re.escape(
+            "run directory: Install s3fs to access S3: pip install -c constraints.txt -e '.[s3]'"
+        ),
+    ):
         Storage("s3://bucket/run")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
 def test_where_no_file_can_be_made_it_is_said_what_to_name_instead() -> None:
     with pytest.raises(
-        SynthError, match=r"^/proc/x/manifest/00000000: cannot be used: .*; no file can be made there: name a folder on a disk"
+        SynthError,
+        match=r"^/proc/x/manifest/00000000: cannot be used: .*; no file can be made there: name a "
+        r"folder on a disk",
     ):
         Ledger("/proc/x", create=True)
 
@@ -60,7 +74,9 @@ def test_folders_in_the_place_of_files_are_one_line(tmp_path: Path) -> None:
     shard = tmp_path / ledger.state.shards[0].files["turns"].path
     shard.unlink()
     shard.mkdir()
-    with pytest.raises(SynthError, match=f"{shard}: is a folder where a file belongs; move it away"):
+    with pytest.raises(
+        SynthError, match=f"{shard}: is a folder where a file belongs; move it away"
+    ):
         Ledger(str(tmp_path)).trajectory("")
     line = tmp_path / "manifest" / "00000002"
     line.mkdir()
@@ -87,7 +103,11 @@ def closed(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_folder_that_one_may_not_enter_is_one_line(closed: Path) -> None:
     for create in (False, True):
-        with pytest.raises(SynthError, match="closed/manifest/00000000: Permission denied; give this user the right to read and write"):
+        with pytest.raises(
+            SynthError,
+            match="closed/manifest/00000000: Permission denied; give this user the right to read "
+            "and write",
+        ):
             Ledger(str(closed), create=create)
 
 

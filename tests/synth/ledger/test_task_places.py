@@ -12,7 +12,9 @@ def task(goal: str) -> Task:
     return Task.identified(env="e", goal=goal)
 
 
-def test_wanted_tasks_of_any_file_are_found_and_no_others_and_unknown_ids_are_passed_over(tmp_path: Path) -> None:
+def test_wanted_tasks_of_any_file_are_found_and_no_others_and_unknown_ids_are_passed_over(
+    tmp_path: Path,
+) -> None:
     ledger = Ledger(str(tmp_path / "run"), create=True)
     ledger.begin_flow({"name": "planted"})
     ledger.begin_stage(StageLine("s", "key", {}, "", ()))
@@ -21,5 +23,9 @@ def test_wanted_tasks_of_any_file_are_found_and_no_others_and_unknown_ids_are_pa
         ledger.commit(StageRef("s", "key"), trajectories=[], tasks=tasks)
     places = TaskPlaces(ledger)
     wanted = {task("a").task_id, task("c").task_id, "nowhere"}
-    assert places.tasks(wanted) == {task("a").task_id: task("a"), task("c").task_id: task("c")} == ledger.tasks(wanted, every=True)
+    assert (
+        places.tasks(wanted)
+        == {task("a").task_id: task("a"), task("c").task_id: task("c")}
+        == ledger.tasks(wanted, every=True)
+    )
     assert places.tasks(set()) == {}

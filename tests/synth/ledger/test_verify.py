@@ -1,4 +1,6 @@
-"""`problems` reads every byte of a run: whatever is damaged or missing is named, whether or not a pack holds a good copy."""
+"""`problems` reads every byte of a run: whatever is damaged or missing is named, whether or not a
+pack holds a good copy.
+"""
 
 import shutil
 from pathlib import Path
@@ -74,23 +76,34 @@ def test_a_line_of_which_a_pack_holds_a_copy_is_named_with_its_place(copy: Path)
 
 
 def test_several_problems_are_all_named(copy: Path) -> None:
-    damaged = [copy / "manifest" / "00000003", copy / "manifest" / "00000041", copy / "manifest" / "packs" / "00000024-00000031"]
+    damaged = [
+        copy / "manifest" / "00000003",
+        copy / "manifest" / "00000041",
+        copy / "manifest" / "packs" / "00000024-00000031",
+    ]
     for path in damaged:
         path.write_bytes(b"x")
     (shard,) = (copy / "turns").iterdir()
     shard.unlink()
-    assert [named.partition(": ")[0] for named in found(copy)] == [str(path) for path in (damaged[0], damaged[2], damaged[1], shard)]
+    assert [named.partition(": ")[0] for named in found(copy)] == [
+        str(path) for path in (damaged[0], damaged[2], damaged[1], shard)
+    ]
 
 
 def test_a_pack_that_lies_about_a_line_in_its_midst_is_named(copy: Path) -> None:
-    """In itself it is whole, it goes on from the lines before it, and it ends with the right line."""
+    """In itself it is whole, it goes on from the lines before it, and it ends with the right
+    line.
+    """
     storage = Storage(str(copy))
     lines = [manifest.read(storage, number) for number in range(42)]
     told = [line for line in lines if line is not None]
     told[10] = FenceLine("w", 99, "h")
     (copy / "manifest" / "packs" / "00000008-00000015").write_bytes(pack_of(told, 15, 8))
     (named,) = found(copy)
-    assert "00000008-00000015: is no copy of those lines of the manifest, and is not read; nothing is lost: delete it" in named
+    assert (
+        "00000008-00000015: is no copy of those lines of the manifest, and is not read; nothing "
+        "is lost: delete it" in named
+    )
 
 
 def test_lines_that_are_gone_from_the_end_are_missed_by_the_packs_of_them(copy: Path) -> None:
@@ -121,7 +134,9 @@ def test_what_a_killed_writer_left_among_the_packs_is_part_of_nothing(copy: Path
     assert Storage(str(copy)).leftovers("manifest/packs") == [".tmp-99999999-dead"]
 
 
-def test_a_run_that_goes_on_meanwhile_is_as_it_was_committed(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_goes_on_meanwhile_is_as_it_was_committed(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger, listed = Ledger(str(copy)), manifest.listed
 
     def then_more(storage: Storage) -> set[int]:

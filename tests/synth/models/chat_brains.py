@@ -1,4 +1,6 @@
-"""What the test server's model says: functions of the request body, so that the same request always gets the same reply."""
+"""What the test server's model says: functions of the request body, so that the same request always
+gets the same reply.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,7 +25,9 @@ def hashed(body: Body) -> dict[str, Any]:
 
 
 def echo(turns: int) -> Brain:
-    """Calls `echo` with the text of the last user message in each of `turns` turns, then says "done"."""
+    """Calls `echo` with the text of the last user message in each of `turns` turns, then says
+    "done".
+    """
 
     def brain(body: Body) -> dict[str, Any]:
         done = _turns_done(body)
@@ -35,7 +39,9 @@ def echo(turns: int) -> Brain:
 
 
 def echo_expert(body: Body) -> dict[str, Any]:
-    """Solves a task of the echo world: echoes the words after the goal's colon one by one, calls `finish`, then says "done"."""
+    """Solves a task of the echo world: echoes the words after the goal's colon one by one, calls
+    `finish`, then says "done".
+    """
     done = _turns_done(body)
     first = next((m["content"] for m in body["messages"] if m["role"] == "user"), "")
     words = first.rpartition(": ")[2].split()
@@ -61,19 +67,26 @@ def named_brain(name: str, turns: int) -> Brain:
 def response(body: Body, message: Mapping[str, Any]) -> dict[str, Any]:
     """A /chat/completions response around a message; tokens are counted as characters / 4.
 
-    As vLLM does on demand: `n` choices that number their contents, token ids (chat_tokens), log-probabilities.
+    As vLLM does on demand: `n` choices that number their contents, token ids (chat_tokens),
+    log-probabilities.
     """
     prompt, completion = len(json.dumps(body.get("messages"))) // 4, len(json.dumps(message)) // 4
     n = body.get("n", 1)
     choices = []
     for i in range(n):
         said = {**message, "content": f"{message['content']} {i}"} if n > 1 else dict(message)
-        choice: dict[str, Any] = {"index": i, "message": said, "finish_reason": "tool_calls" if said.get("tool_calls") else "stop"}
+        choice: dict[str, Any] = {
+            "index": i,
+            "message": said,
+            "finish_reason": "tool_calls" if said.get("tool_calls") else "stop",
+        }
         ids = written(said)
         if body.get("return_token_ids"):
             choice["token_ids"] = ids
         if body.get("logprobs"):
-            choice["logprobs"] = {"content": [{"token": chr(token), "logprob": logprob(token)} for token in ids]}
+            choice["logprobs"] = {
+                "content": [{"token": chr(token), "logprob": logprob(token)} for token in ids]
+            }
         choices.append(choice)
     return {
         "id": f"chatcmpl-{messages_hash(body)}",
@@ -88,7 +101,11 @@ def response(body: Body, message: Mapping[str, Any]) -> dict[str, Any]:
             "total_tokens": prompt + completion,
             "prompt_tokens_details": {"cached_tokens": prompt // 2},
         },
-        **({"prompt_token_ids": rendered(body["messages"], body.get("tools"))} if body.get("return_token_ids") else {}),
+        **(
+            {"prompt_token_ids": rendered(body["messages"], body.get("tools"))}
+            if body.get("return_token_ids")
+            else {}
+        ),
     }
 
 

@@ -1,4 +1,6 @@
-"""What can go wrong with one request to the test server: in its status, in its body, or on the way."""
+"""What can go wrong with one request to the test server: in its status, in its body, or on the
+way.
+"""
 
 import asyncio
 import contextlib
@@ -10,22 +12,49 @@ from aiohttp import web
 from tests.synth.models.chat_brains import called
 
 KINDS = (
-    "status", "unauthorized", "context_length", "bad_request", "hang", "slow_bytes", "disconnect", "disconnect_before", "truncated_json",
-    "malformed_json", "wrong_content_type", "empty_choices", "null_message", "broken_arguments", "duplicate_ids", "missing_ids",
-    "wrong_finish_reason", "escaped_key", "endless", "announced_endless", "huge_usage", "negative_usage", "fractional_usage",
-    "odd_token_ids", "logprobs_short",
-)  # fmt: skip
+    "status",
+    "unauthorized",
+    "context_length",
+    "bad_request",
+    "hang",
+    "slow_bytes",
+    "disconnect",
+    "disconnect_before",
+    "truncated_json",
+    "malformed_json",
+    "wrong_content_type",
+    "empty_choices",
+    "null_message",
+    "broken_arguments",
+    "duplicate_ids",
+    "missing_ids",
+    "wrong_finish_reason",
+    "escaped_key",
+    "endless",
+    "announced_endless",
+    "huge_usage",
+    "negative_usage",
+    "fractional_usage",
+    "odd_token_ids",
+    "logprobs_short",
+)
 _COUNTS = {"huge_usage": 2**70, "negative_usage": -1, "fractional_usage": 1.5}
 ENDLESS = 65 * 2**20
 ERRORS = {
     "unauthorized": (401, "Incorrect API key provided: {key}", "invalid_api_key"),
-    "context_length": (400, "This model's maximum context length is 4096 tokens.", "context_length_exceeded"),
+    "context_length": (
+        400,
+        "This model's maximum context length is 4096 tokens.",
+        "context_length_exceeded",
+    ),
     "bad_request": (400, "Invalid request: arguments must be valid JSON", "bad_request"),
 }
 
 
 class Mishap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What goes wrong with one request; `delay_s` comes first (or between the bytes of `slow_bytes`)."""
+    """What goes wrong with one request; `delay_s` comes first (or between the bytes of
+    `slow_bytes`).
+    """
 
     kind: str = "none"
     delay_s: float = 0.0
@@ -38,7 +67,11 @@ def error(request: web.Request, mishap: Mishap) -> web.Response:
     bearer = key(request)
     status, text, code = ERRORS.get(mishap.kind, (mishap.status, f"planned {mishap.status}", ""))
     headers = {"Retry-After": mishap.retry_after} if mishap.retry_after is not None else {}
-    return web.json_response({"error": {"message": text.format(key=bearer), "code": code}}, status=status, headers=headers)
+    return web.json_response(
+        {"error": {"message": text.format(key=bearer), "code": code}},
+        status=status,
+        headers=headers,
+    )
 
 
 def key(request: web.Request) -> str:
@@ -57,7 +90,9 @@ def spoilt(reply: dict[str, Any], kind: str) -> dict[str, Any]:
         choice["message"] = called("echo", '{"text": "never closed', "call_b")
     elif kind in ("duplicate_ids", "missing_ids"):
         call_id: Any = "call_same" if kind == "duplicate_ids" else None
-        calls = [called("echo", {"text": word}, call_id)["tool_calls"][0] for word in ("one", "two")]
+        calls = [
+            called("echo", {"text": word}, call_id)["tool_calls"][0] for word in ("one", "two")
+        ]
         choice["message"] = {"role": "assistant", "content": None, "tool_calls": calls}
     elif kind in _COUNTS:
         reply["usage"]["completion_tokens"] = _COUNTS[kind]
@@ -72,7 +107,9 @@ def spoilt(reply: dict[str, Any], kind: str) -> dict[str, Any]:
 
 async def dribble(request: web.Request, payload: bytes, mishap: Mishap) -> web.StreamResponse:
     """The whole body byte by byte, or half of it and then nothing more."""
-    stream = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(payload))})
+    stream = web.StreamResponse(
+        headers={"Content-Type": "application/json", "Content-Length": str(len(payload))}
+    )
     await stream.prepare(request)
     if mishap.kind == "disconnect":
         await stream.write(payload[: len(payload) // 2])
@@ -86,7 +123,10 @@ async def dribble(request: web.Request, payload: bytes, mishap: Mishap) -> web.S
 
 async def flood(request: web.Request, *, announced: bool) -> web.StreamResponse:
     """Spaces without end, or until the client has gone."""
-    stream = web.StreamResponse(headers={"Content-Type": "application/json"} | ({"Content-Length": str(ENDLESS)} if announced else {}))
+    stream = web.StreamResponse(
+        headers={"Content-Type": "application/json"}
+        | ({"Content-Length": str(ENDLESS)} if announced else {})
+    )
     await stream.prepare(request)
     with contextlib.suppress(ConnectionError):
         for _ in range(ENDLESS // 2**16):

@@ -1,9 +1,14 @@
-"""A loopback server that speaks /v1/chat/completions, with a deterministic model and planned misbehaviour.
+"""A loopback server that speaks /v1/chat/completions, with a deterministic model and planned
+misbehaviour.
 
-In a test:           with ChatServer(brain, mishaps=[Mishap("status", status=429), None]) as server: ... server.url ... server.counts()
-As a process:        python -m tests.synth.models.chat_server --port 0 --brain echo --turns 8 --latency-ms 20   (prints its URL)
-What it counted:     GET /counts     -> {"total", "by_hash": {hash of messages: requests}, "answered", "in_flight", "peak_in_flight"}
-More trouble later:  POST /mishaps   <- [{"kind": "status", "status": 503}, null, ...], one per coming request
+In a test:           with ChatServer(brain, mishaps=[Mishap("status", status=429), None]) as server:
+... server.url ... server.counts()
+As a process:        python -m tests.synth.models.chat_server --port 0 --brain echo --turns 8
+--latency-ms 20   (prints its URL)
+What it counted:     GET /counts     -> {"total", "by_hash": {hash of messages: requests},
+"answered", "in_flight", "peak_in_flight"}
+More trouble later:  POST /mishaps   <- [{"kind": "status", "status": 503}, null, ...], one per
+coming request
 """
 
 import argparse
@@ -19,15 +24,28 @@ import msgspec
 from aiohttp import web
 
 from tests.synth.models.chat_brains import Brain, hashed, messages_hash, named_brain, response
-from tests.synth.models.chat_mishaps import ERRORS, KINDS, Mishap, cut, dribble, error, flood, key, spoilt
+from tests.synth.models.chat_mishaps import (
+    ERRORS,
+    KINDS,
+    Mishap,
+    cut,
+    dribble,
+    error,
+    flood,
+    key,
+    spoilt,
+)
 from tests.synth.models.chat_tokens import logprob, rank, rendered
 
 
 class ChatServer:
-    """The server in a thread of its own, for as long as the `with` lasts; requests are numbered and take one mishap each.
+    """The server in a thread of its own, for as long as the `with` lasts; requests are numbered and
+    take one mishap each.
 
-    As vLLM does, it names the `root` of its weights, works on `slots` requests at a time (further ones wait, or where there is no
-    `queue` are turned away with 429), shows /health and /metrics, and scores prompts (`dies_after` so many of them). `latency_s` may be
+    As vLLM does, it names the `root` of its weights, works on `slots` requests at a time (further
+    ones wait, or where there is no
+    `queue` are turned away with 429), shows /health and /metrics, and scores prompts (`dies_after`
+    so many of them). `latency_s` may be
     changed while it runs.
     """
 
@@ -120,12 +138,19 @@ class ChatServer:
 
     async def _models(self, request: web.Request) -> web.Response:
         self.listed += 1
-        return web.json_response({"object": "list", "data": [{"id": self.model, "object": "model", "root": self.root, "parent": None}]})
+        return web.json_response(
+            {
+                "object": "list",
+                "data": [{"id": self.model, "object": "model", "root": self.root, "parent": None}],
+            }
+        )
 
     async def _tokenize(self, request: web.Request) -> web.Response:
         body = await request.json()
         tools = body.get("tools") if self.renders_tools else None
-        tokens = rendered(body["messages"], tools, answer=body["add_generation_prompt"], forgetful=self.forgetful)
+        tokens = rendered(
+            body["messages"], tools, answer=body["add_generation_prompt"], forgetful=self.forgetful
+        )
         return web.json_response({"count": len(tokens), "tokens": tokens})
 
     async def _score(self, request: web.Request) -> web.Response:
@@ -133,11 +158,24 @@ class ChatServer:
         prompt = (await request.json())["prompt"]
         if len(prompt) > self.context:
             return error(request, Mishap("context_length"))
-        if self.dies_after is not None and self.scored >= self.dies_after and request.transport is not None:
+        if (
+            self.dies_after is not None
+            and self.scored >= self.dies_after
+            and request.transport is not None
+        ):
             request.transport.abort()
             return web.Response(status=503)
         self.scored += 1
-        scores = [{str(token): {"logprob": logprob(token), "rank": rank(token), "decoded_token": chr(token)}} for token in prompt[1:]]
+        scores = [
+            {
+                str(token): {
+                    "logprob": logprob(token),
+                    "rank": rank(token),
+                    "decoded_token": chr(token),
+                }
+            }
+            for token in prompt[1:]
+        ]
         return web.json_response({"choices": [{"text": "", "prompt_logprobs": [None, *scores]}]})
 
     async def _health(self, request: web.Request) -> web.Response:
@@ -148,7 +186,12 @@ class ChatServer:
             return web.Response(status=404)
         running = min(self._in_flight, self.slots)
         gauges = {"running": running, "waiting": self._in_flight - running}
-        return web.Response(text="".join(f'vllm:num_requests_{k}{{engine="0",model_name="m"}} {v:.1f}\n' for k, v in gauges.items()))
+        return web.Response(
+            text="".join(
+                f'vllm:num_requests_{k}{{engine="0",model_name="m"}} {v:.1f}\n'
+                for k, v in gauges.items()
+            )
+        )
 
     async def _counts(self, request: web.Request) -> web.Response:
         return web.json_response(self.counts())
@@ -178,7 +221,9 @@ class ChatServer:
         finally:
             self._in_flight -= 1
 
-    async def _answer(self, request: web.Request, body: dict[str, Any], mishap: Mishap) -> web.StreamResponse:
+    async def _answer(
+        self, request: web.Request, body: dict[str, Any], mishap: Mishap
+    ) -> web.StreamResponse:
         kind = mishap.kind
         if kind in ("status", *ERRORS):
             return error(request, mishap)
@@ -187,13 +232,17 @@ class ChatServer:
         if kind == "disconnect_before":
             cut(request)
             return web.Response()
-        payload = json.dumps(spoilt(response({**body, "fingerprint": self.fingerprint}, self.brain(body)), kind)).encode()
+        payload = json.dumps(
+            spoilt(response({**body, "fingerprint": self.fingerprint}, self.brain(body)), kind)
+        ).encode()
         if kind in ("disconnect", "slow_bytes"):
             return await dribble(request, payload, mishap)
         if kind in ("endless", "announced_endless"):
             return await flood(request, announced=kind == "announced_endless")
         if kind == "escaped_key":
-            payload = payload.replace(b"KEY", "".join(f"\\u{ord(letter):04x}" for letter in key(request)).encode())
+            payload = payload.replace(
+                b"KEY", "".join(f"\\u{ord(letter):04x}" for letter in key(request)).encode()
+            )
         if kind == "truncated_json":
             payload = payload[: len(payload) // 2]
         elif kind == "malformed_json":
@@ -206,17 +255,29 @@ class ChatServer:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Serves until it is terminated; the first line on stdout is the URL."""
-    parser = argparse.ArgumentParser(description="A chat server for tests; its first line on stdout is its base URL.")
+    parser = argparse.ArgumentParser(
+        description="A chat server for tests; its first line on stdout is its base URL."
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--brain", choices=("hash", "echo", "echo-expert"), default="hash")
-    parser.add_argument("--turns", type=int, default=8, help="calls that the brain echo makes before it says done")
+    parser.add_argument(
+        "--turns", type=int, default=8, help="calls that the brain echo makes before it says done"
+    )
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument(
-        "--mishaps", default="", help=f"one per request, comma-separated: ok, a status such as 503, or {', '.join(KINDS[1:])}"
+        "--mishaps",
+        default="",
+        help="one per request, comma-separated: ok, a status such as 503, or "
+        f"{', '.join(KINDS[1:])}",
     )
     options = parser.parse_args(list(arguments) if arguments is not None else None)
     mishaps = [_named(name) for name in options.mishaps.split(",") if name]
-    server = ChatServer(named_brain(options.brain, options.turns), mishaps=mishaps, latency_s=options.latency_ms / 1000, port=options.port)
+    server = ChatServer(
+        named_brain(options.brain, options.turns),
+        mishaps=mishaps,
+        latency_s=options.latency_ms / 1000,
+        port=options.port,
+    )
     asyncio.run(_serve(server))
 
 
@@ -226,7 +287,9 @@ def _named(name: str) -> Mishap | None:
     if name.isdecimal():
         return Mishap("status", status=int(name))
     if name not in KINDS:
-        raise SystemExit(f"mishap {name} is not known; known: ok, a status code, {', '.join(KINDS[1:])}")
+        raise SystemExit(
+            f"mishap {name} is not known; known: ok, a status code, {', '.join(KINDS[1:])}"
+        )
     return Mishap(name)
 
 

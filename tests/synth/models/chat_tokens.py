@@ -1,4 +1,6 @@
-"""The test server's template and tokenizer: a token per byte, and two special ones around every message."""
+"""The test server's template and tokenizer: a token per byte, and two special ones around every
+message.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,11 +10,19 @@ BEGIN, END = 256, 257
 
 
 def rendered(
-    messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None, *, answer: bool = True, forgetful: bool = False
+    messages: Sequence[Mapping[str, Any]],
+    tools: Sequence[Mapping[str, Any]] | None,
+    *,
+    answer: bool = True,
+    forgetful: bool = False,
 ) -> list[int]:
-    """A conversation as token ids, with the header of an answer at its end; `forgetful`: only the last assistant message is shown."""
+    """A conversation as token ids, with the header of an answer at its end; `forgetful`: only the
+    last assistant message is shown.
+    """
     tokens = [*_message("tools", json.dumps(tools).encode())] if tools else []
-    last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+    last = max(
+        (i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1
+    )
     for i, message in enumerate(messages):
         if not (forgetful and message["role"] == "assistant" and i != last):
             tokens += _message(message["role"], bytes(written(message)))
@@ -22,7 +32,10 @@ def rendered(
 def written(message: Mapping[str, Any]) -> list[int]:
     """What a message says, calls as JSON after the words."""
     calls = message.get("tool_calls")
-    return [*(message.get("content") or "").encode(), *(json.dumps(calls).encode() if calls else b"")]
+    return [
+        *(message.get("content") or "").encode(),
+        *(json.dumps(calls).encode() if calls else b""),
+    ]
 
 
 def logprob(token: int) -> float:

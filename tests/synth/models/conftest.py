@@ -1,4 +1,6 @@
-"""Small models of random weights, for engines that run in this process; without torch their tests are skipped."""
+"""Small models of random weights, for engines that run in this process; without torch their tests
+are skipped.
+"""
 
 import json
 from collections.abc import Callable
@@ -15,7 +17,9 @@ def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Qwen3 of 2 layers with a template that marks what the assistant writes."""
     for package in ("torch", "transformers"):
         pytest.importorskip(
-            package, reason=f"{package} comes with the extra `score`; `make test-slow` tests it in an environment of its own"
+            package,
+            reason=f"{package} comes with the extra `score`; `make test-slow` tests it in an "
+            "environment of its own",
         )
     folder = tmp_path_factory.mktemp("random_model")
     build(folder)
@@ -26,7 +30,12 @@ def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def altered(random_model: Path, tmp_path: Path) -> Callable[..., Path]:
     """The random model with another template, another generation config, or other weights."""
 
-    def alter(*, template: str | None = None, generation: dict[str, Any] | None = None, weights: Any = None) -> Path:
+    def alter(
+        *,
+        template: str | None = None,
+        generation: dict[str, Any] | None = None,
+        weights: Any = None,
+    ) -> Path:
         folder = tmp_path / "altered"
         folder.mkdir()
         for file in random_model.iterdir():

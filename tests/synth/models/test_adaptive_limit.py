@@ -16,7 +16,14 @@ class Clock:
         return self.now
 
 
-def window(limit: AdaptiveLimit, clock: Clock, *, answered: int = 0, failed: int = 0, error: ServerError = TURNED_AWAY) -> int:
+def window(
+    limit: AdaptiveLimit,
+    clock: Clock,
+    *,
+    answered: int = 0,
+    failed: int = 0,
+    error: ServerError = TURNED_AWAY,
+) -> int:
     """One second, with calls spread over it; the limit at its end."""
     for i in range(answered + failed):
         clock.now += 1.0001 / (answered + failed)
@@ -89,10 +96,14 @@ def test_answers_that_take_long_are_no_sign_of_load() -> None:
     assert limit.limit == 100
 
 
-def test_timeouts_count_where_most_calls_run_into_them_and_not_where_some_replies_are_long() -> None:
+def test_timeouts_count_where_most_calls_run_into_them_and_not_where_some_replies_are_long() -> (
+    None
+):
     clock = Clock()
     limit = AdaptiveLimit(100, where="model m at u", clock=clock)
-    assert [window(limit, clock, answered=70, failed=30, error=LATE) for _ in range(20)] == [100] * 20
+    assert [window(limit, clock, answered=70, failed=30, error=LATE) for _ in range(20)] == [
+        100
+    ] * 20
     assert window(limit, clock, answered=20, failed=80, error=LATE) == 60, "100 * (1 - 0.8 / 2)"
 
 
@@ -110,7 +121,9 @@ def test_a_fall_below_half_is_said_once_until_it_is_back(caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records] == [said] * 2
 
 
-def test_timeouts_that_one_call_at_a_time_does_not_end_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_timeouts_that_one_call_at_a_time_does_not_end_are_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     clock = Clock()
     limit = AdaptiveLimit(2, where="model m at u", clock=clock)
     window(limit, clock, failed=4, error=LATE)
@@ -120,7 +133,8 @@ def test_timeouts_that_one_call_at_a_time_does_not_end_are_said_once(caplog: pyt
     for _ in range(10):
         window(limit, clock, failed=1, error=LATE)
     assert [record.getMessage() for record in caplog.records] == [
-        "model m at u: calls run into timeout_s one at a time as well; raise it, or see whether the server hangs"
+        "model m at u: calls run into timeout_s one at a time as well; raise it, or see whether "
+        "the server hangs"
     ]
 
 
@@ -130,12 +144,16 @@ def test_a_queue_that_is_shown_no_longer_is_forgotten(forget: str) -> None:
     limit = AdaptiveLimit(100, where="model m at u", clock=clock)
     for _ in range(2):
         limit.queued(running=4, waiting=36)
-    assert window(limit, clock, answered=10) == 66, "0.9 / 2, then (0.45 + 0.9) / 2 = 0.675: 100 * (1 - 0.3375)"
+    assert window(limit, clock, answered=10) == 66, (
+        "0.9 / 2, then (0.45 + 0.9) / 2 = 0.675: 100 * (1 - 0.3375)"
+    )
     if forget == "told":
         limit.queue_unknown()
     else:
         clock.now += 15
-    assert [window(limit, clock, answered=10) for _ in range(5)] == [73, 82, 91, 100, 100], "66.25 * 1.1 + 1 = 73.875, and so on"
+    assert [window(limit, clock, answered=10) for _ in range(5)] == [73, 82, 91, 100, 100], (
+        "66.25 * 1.1 + 1 = 73.875, and so on"
+    )
 
 
 def test_calls_that_wait_inside_the_server_count_and_a_moment_of_waiting_does_not() -> None:

@@ -78,8 +78,13 @@ def test_one_cancelled_in_the_moment_of_admission_hands_the_place_on() -> None:
     asyncio.run(scene())
 
 
-@given(st.integers(1, 4), st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 6)), max_size=25))
-def test_whatever_is_cancelled_when_the_bound_holds_and_every_place_comes_back(limit: int, plan: list[tuple[int, bool, int]]) -> None:
+@given(
+    st.integers(1, 4),
+    st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 6)), max_size=25),
+)
+def test_whatever_is_cancelled_when_the_bound_holds_and_every_place_comes_back(
+    limit: int, plan: list[tuple[int, bool, int]]
+) -> None:
     async def scene() -> None:
         gate, peak = Admission(limit), 0
 
@@ -96,7 +101,11 @@ def test_whatever_is_cancelled_when_the_bound_holds_and_every_place_comes_back(l
             task.cancel()
 
         calls = [asyncio.create_task(call(steps)) for steps, _, _ in plan]
-        killers = [asyncio.create_task(cancel_after(task, after)) for task, (_, killed, after) in zip(calls, plan, strict=True) if killed]
+        killers = [
+            asyncio.create_task(cancel_after(task, after))
+            for task, (_, killed, after) in zip(calls, plan, strict=True)
+            if killed
+        ]
         await asyncio.wait_for(asyncio.gather(*calls, *killers, return_exceptions=True), 5)
         assert (gate.in_flight, gate.waiting) == (0, 0)
         assert peak <= limit
@@ -122,7 +131,9 @@ def test_a_gate_that_lets_nobody_through_is_refused() -> None:
         Admission(0)
 
 
-def test_an_episode_that_may_no_longer_begin_when_its_turn_comes_asks_nothing_and_one_under_way_goes_on() -> None:
+def test_an_episode_that_may_no_longer_begin_when_its_turn_comes_asks_nothing_and_one_under_way_goes_on() -> (
+    None
+):
     async def scene() -> list[str]:
         script = ScriptedChat([says("one"), says("two"), says("three")])
         model, open_to_new = AdmittedChat(script, Admission(1)), [True]

@@ -1,4 +1,6 @@
-"""The key is looked for in everything that leaves the client: whole, by a walk over what errors hold, and in the logs."""
+"""The key is looked for in everything that leaves the client: whole, by a walk over what errors
+hold, and in the logs.
+"""
 
 import asyncio
 import gc
@@ -25,8 +27,24 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 KEY = "sk-leak-canary-4711"
 QUESTION = [{"role": "user", "content": "hello"}]
 KINDS = (
-    *("unauthorized", "context_length", "bad_request", "status", "hang", "disconnect", "disconnect_before", "truncated_json"),
-    *("malformed_json", "wrong_content_type", "empty_choices", "null_message", "announced_endless", "huge_usage"),
+    *(
+        "unauthorized",
+        "context_length",
+        "bad_request",
+        "status",
+        "hang",
+        "disconnect",
+        "disconnect_before",
+        "truncated_json",
+    ),
+    *(
+        "malformed_json",
+        "wrong_content_type",
+        "empty_choices",
+        "null_message",
+        "announced_endless",
+        "huge_usage",
+    ),
 )
 
 
@@ -39,7 +57,9 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reachable(root: Any) -> str:
-    """All text that hangs on an error: its attributes, causes and contexts, and whatever those hold."""
+    """All text that hangs on an error: its attributes, causes and contexts, and whatever those
+    hold.
+    """
     texts, seen, queue = [], set(), [root]
     while queue:
         thing = queue.pop()
@@ -71,7 +91,13 @@ def test_no_error_no_log_and_no_traceback_holds_the_key(kind: str, engine: str) 
 
     async def scene(server: ChatServer) -> ModelError:
         settings = ModelSettings(
-            engine=engine, base_url=server.url, model="m", api_key_env="CANARY_KEY", max_retries=1, timeout_s=0.3, total_timeout_s=1
+            engine=engine,
+            base_url=server.url,
+            model="m",
+            api_key_env="CANARY_KEY",
+            max_retries=1,
+            timeout_s=0.3,
+            total_timeout_s=1,
         )
         model = OPENERS[engine](settings, draw=lambda: 0.5)
         with pytest.raises(ModelError) as caught:
@@ -94,15 +120,21 @@ def test_no_error_no_log_and_no_traceback_holds_the_key(kind: str, engine: str) 
 
 @pytest.mark.usefixtures("_key")
 @pytest.mark.parametrize("engine", OPENERS)
-def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_repeats_it(engine: str) -> None:
+def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_repeats_it(
+    engine: str,
+) -> None:
     def parrot(body: Any) -> dict[str, Any]:
         return {"role": "assistant", "content": f"your key is {KEY}"}
 
     async def scene(server: ChatServer) -> list[str]:
-        settings = ModelSettings(engine=engine, base_url=server.url, model="m", api_key_env="CANARY_KEY")
+        settings = ModelSettings(
+            engine=engine, base_url=server.url, model="m", api_key_env="CANARY_KEY"
+        )
         model = open_model(settings)
         reply = await model.complete(QUESTION, (), Sampling())
-        spec = chat_policy({}, model_name=settings.model, sampling=msgspec.to_builtins(settings.sampling()))
+        spec = chat_policy(
+            {}, model_name=settings.model, sampling=msgspec.to_builtins(settings.sampling())
+        )
         transport = OPENERS[engine](settings)
         await transport.close()
         await model.close()
@@ -123,7 +155,9 @@ def test_no_setting_identity_repr_or_reply_holds_the_key_even_where_the_server_r
 @pytest.mark.usefixtures("_key")
 def test_a_list_of_models_that_repeats_the_key_loses_it() -> None:
     async def scene(server: ChatServer) -> ModelError:
-        model = open_model(ModelSettings(engine="vllm", base_url=server.url, model="m", api_key_env="CANARY_KEY"))
+        model = open_model(
+            ModelSettings(engine="vllm", base_url=server.url, model="m", api_key_env="CANARY_KEY")
+        )
         with pytest.raises(ModelError) as caught:
             await model.complete(QUESTION, (), Sampling())
         await model.close()
@@ -140,8 +174,17 @@ def test_a_list_of_models_that_repeats_the_key_loses_it() -> None:
 def test_a_reply_that_repeats_the_key_in_whatever_spelling_loses_it_and_says_so(kind: str) -> None:
     def parrot(body: Any) -> dict[str, Any]:
         word = KEY if kind == "none" else "KEY"
-        call = {"id": "c", "type": "function", "function": {"name": "tell", "arguments": f'{{"key": "{word}"}}'}}
-        return {"role": "assistant", "content": f"your key is {word}", "reasoning_content": word, "tool_calls": [call]}
+        call = {
+            "id": "c",
+            "type": "function",
+            "function": {"name": "tell", "arguments": f'{{"key": "{word}"}}'},
+        }
+        return {
+            "role": "assistant",
+            "content": f"your key is {word}",
+            "reasoning_content": word,
+            "tool_calls": [call],
+        }
 
     async def scene(server: ChatServer) -> Any:
         model = open_model(ModelSettings(base_url=server.url, model="m", api_key_env="CANARY_KEY"))
@@ -151,21 +194,33 @@ def test_a_reply_that_repeats_the_key_in_whatever_spelling_loses_it_and_says_so(
 
     with ChatServer(parrot, mishaps=[Mishap(kind)]) as server:
         reply = asyncio.run(scene(server))
-    assert (reply.content, reply.thought, reply.tool_calls[0].arguments) == ("your key is [key]", "[key]", '{"key": "[key]"}')
+    assert (reply.content, reply.thought, reply.tool_calls[0].arguments) == (
+        "your key is [key]",
+        "[key]",
+        '{"key": "[key]"}',
+    )
     assert "u0073" not in reply.raw.lower()
     assert reply.repairs == ("api_key_removed",)
 
 
-PRINTABLE = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters='"\\|'), min_size=12, max_size=40)
+PRINTABLE = st.text(
+    st.characters(min_codepoint=33, max_codepoint=126, exclude_characters='"\\|'),
+    min_size=12,
+    max_size=40,
+)
 
 
 @given(key=PRINTABLE, before=st.text(max_size=5), depth=st.integers(1, 3), escaped=st.booleans())
-def test_a_key_is_found_however_json_writes_it(key: str, before: str, depth: int, escaped: bool) -> None:
+def test_a_key_is_found_however_json_writes_it(
+    key: str, before: str, depth: int, escaped: bool
+) -> None:
     value: Any = f"{before}|{key}|"
     for _ in range(depth):
         value = json.dumps(value)
     if escaped:
-        value = json.dumps(value).replace(json.dumps(key)[1:-1], "".join(f"\\u{ord(letter):04X}" for letter in key))
+        value = json.dumps(value).replace(
+            json.dumps(key)[1:-1], "".join(f"\\u{ord(letter):04X}" for letter in key)
+        )
     body = json.dumps({"content": value}).encode()
     decoded = json.loads(KeyRemover({MARK: key}).clean(body))["content"]
     for _ in range(depth + escaped):

@@ -1,4 +1,6 @@
-"""Expected values are those that vLLM 0.32's `coerce_to_schema_type` gave for the same texts and schemas."""
+"""Expected values are those that vLLM 0.32's `coerce_to_schema_type` gave for the same texts and
+schemas.
+"""
 
 from typing import Any
 
@@ -9,13 +11,35 @@ from hypothesis import strategies as st
 from synth.models.argument_types import properties_of, typed
 
 WORDS = (
-    st.sampled_from(["null", "1", " 4 ", "3.0", "1e400", "nan", "True", "0", "[1]", "[1e999]", "abc", "9" * 5000, "[" * 100_000])
+    st.sampled_from(
+        [
+            "null",
+            "1",
+            " 4 ",
+            "3.0",
+            "1e400",
+            "nan",
+            "True",
+            "0",
+            "[1]",
+            "[1e999]",
+            "abc",
+            "9" * 5000,
+            "[" * 100_000,
+        ]
+    )
     | st.text()
 )
-KINDS = st.sampled_from(["string", "integer", "number", "boolean", "object", "array", "null", "int", "weird"])
+KINDS = st.sampled_from(
+    ["string", "integer", "number", "boolean", "object", "array", "null", "int", "weird"]
+)
 SCHEMAS = st.recursive(
     st.fixed_dictionaries(
-        {}, optional={"type": KINDS | st.lists(KINDS) | st.none(), "enum": st.lists(st.none() | st.integers() | st.text())}
+        {},
+        optional={
+            "type": KINDS | st.lists(KINDS) | st.none(),
+            "enum": st.lists(st.none() | st.integers() | st.text()),
+        },
     ),
     lambda inner: st.fixed_dictionaries({"anyOf": st.lists(inner | st.integers())}),
     max_leaves=4,
@@ -47,7 +71,9 @@ SCHEMAS = st.recursive(
         ("7", {"anyOf": [{"$ref": "#/x"}, {"type": "object"}]}, 7),
     ],
 )
-def test_a_text_is_read_as_the_first_type_of_its_schema_that_it_fits(text: str, schema: Any, value: object) -> None:
+def test_a_text_is_read_as_the_first_type_of_its_schema_that_it_fits(
+    text: str, schema: Any, value: object
+) -> None:
     found = typed(text, schema)
     assert (type(found), found) == (type(value), value)
 

@@ -23,7 +23,11 @@ class Clock:
 
 
 def run(
-    failures: list[ServerError], backoff: Backoff, clock: Clock, drawn: float = 1.0, budget: RetryBudget | None = None
+    failures: list[ServerError],
+    backoff: Backoff,
+    clock: Clock,
+    drawn: float = 1.0,
+    budget: RetryBudget | None = None,
 ) -> tuple[str, int]:
     tries = 0
 
@@ -49,7 +53,9 @@ def run(
 
 def test_waits_grow_fourfold_up_to_the_cap() -> None:
     clock = Clock()
-    reply, tries = run([ServerError("busy", retryable=True)] * 4, Backoff(4, base_s=1, cap_s=20), clock)
+    reply, tries = run(
+        [ServerError("busy", retryable=True)] * 4, Backoff(4, base_s=1, cap_s=20), clock
+    )
     assert (reply, tries, clock.slept) == ("reply", 5, [1, 4, 16, 20])
 
 
@@ -94,7 +100,13 @@ def test_each_try_is_told_the_time_that_is_left() -> None:
     backoff, budget = Backoff(base_s=1, total_s=10), RetryBudget(clock)
     asyncio.run(
         with_retries(
-            attempt, backoff, draw=lambda: 1.0, sleep=clock.sleep, clock=clock, budget=budget, free=lambda error: error.turned_away
+            attempt,
+            backoff,
+            draw=lambda: 1.0,
+            sleep=clock.sleep,
+            clock=clock,
+            budget=budget,
+            free=lambda error: error.turned_away,
         )
     )
     assert told == [10, 9]
@@ -113,7 +125,9 @@ def test_a_retry_waits_for_a_budget_that_is_used_up_and_is_not_given_up_for_it()
     clock = Clock()
     budget = RetryBudget(clock, most=1.0, per_s=0.125)
     assert budget.take()
-    reply, tries = run([ServerError("broken", retryable=True)], Backoff(base_s=1), clock, budget=budget)
+    reply, tries = run(
+        [ServerError("broken", retryable=True)], Backoff(base_s=1), clock, budget=budget
+    )
     assert (reply, tries, clock.now) == ("reply", 2, 8)
 
 
@@ -144,5 +158,7 @@ def test_the_budget_holds_a_fifth_of_the_answers_and_one_retry_a_second() -> Non
         ({}, None),
     ],
 )
-def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     assert retry_after_s(headers, now=1_000_000) == seconds

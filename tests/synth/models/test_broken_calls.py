@@ -32,7 +32,11 @@ def test_a_sound_history_is_left_as_it_is() -> None:
 
 def test_broken_calls_become_text_and_sound_ones_keep_their_answers_right_behind_them() -> None:
     messages = [
-        {"role": "assistant", "content": "Now:", "tool_calls": [call("bad", '{"x": '), call("good", '{"x": 1}')]},
+        {
+            "role": "assistant",
+            "content": "Now:",
+            "tool_calls": [call("bad", '{"x": '), call("good", '{"x": 1}')],
+        },
         answer("bad", "arguments are not JSON"),
         answer("good", "ok"),
         {"role": "user", "content": "go on"},
@@ -51,7 +55,10 @@ def test_broken_calls_become_text_and_sound_ones_keep_their_answers_right_behind
 
 
 def test_answers_at_the_end_of_the_history_are_not_lost() -> None:
-    messages = [{"role": "assistant", "content": None, "tool_calls": [call("bad", "no")]}, answer("bad", "error")]
+    messages = [
+        {"role": "assistant", "content": None, "tool_calls": [call("bad", "no")]},
+        answer("bad", "error"),
+    ]
     rewritten = broken_calls_as_text(messages)
     assert [message["role"] for message in rewritten] == ["assistant", "user"]
     assert "tool_calls" not in rewritten[0]
@@ -66,7 +73,9 @@ REFUSAL = ServerError("HTTP 400: arguments must be valid JSON", status=400)
 AS_TEXT = ("broken_calls_sent_as_text",)
 
 
-def ask(script: Iterable[Completion | ModelError], *histories: list[dict]) -> tuple[list[tuple[str, ...]], ScriptedChat]:
+def ask(
+    script: Iterable[Completion | ModelError], *histories: list[dict]
+) -> tuple[list[tuple[str, ...]], ScriptedChat]:
     """The repairs of the replies to these histories, and the model that gave them."""
     inner = ScriptedChat(script)
     model = BrokenCallsChat(inner)
@@ -84,7 +93,9 @@ def test_a_server_that_takes_broken_calls_is_sent_them_as_they_were_received() -
 
 
 def test_a_server_that_refuses_them_is_shown_text_and_not_tried_the_first_way_again() -> None:
-    repairs, inner = ask([REFUSAL, says("one"), says("two"), says("three")], HISTORY, HISTORY, HISTORY[:1])
+    repairs, inner = ask(
+        [REFUSAL, says("one"), says("two"), says("three")], HISTORY, HISTORY, HISTORY[:1]
+    )
     assert repairs == [AS_TEXT, AS_TEXT, ()]
     text = tuple(broken_calls_as_text(HISTORY))
     assert inner.requests == [tuple(HISTORY), text, text, tuple(HISTORY[:1])]

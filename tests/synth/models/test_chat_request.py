@@ -8,7 +8,13 @@ from synth.models.chat_request import opening_key, request_body
 from synth.schemas.model import Sampling
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-LATER = st.lists(st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["assistant", "tool", "user"]), TEXT))
+LATER = st.lists(
+    st.builds(
+        lambda role, text: {"role": role, "content": text},
+        st.sampled_from(["assistant", "tool", "user"]),
+        TEXT,
+    )
+)
 GREETED = [{"role": "system", "content": "desk"}, {"role": "assistant", "content": "Hello?"}]
 
 
@@ -17,7 +23,9 @@ def asked(text: str) -> list[dict[str, Any]]:
 
 
 @given(TEXT, LATER)
-def test_all_turns_of_a_conversation_have_the_key_of_its_opening(text: str, later: list[dict[str, Any]]) -> None:
+def test_all_turns_of_a_conversation_have_the_key_of_its_opening(
+    text: str, later: list[dict[str, Any]]
+) -> None:
     assert opening_key([*asked(text), *later]) == opening_key(asked(text))
 
 
@@ -32,5 +40,13 @@ def test_a_conversation_without_a_user_is_its_own_opening() -> None:
 
 def test_what_the_flow_samples_with_comes_before_what_the_engine_asks_for_beside() -> None:
     sampling = Sampling(extra={"logprobs": False, "top_k": 3})
-    body = json.loads(request_body("m", [], (), sampling, {"logprobs": True, "return_token_ids": True}))
-    assert body == {"model": "m", "messages": [], "logprobs": False, "return_token_ids": True, "top_k": 3}
+    body = json.loads(
+        request_body("m", [], (), sampling, {"logprobs": True, "return_token_ids": True})
+    )
+    assert body == {
+        "model": "m",
+        "messages": [],
+        "logprobs": False,
+        "return_token_ids": True,
+        "top_k": 3,
+    }

@@ -37,7 +37,14 @@ def test_as_a_process_it_prints_its_url_plays_echo_and_counts_by_messages() -> N
         url = process.stdout.readline().strip()
         question = {"model": "m", "messages": [{"role": "user", "content": "amber"}]}
         call = post(f"{url}/chat/completions", question)["choices"][0]["message"]
-        after = {**question, "messages": [*question["messages"], call, {"role": "tool", "tool_call_id": "call_0", "content": "amber"}]}
+        after = {
+            **question,
+            "messages": [
+                *question["messages"],
+                call,
+                {"role": "tool", "tool_call_id": "call_0", "content": "amber"},
+            ],
+        }
         said = post(f"{url}/chat/completions", after)["choices"][0]
         post(f"{url}/chat/completions", question)
         counts = fetch_counts(url)

@@ -13,7 +13,16 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 
 Ask = Callable[..., Completion]
 QUESTION = [{"role": "user", "content": "hello"}]
-TOOLS = ({"type": "function", "function": {"name": "echo", "description": "", "parameters": {"type": "object", "properties": {}}}},)
+TOOLS = (
+    {
+        "type": "function",
+        "function": {
+            "name": "echo",
+            "description": "",
+            "parameters": {"type": "object", "properties": {}},
+        },
+    },
+)
 
 
 OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
@@ -29,7 +38,12 @@ def ask(engine: str) -> Ask:
     """One call with waits that take no time."""
 
     def asked(
-        server: ChatServer, *, sampling: Sampling | None = None, tools: Sequence[Any] = (), slept: list[float] | None = None, **more: Any
+        server: ChatServer,
+        *,
+        sampling: Sampling | None = None,
+        tools: Sequence[Any] = (),
+        slept: list[float] | None = None,
+        **more: Any,
     ) -> Completion:
         async def sleep(seconds: float) -> None:
             if slept is not None:
@@ -52,7 +66,12 @@ def test_a_reply_comes_with_its_usage_model_latency_and_raw_text(ask: Ask) -> No
     with ChatServer(latency_s=0.02) as server:
         reply = ask(server)
     assert reply.content == f"reply {messages_hash({'messages': QUESTION})}"
-    assert (reply.model, reply.weights_id, reply.finish_reason, reply.usage.calls) == ("test-model", "fp_test", "stop", 1)
+    assert (reply.model, reply.weights_id, reply.finish_reason, reply.usage.calls) == (
+        "test-model",
+        "fp_test",
+        "stop",
+        1,
+    )
     assert reply.usage.prompt_tokens > 0
     assert reply.latency_ms is not None
     assert 20 <= reply.latency_ms < 2000
@@ -60,15 +79,24 @@ def test_a_reply_comes_with_its_usage_model_latency_and_raw_text(ask: Ask) -> No
     assert reply.content in reply.raw
 
 
-def test_the_request_holds_what_was_asked_for_and_leaves_the_rest_to_the_server(ask: Ask, engine: str) -> None:
+def test_the_request_holds_what_was_asked_for_and_leaves_the_rest_to_the_server(
+    ask: Ask, engine: str
+) -> None:
     own = {"return_token_ids": True} if engine == "vllm" else {}
     with ChatServer() as server:
         ask(server, tools=TOOLS, sampling=Sampling(0.5, None, 9, 7, ("END",), {"top_k": 3}))
         ask(server)
     assert server.bodies[0] == {
-        "model": "test-model", "messages": QUESTION, "tools": list(TOOLS), "temperature": 0.5, "max_tokens": 9, "seed": 7, "stop": ["END"],
-        "top_k": 3, **own,
-    }  # fmt: skip
+        "model": "test-model",
+        "messages": QUESTION,
+        "tools": list(TOOLS),
+        "temperature": 0.5,
+        "max_tokens": 9,
+        "seed": 7,
+        "stop": ["END"],
+        "top_k": 3,
+        **own,
+    }
     assert server.bodies[1] == {"model": "test-model", "messages": QUESTION, **own}
     assert server.headers[0]["Content-Type"] == "application/json"
 
@@ -77,11 +105,16 @@ def test_the_request_holds_what_was_asked_for_and_leaves_the_rest_to_the_server(
     "mishap",
     [
         *(Mishap("status", status=status) for status in (408, 409, 429, 500, 502, 503, 504)),
-        Mishap("disconnect"), Mishap("disconnect_before"), Mishap("truncated_json"), Mishap("malformed_json"), Mishap("wrong_content_type"),
-        Mishap("empty_choices"), Mishap("null_message"),
+        Mishap("disconnect"),
+        Mishap("disconnect_before"),
+        Mishap("truncated_json"),
+        Mishap("malformed_json"),
+        Mishap("wrong_content_type"),
+        Mishap("empty_choices"),
+        Mishap("null_message"),
     ],
     ids=lambda mishap: f"{mishap.kind} {mishap.status}",
-)  # fmt: skip
+)
 def test_what_may_pass_is_asked_again(ask: Ask, mishap: Mishap) -> None:
     with ChatServer(mishaps=[mishap, mishap]) as server:
         reply = ask(server)
@@ -90,8 +123,14 @@ def test_what_may_pass_is_asked_again(ask: Ask, mishap: Mishap) -> None:
     assert reply.content.startswith("reply")
 
 
-@pytest.mark.parametrize(("mishap", "status"), [(Mishap("status", status=s), s) for s in (400, 401, 403, 404, 422)], ids=str)
-def test_what_is_wrong_with_the_request_is_not_asked_again(ask: Ask, mishap: Mishap, status: int) -> None:
+@pytest.mark.parametrize(
+    ("mishap", "status"),
+    [(Mishap("status", status=s), s) for s in (400, 401, 403, 404, 422)],
+    ids=str,
+)
+def test_what_is_wrong_with_the_request_is_not_asked_again(
+    ask: Ask, mishap: Mishap, status: int
+) -> None:
     with ChatServer(mishaps=[mishap]) as server:
         with pytest.raises(ModelError, match=f"HTTP {status}") as caught:
             ask(server)
@@ -111,16 +150,23 @@ def test_a_server_that_does_not_finish_in_time_is_a_timeout(ask: Ask, kind: str)
 
 @pytest.mark.parametrize("kind", ["disconnect", "disconnect_before"])
 def test_a_lost_connection_is_no_timeout(ask: Ask, kind: str) -> None:
-    with ChatServer(mishaps=[Mishap(kind)]) as server, pytest.raises(ModelError, match="connection lost") as caught:
+    with (
+        ChatServer(mishaps=[Mishap(kind)]) as server,
+        pytest.raises(ModelError, match="connection lost") as caught,
+    ):
         ask(server, max_retries=0)
     assert (caught.value.timeout, caught.value.retryable) == (False, True)
 
 
-def test_a_server_that_was_never_there_is_tried_once_more_and_then_said_to_be_not_there(ask: Ask) -> None:
+def test_a_server_that_was_never_there_is_tried_once_more_and_then_said_to_be_not_there(
+    ask: Ask,
+) -> None:
     with ChatServer() as server:
         pass
     slept: list[float] = []
-    with pytest.raises(ModelError, match=r"connection lost: .*127\.0\.0\.1.*; gave up after 2 tries"):
+    with pytest.raises(
+        ModelError, match=r"connection lost: .*127\.0\.0\.1.*; gave up after 2 tries"
+    ):
         ask(server, max_retries=9, slept=slept)
     assert len(slept) == 1
 
@@ -140,7 +186,9 @@ def test_all_tries_together_are_bounded_in_time(ask: Ask) -> None:
     assert time.perf_counter() - started < 10
 
 
-def test_a_refused_key_says_which_variable_to_look_at(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_key_says_which_variable_to_look_at(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_SERVER_KEY", "sk-secret-123456")
     with ChatServer(mishaps=[Mishap("unauthorized"), Mishap("unauthorized")]) as server:
         with pytest.raises(ModelError, match="look at the key in MY_SERVER_KEY"):
@@ -168,7 +216,9 @@ def test_a_call_with_broken_arguments_is_the_agents_error_and_no_fault(ask: Ask)
     assert call.parse_error is not None
 
 
-@pytest.mark.parametrize(("kind", "repair"), [("duplicate_ids", "call_id_duplicate"), ("missing_ids", "call_id_missing")])
+@pytest.mark.parametrize(
+    ("kind", "repair"), [("duplicate_ids", "call_id_duplicate"), ("missing_ids", "call_id_missing")]
+)
 def test_ids_are_mended_and_the_mending_is_named(ask: Ask, kind: str, repair: str) -> None:
     with ChatServer(mishaps=[Mishap(kind)]) as server:
         reply = ask(server, tools=TOOLS)
@@ -186,7 +236,9 @@ def test_calls_that_the_server_missed_are_recovered_only_where_tools_were_shown(
     text = '<tool_call>{"name": "echo", "arguments": {"text": "hi"}}</tool_call>'
     with ChatServer(lambda body: {"role": "assistant", "content": text}) as server:
         with_tools, without = ask(server, tools=TOOLS), ask(server)
-    assert [(call.name, call.arguments) for call in with_tools.tool_calls] == [("echo", '{"text": "hi"}')]
+    assert [(call.name, call.arguments) for call in with_tools.tool_calls] == [
+        ("echo", '{"text": "hi"}')
+    ]
     assert "tool_call_recovered" in with_tools.repairs
     assert with_tools.raw is not None
     assert "<tool_call>" in with_tools.raw
@@ -202,7 +254,14 @@ def test_a_call_cut_off_by_length_stays_text(ask: Ask) -> None:
 def test_a_cancelled_call_frees_its_connection(engine: str) -> None:
     async def scene(server: ChatServer) -> None:
         model = OPENERS[engine](
-            ModelSettings(engine=engine, base_url=server.url, model="test-model", max_in_flight=1, connect_timeout_s=1, timeout_s=5)
+            ModelSettings(
+                engine=engine,
+                base_url=server.url,
+                model="test-model",
+                max_in_flight=1,
+                connect_timeout_s=1,
+                timeout_s=5,
+            )
         )
         first = asyncio.create_task(model.complete(QUESTION, (), Sampling()))
         await asyncio.sleep(0.1)
@@ -217,14 +276,29 @@ def test_a_cancelled_call_frees_its_connection(engine: str) -> None:
 
 
 def test_hundreds_of_calls_share_the_client_through_storms(engine: str) -> None:
-    storm = [Mishap("status", status=503), None, Mishap("disconnect"), None, Mishap("truncated_json")] * 40
+    storm = [
+        Mishap("status", status=503),
+        None,
+        Mishap("disconnect"),
+        None,
+        Mishap("truncated_json"),
+    ] * 40
 
     async def scene(server: ChatServer) -> list[Completion]:
         model = OPENERS[engine](
-            ModelSettings(engine=engine, base_url=server.url, model="test-model", max_in_flight=64, max_retries=20), draw=lambda: 0.01
+            ModelSettings(
+                engine=engine,
+                base_url=server.url,
+                model="test-model",
+                max_in_flight=64,
+                max_retries=20,
+            ),
+            draw=lambda: 0.01,
         )
         questions = [[{"role": "user", "content": str(number)}] for number in range(300)]
-        replies = await asyncio.gather(*(model.complete(question, (), Sampling()) for question in questions))
+        replies = await asyncio.gather(
+            *(model.complete(question, (), Sampling()) for question in questions)
+        )
         await model.close()
         return list(replies)
 
@@ -252,7 +326,12 @@ def test_text_that_no_server_can_be_sent_is_an_error_of_that_call(engine: str) -
 def test_a_structured_call_comes_through_as_sent(ask: Ask) -> None:
     with ChatServer(lambda body: called("echo", '{"text":  "a"}', "call_x")) as server:
         (call,) = ask(server, tools=TOOLS).tool_calls
-    assert (call.call_id, call.name, call.arguments, call.parse_error) == ("call_x", "echo", '{"text":  "a"}', None)
+    assert (call.call_id, call.name, call.arguments, call.parse_error) == (
+        "call_x",
+        "echo",
+        '{"text":  "a"}',
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,9 +352,13 @@ def test_numbers_that_no_reply_can_have_make_it_unusable(ask: Ask, kind: str, wh
 
 
 @pytest.mark.parametrize("kind", ["endless", "announced_endless"])
-def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(ask: Ask, kind: str) -> None:
+def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(
+    ask: Ask, kind: str
+) -> None:
     with ChatServer(mishaps=[Mishap(kind)]) as server:
-        with pytest.raises(ModelError, match="the reply is longer than 64 MiB; bound it with max_tokens") as caught:
+        with pytest.raises(
+            ModelError, match="the reply is longer than 64 MiB; bound it with max_tokens"
+        ) as caught:
             ask(server)
         assert server.counts()["total"] == 1
         assert ask(server).content is not None
@@ -284,5 +367,8 @@ def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(ask: Ask
 
 def test_an_answer_of_404_says_what_to_look_at(ask: Ask) -> None:
     said = "look whether base_url ends in /v1, and whether the server has a model named test-model"
-    with ChatServer(mishaps=[Mishap("status", status=404)]) as server, pytest.raises(ModelError, match=said):
+    with (
+        ChatServer(mishaps=[Mishap("status", status=404)]) as server,
+        pytest.raises(ModelError, match=said),
+    ):
         ask(server)

@@ -1,4 +1,6 @@
-"""Several servers of one model: where conversations go, and what becomes of servers that fail, are set up wrongly, or come back."""
+"""Several servers of one model: where conversations go, and what becomes of servers that fail, are
+set up wrongly, or come back.
+"""
 
 import asyncio
 import time
@@ -27,7 +29,10 @@ def drive(servers: list[ChatServer], scene: Scene, **more: Any) -> Any:
 
     async def run() -> Any:
         urls = [server.url for server in servers]
-        model = open_fleet(ModelSettings(engine="vllm", base_url=urls, model="test-model", **more), draw=lambda: 0.1)
+        model = open_fleet(
+            ModelSettings(engine="vllm", base_url=urls, model="test-model", **more),
+            draw=lambda: 0.1,
+        )
         try:
             return await scene(model)
         finally:
@@ -37,8 +42,15 @@ def drive(servers: list[ChatServer], scene: Scene, **more: Any) -> Any:
 
 
 def conversation(task: int, turn: int = 0) -> list[dict[str, Any]]:
-    opening = [{"role": "system", "content": "s"}, {"role": "assistant", "content": "hi"}, {"role": "user", "content": f"task {task}"}]
-    return opening + [{"role": "assistant", "content": "go on"}, {"role": "user", "content": "next"}] * turn
+    opening = [
+        {"role": "system", "content": "s"},
+        {"role": "assistant", "content": "hi"},
+        {"role": "user", "content": f"task {task}"},
+    ]
+    return (
+        opening
+        + [{"role": "assistant", "content": "go on"}, {"role": "user", "content": "next"}] * turn
+    )
 
 
 async def ask(model: ServerChat, task: int, turn: int = 0) -> Completion:
@@ -84,7 +96,9 @@ def test_one_task_alone_does_not_overload_its_server() -> None:
     assert peaks[-1] <= 20, "ceil(1.25 * 64 / 4)"
 
 
-def test_a_server_that_is_not_there_costs_no_call_and_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_is_not_there_costs_no_call_and_is_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with ChatServer() as gone:
         pass
     with ChatServer() as there:
@@ -98,7 +112,13 @@ def test_a_server_that_is_not_there_costs_no_call_and_is_left_out(caplog: pytest
 
 
 @pytest.mark.parametrize(
-    "mishap", [Mishap("status", status=500), Mishap("disconnect"), Mishap("disconnect_before"), Mishap("status", status=503)]
+    "mishap",
+    [
+        Mishap("status", status=500),
+        Mishap("disconnect"),
+        Mishap("disconnect_before"),
+        Mishap("status", status=503),
+    ],
 )
 def test_calls_that_one_server_fails_are_finished_by_the_other(mishap: Mishap) -> None:
     with ChatServer(mishaps=[mishap] * 1000) as broken, ChatServer() as sound:
@@ -122,18 +142,27 @@ def test_a_server_that_hangs_costs_a_timeout_and_no_call() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [lambda: ChatServer(mishaps=[Mishap("status", status=404)] * 1000), lambda: ChatServer(model="other"),
-     lambda: ChatServer(mishaps=[Mishap("unauthorized")] * 1000)],
+    [
+        lambda: ChatServer(mishaps=[Mishap("status", status=404)] * 1000),
+        lambda: ChatServer(model="other"),
+        lambda: ChatServer(mishaps=[Mishap("unauthorized")] * 1000),
+    ],
     ids=["404", "another model", "401"],
-)  # fmt: skip
-def test_a_server_that_is_set_up_wrongly_is_left_out_where_another_is_right(broken: Callable[[], ChatServer]) -> None:
+)
+def test_a_server_that_is_set_up_wrongly_is_left_out_where_another_is_right(
+    broken: Callable[[], ChatServer],
+) -> None:
     with broken() as wrong, ChatServer() as right:
         drive([wrong, right], lambda model: all_of(model, range(30)), max_retries=0)
         assert right.counts()["answered"] == 30
 
 
 def test_where_all_are_set_up_wrongly_what_the_last_says_is_the_error() -> None:
-    with ChatServer(model="a") as one, ChatServer(model="b") as two, pytest.raises(ModelError, match="serves no model") as caught:
+    with (
+        ChatServer(model="a") as one,
+        ChatServer(model="b") as two,
+        pytest.raises(ModelError, match="serves no model") as caught,
+    ):
         drive([one, two], lambda model: ask(model, 1))
     assert not caught.value.retryable
 
@@ -147,7 +176,10 @@ def test_a_bad_request_is_nobodys_failure_but_its_own() -> None:
         two._mishaps.clear()
         await all_of(model, range(40))
 
-    with ChatServer(mishaps=[Mishap("bad_request")] * 8) as one, ChatServer(mishaps=[Mishap("bad_request")] * 8) as two:
+    with (
+        ChatServer(mishaps=[Mishap("bad_request")] * 8) as one,
+        ChatServer(mishaps=[Mishap("bad_request")] * 8) as two,
+    ):
         drive([one, two], scene)
         assert min(one.counts()["answered"], two.counts()["answered"]) > 5
 
@@ -169,7 +201,9 @@ def test_a_server_that_comes_back_is_used_again_and_says_anew_what_it_serves() -
         seen.append({reply.weights_id for reply in await all_of(model, range(20))})
         await asyncio.to_thread(first.__exit__)
         seen.append({reply.weights_id for reply in await all_of(model, range(20, 40))})
-        again = await asyncio.to_thread(ChatServer(fingerprint=None, root="weights/2", port=first.port).__enter__)
+        again = await asyncio.to_thread(
+            ChatServer(fingerprint=None, root="weights/2", port=first.port).__enter__
+        )
         came: set[str | None] = set()
         for task in range(40, 600):
             came.add((await ask(model, task)).weights_id)
@@ -205,10 +239,14 @@ def test_no_reply_after_a_quiet_restart_carries_the_weights_from_before() -> Non
     async def scene(model: ServerChat) -> list[Completion]:
         assert (await ask(model, 0)).weights_id == "weights/1"
         await asyncio.to_thread(first.__exit__)
-        again = await asyncio.to_thread(ChatServer(root="weights/2", port=first.port, latency_s=0.01).__enter__)
+        again = await asyncio.to_thread(
+            ChatServer(root="weights/2", port=first.port, latency_s=0.01).__enter__
+        )
         replies = await all_of(model, range(20))
         replies += await all_of(model, range(20))
-        assert again.counts()["answered"] == 40, "no circuit has opened: nobody asked while it was away"
+        assert again.counts()["answered"] == 40, (
+            "no circuit has opened: nobody asked while it was away"
+        )
         await asyncio.to_thread(again.__exit__)
         return replies
 
@@ -222,7 +260,10 @@ def test_calls_on_connections_that_stay_do_not_ask_what_is_served() -> None:
         asked = server.listed
         for _ in range(10):
             await all_of(model, range(16))
-        assert asked <= 3, "at first contact, beside the first calls, and once more where the former was under way when they began"
+        assert asked <= 3, (
+            "at first contact, beside the first calls, and once more where the former was under "
+            "way when they began"
+        )
         assert server.listed == asked
 
     with ChatServer(latency_s=0.01) as server:
@@ -233,7 +274,9 @@ def test_a_queue_that_a_server_no_longer_shows_does_not_hold_the_room_down() -> 
     now = [0.0]
 
     async def scene(server: ChatServer) -> None:
-        settings = ModelSettings(engine="vllm", base_url=server.url, model="test-model", max_in_flight=8)
+        settings = ModelSettings(
+            engine="vllm", base_url=server.url, model="test-model", max_in_flight=8
+        )
         pacing = Pacing(lambda: 0.1, asyncio.sleep, lambda: now[0], time.time)
         fleet = Fleet([HTTPServer(server.url, settings, "")], settings, pacing)
 
@@ -258,7 +301,9 @@ def test_a_queue_that_a_server_no_longer_shows_does_not_hold_the_room_down() -> 
         asyncio.run(scene(server))
 
 
-def test_an_only_server_that_restarts_costs_no_call_however_few_the_retries(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_only_server_that_restarts_costs_no_call_however_few_the_retries(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     server = ChatServer().__enter__()
 
     async def scene(model: ServerChat) -> list[Completion]:
@@ -281,8 +326,12 @@ def test_an_only_server_that_restarts_costs_no_call_however_few_the_retries(capl
 
 def test_the_model_by_its_engines_name_spreads_over_its_servers() -> None:
     async def scene(urls: list[str]) -> None:
-        model = open_model(ModelSettings(engine="vllm", base_url=urls, model="test-model", max_in_flight=8))
-        await asyncio.gather(*(model.complete(conversation(task), (), Sampling()) for task in range(40)))
+        model = open_model(
+            ModelSettings(engine="vllm", base_url=urls, model="test-model", max_in_flight=8)
+        )
+        await asyncio.gather(
+            *(model.complete(conversation(task), (), Sampling()) for task in range(40))
+        )
         await model.close()
 
     with ChatServer() as one, ChatServer() as two:

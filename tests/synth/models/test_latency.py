@@ -13,14 +13,22 @@ from synth.schemas.model import Completion, Sampling
 from tests.synth.models.chat_server import ChatServer
 
 
-@pytest.mark.parametrize("opened", [openai_chat.open_model, vllm_chat.open_model], ids=("openai", "vllm"))
-def test_time_for_which_our_own_event_loop_stood_still_is_no_latency_of_the_model(opened: Callable[..., Any]) -> None:
-    """A commit to a slow disk, a process that was stopped: no agent runs into its time limit for that."""
+@pytest.mark.parametrize(
+    "opened", [openai_chat.open_model, vllm_chat.open_model], ids=("openai", "vllm")
+)
+def test_time_for_which_our_own_event_loop_stood_still_is_no_latency_of_the_model(
+    opened: Callable[..., Any],
+) -> None:
+    """A commit to a slow disk, a process that was stopped: no agent runs into its time limit for
+    that.
+    """
 
     async def scene(url: str) -> Completion:
         model = opened(ModelSettings(base_url=url, model="test-model"))
         try:
-            asking = asyncio.create_task(model.complete([{"role": "user", "content": "hello"}], (), Sampling()))
+            asking = asyncio.create_task(
+                model.complete([{"role": "user", "content": "hello"}], (), Sampling())
+            )
             await asyncio.sleep(0.05)
             time.sleep(0.3)  # noqa: ASYNC251 - what it is about
             return await asking

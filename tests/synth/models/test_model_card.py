@@ -19,9 +19,18 @@ def cards(*data: dict[str, object]) -> bytes:
     return json.dumps({"object": "list", "data": list(data)}).encode()
 
 
-def test_weights_are_known_by_what_the_server_has_loaded_not_by_the_name_it_is_served_under() -> None:
+def test_weights_are_known_by_what_the_server_has_loaded_not_by_the_name_it_is_served_under() -> (
+    None
+):
     assert weights_id(cards({"id": "m", "root": "org/weights-7"}), "m", "x") == "org/weights-7"
-    assert weights_id(cards({"id": "b", "root": "org/b"}, {"id": "m", "root": "lora/3", "parent": "b"}), "m", "x") == "b+lora/3"
+    assert (
+        weights_id(
+            cards({"id": "b", "root": "org/b"}, {"id": "m", "root": "lora/3", "parent": "b"}),
+            "m",
+            "x",
+        )
+        == "b+lora/3"
+    )
 
 
 def test_a_card_that_names_no_weights_gives_none() -> None:
@@ -29,7 +38,10 @@ def test_a_card_that_names_no_weights_gives_none() -> None:
 
 
 def test_a_server_without_the_model_says_what_it_serves() -> None:
-    with pytest.raises(ModelError, match=r"^x: it serves no model of that name, but a, b; mend `model` or base_url$") as caught:
+    with pytest.raises(
+        ModelError,
+        match=r"^x: it serves no model of that name, but a, b; mend `model` or base_url$",
+    ) as caught:
         weights_id(cards({"id": "a"}, {"id": "b"}), "m", "x")
     assert not caught.value.retryable
 

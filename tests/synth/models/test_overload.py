@@ -1,4 +1,6 @@
-"""Servers with less room than `max_in_flight`: no call is lost, and the client settles near what there is room for."""
+"""Servers with less room than `max_in_flight`: no call is lost, and the client settles near what
+there is room for.
+"""
 
 import asyncio
 import time
@@ -17,7 +19,9 @@ def drive(server: ChatServer, calls: int, **more: Any) -> list[Completion]:
     async def scene() -> list[Completion]:
         model = open_model(ModelSettings(base_url=server.url, model="test-model", **more))
         questions = [[{"role": "user", "content": str(number)}] for number in range(calls)]
-        replies = await asyncio.gather(*(model.complete(question, (), Sampling()) for question in questions))
+        replies = await asyncio.gather(
+            *(model.complete(question, (), Sampling()) for question in questions)
+        )
         await model.close()
         return list(replies)
 

@@ -13,12 +13,23 @@ OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
 QUESTION = [{"role": "user", "content": "hello"}]
 
 
-@pytest.mark.parametrize(("engine", "names"), [("vllm", {"reasoning", "reasoning_content"}), ("openai", {"reasoning_content"})])
-def test_a_past_thought_is_sent_under_every_name_by_which_vllm_reads_it_and_under_one_to_others(engine: str, names: set[str]) -> None:
-    history = [*QUESTION, {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"}, {"role": "user", "content": "sure?"}]
+@pytest.mark.parametrize(
+    ("engine", "names"),
+    [("vllm", {"reasoning", "reasoning_content"}), ("openai", {"reasoning_content"})],
+)
+def test_a_past_thought_is_sent_under_every_name_by_which_vllm_reads_it_and_under_one_to_others(
+    engine: str, names: set[str]
+) -> None:
+    history = [
+        *QUESTION,
+        {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"},
+        {"role": "user", "content": "sure?"},
+    ]
 
     async def scene(server: ChatServer) -> None:
-        model = OPENERS[engine](ModelSettings(engine=engine, base_url=server.url, model="test-model"))
+        model = OPENERS[engine](
+            ModelSettings(engine=engine, base_url=server.url, model="test-model")
+        )
         await model.complete(history, (), Sampling())
         await model.close()
 

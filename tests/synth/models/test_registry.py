@@ -49,14 +49,21 @@ def test_an_engine_of_ones_own_is_named_by_module_and_attribute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "why"), [("opnai", "known: openai"), ("no.such:thing", "cannot import"), ("synth.models:nothing", "has no nothing")]
+    ("engine", "why"),
+    [
+        ("opnai", "known: openai"),
+        ("no.such:thing", "cannot import"),
+        ("synth.models:nothing", "has no nothing"),
+    ],
 )
 def test_an_engine_that_does_not_exist_is_the_users_to_mend(engine: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         open_model(ModelSettings(engine=engine, model="m"))
 
 
-def test_a_key_that_is_not_set_is_found_when_the_model_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_not_set_is_found_when_the_model_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
         open_model(ModelSettings(model="m"))
@@ -64,7 +71,14 @@ def test_a_key_that_is_not_set_is_found_when_the_model_is_opened(monkeypatch: py
 
 def test_naming_engines_imports_none_of_them() -> None:
     code = (
-        "import sys, synth.models.registry, synth.models.settings; print([m for m in ('openai', 'aiohttp', 'httpx2') if m in sys.modules])"
+        "import sys, synth.models.registry, synth.models.settings; print([m for m in "
+        "('openai', 'aiohttp', 'httpx2') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[3],
+    )
     assert done.stdout.strip() == "[]"

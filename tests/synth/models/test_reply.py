@@ -26,7 +26,10 @@ def call(call_id: Any, arguments: Any, name: str = "f") -> dict[str, Any]:
 
 @pytest.mark.parametrize("content", [None, "", "text"])
 def test_null_and_empty_content_are_kept_apart(content: str | None) -> None:
-    assert read_reply(body({"content": content}, usage={"completion_tokens": 1}), []).content == content
+    assert (
+        read_reply(body({"content": content}, usage={"completion_tokens": 1}), []).content
+        == content
+    )
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
@@ -34,14 +37,21 @@ def test_thinking_is_read_under_both_of_its_names(field: str) -> None:
     assert read_reply(body({"content": "a", field: "hm"}), []).thought == "hm"
 
 
-@pytest.mark.parametrize("arguments", ['{"a":  1}', "{broken", "", '"text"', '{"a": "\\ud83d\\ude00"}'])
+@pytest.mark.parametrize(
+    "arguments", ['{"a":  1}', "{broken", "", '"text"', '{"a": "\\ud83d\\ude00"}']
+)
 def test_arguments_are_kept_to_the_byte(arguments: str) -> None:
-    (received,) = read_reply(body({"content": None, "tool_calls": [call("c1", arguments)]}), []).tool_calls
+    (received,) = read_reply(
+        body({"content": None, "tool_calls": [call("c1", arguments)]}), []
+    ).tool_calls
     assert (received.call_id, received.arguments) == ("c1", arguments)
 
 
 def test_arguments_sent_as_an_object_are_kept_as_written_and_named() -> None:
-    raw = b'{"choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": {"a" : 1}}}]}}]}'
+    raw = (
+        b'{"choices": [{"message": {"tool_calls": [{"id": "c", "function": {"name": "f", '
+        b'"arguments": {"a" : 1}}}]}}]}'
+    )
     reply = read_reply(raw, [])
     assert reply.tool_calls[0].arguments == '{"a" : 1}'
     assert reply.repairs == ("arguments_sent_as_object",)
@@ -55,9 +65,26 @@ def test_missing_arguments_become_none_at_all() -> None:
 def test_missing_and_repeated_ids_are_replaced_and_named() -> None:
     history = [{"role": "assistant", "content": None, "tool_calls": [call("call_0", "{}")]}]
     reply = read_reply(
-        body({"tool_calls": [call("call_0", "{}"), call(None, "{}"), call("", "{}"), call("mine", "{}"), call("mine", "[]")]}), history
+        body(
+            {
+                "tool_calls": [
+                    call("call_0", "{}"),
+                    call(None, "{}"),
+                    call("", "{}"),
+                    call("mine", "{}"),
+                    call("mine", "[]"),
+                ]
+            }
+        ),
+        history,
     )
-    assert [c.call_id for c in reply.tool_calls] == ["call_1_0", "call_1_1", "call_1_2", "mine", "call_1_4"]
+    assert [c.call_id for c in reply.tool_calls] == [
+        "call_1_0",
+        "call_1_1",
+        "call_1_2",
+        "mine",
+        "call_1_4",
+    ]
     assert reply.repairs == ("call_id_duplicate", "call_id_missing")
 
 
@@ -72,21 +99,49 @@ def test_a_refusal_is_content_and_named() -> None:
 
 
 def test_content_in_parts_is_joined_and_named() -> None:
-    reply = read_reply(body({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}), [])
+    reply = read_reply(
+        body({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}), []
+    )
     assert (reply.content, reply.repairs) == ("ab", ("content_parts_joined",))
 
 
 def test_token_ids_logprobs_and_weights_are_kept_where_the_server_gives_them() -> None:
-    choice = {"token_ids": [7, 8], "logprobs": {"content": [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1}]}}
-    reply = read_reply(body({"content": "ab"}, choice=choice, prompt_token_ids=[1, 2, 3], system_fingerprint="fp", model="m-2"), [])
-    assert (reply.prompt_token_ids, reply.completion_token_ids, reply.logprobs) == ((1, 2, 3), (7, 8), (-0.5, -1.0))
+    choice = {
+        "token_ids": [7, 8],
+        "logprobs": {"content": [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1}]},
+    }
+    reply = read_reply(
+        body(
+            {"content": "ab"},
+            choice=choice,
+            prompt_token_ids=[1, 2, 3],
+            system_fingerprint="fp",
+            model="m-2",
+        ),
+        [],
+    )
+    assert (reply.prompt_token_ids, reply.completion_token_ids, reply.logprobs) == (
+        (1, 2, 3),
+        (7, 8),
+        (-0.5, -1.0),
+    )
     assert (reply.weights_id, reply.model) == ("fp", "m-2")
 
 
 def test_usage_counts_cached_tokens_and_costs_what_the_price_says() -> None:
-    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
-    reply = read_reply(body({"content": "a"}, usage=usage), [], price=Price(input=2, cached=0.5, output=10))
-    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cached_tokens) == (1000, 100, 400)
+    usage = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 100,
+        "prompt_tokens_details": {"cached_tokens": 400},
+    }
+    reply = read_reply(
+        body({"content": "a"}, usage=usage), [], price=Price(input=2, cached=0.5, output=10)
+    )
+    assert (
+        reply.usage.prompt_tokens,
+        reply.usage.completion_tokens,
+        reply.usage.cached_tokens,
+    ) == (1000, 100, 400)
     assert reply.usage.cost_usd == pytest.approx(0.0024)
 
 
@@ -97,7 +152,10 @@ def test_a_call_without_usage_has_no_cost_even_where_the_price_is_known() -> Non
 
 def test_half_a_surrogate_pair_in_arguments_is_replaced_and_named() -> None:
     reply = read_reply(body({"content": None, "tool_calls": [call("c", '{"a": "\ud800"}')]}), [])
-    assert (reply.tool_calls[0].arguments, reply.repairs) == ('{"a": "�"}', ("lone_surrogates_replaced",))
+    assert (reply.tool_calls[0].arguments, reply.repairs) == (
+        '{"a": "�"}',
+        ("lone_surrogates_replaced",),
+    )
 
 
 def test_half_a_surrogate_pair_is_replaced_and_named() -> None:
@@ -129,8 +187,13 @@ def test_what_is_no_reply_is_an_error_that_may_be_retried(received: bytes, why: 
     assert caught.value.retryable
 
 
-KEYS = st.sampled_from(["choices", "message", "content", "tool_calls", "function", "arguments", "id", "usage"])
-VALUES = st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner))
+KEYS = st.sampled_from(
+    ["choices", "message", "content", "tool_calls", "function", "arguments", "id", "usage"]
+)
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
+)
 
 
 @given(st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
@@ -157,5 +220,7 @@ def test_any_bytes_are_a_reply_or_an_error_that_may_be_retried(received: bytes) 
         (b"", ("", "")),
     ],
 )
-def test_error_bodies_of_all_shapes_are_read_in_one_line(received: bytes, expected: tuple[str, str]) -> None:
+def test_error_bodies_of_all_shapes_are_read_in_one_line(
+    received: bytes, expected: tuple[str, str]
+) -> None:
     assert error_text(received) == expected

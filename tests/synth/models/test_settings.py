@@ -12,7 +12,12 @@ from synth.schemas.trajectory import Usage
 def test_the_key_is_openais_only_where_no_other_server_is_named() -> None:
     assert ModelSettings(model="m").key_variable() == "OPENAI_API_KEY"
     assert ModelSettings(model="m", base_url="http://127.0.0.1:1/v1").key_variable() is None
-    assert ModelSettings(model="m", base_url="http://127.0.0.1:1/v1", api_key_env="MY_KEY").key_variable() == "MY_KEY"
+    assert (
+        ModelSettings(
+            model="m", base_url="http://127.0.0.1:1/v1", api_key_env="MY_KEY"
+        ).key_variable()
+        == "MY_KEY"
+    )
 
 
 def test_a_server_without_a_named_key_is_sent_a_dummy_even_where_openais_key_is_set() -> None:
@@ -71,13 +76,26 @@ def test_cached_tokens_cost_as_much_as_others_where_no_price_is_given_for_them()
 
 
 def test_sampling_holds_what_determines_replies_and_nothing_else() -> None:
-    settings = ModelSettings(model="m", temperature=0.7, stop=("END",), extra_body={"top_k": 5}, timeout_s=1)
+    settings = ModelSettings(
+        model="m", temperature=0.7, stop=("END",), extra_body={"top_k": 5}, timeout_s=1
+    )
     sampling = settings.sampling()
-    assert (sampling.temperature, sampling.stop, sampling.extra, sampling.top_p) == (0.7, ("END",), {"top_k": 5}, None)
+    assert (sampling.temperature, sampling.stop, sampling.extra, sampling.top_p) == (
+        0.7,
+        ("END",),
+        {"top_k": 5},
+        None,
+    )
 
 
 @pytest.mark.parametrize(
-    "key", ["sk_live_51aBcDeFgHiJkLmNoP", "hf_aBcDeFgH1234567890", "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6", "AIzaSyA1b2c3d4e5f6g7h8"]
+    "key",
+    [
+        "sk_live_51aBcDeFgHiJkLmNoP",
+        "hf_aBcDeFgH1234567890",
+        "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6",
+        "AIzaSyA1b2c3d4e5f6g7h8",
+    ],
 )
 def test_a_key_that_could_be_a_variables_name_is_refused_without_repeating_it(key: str) -> None:
     with pytest.raises(ConfigError, match="not the key itself") as caught:
@@ -85,16 +103,32 @@ def test_a_key_that_could_be_a_variables_name_is_refused_without_repeating_it(ke
     assert key not in repr(caught.value)
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "my_key", "AZURE_OPENAI_API_KEY_EASTUS2_2024", "KEY2", "team_key_prod"])
+@pytest.mark.parametrize(
+    "name",
+    ["OPENAI_API_KEY", "my_key", "AZURE_OPENAI_API_KEY_EASTUS2_2024", "KEY2", "team_key_prod"],
+)
 def test_names_of_variables_are_taken(name: str) -> None:
     assert ModelSettings(model="m", api_key_env=name).key_variable() == name
 
 
 @pytest.mark.parametrize(
-    "key", ["sk-a b-1234567890", "sk-ümlaut-1234", "sk-line\nbreak-1234", "sk-tab\t1234", "sk-\x7f1234567", '"sk-quoted"']
+    "key",
+    [
+        "sk-a b-1234567890",
+        "sk-ümlaut-1234",
+        "sk-line\nbreak-1234",
+        "sk-tab\t1234",
+        "sk-\x7f1234567",
+        '"sk-quoted"',
+    ],
 )
-def test_a_key_that_no_header_can_carry_is_refused_at_the_start_without_repeating_it(key: str) -> None:
-    with pytest.raises(ConfigError, match="MY_KEY holds white space, a quote or a character outside printable ASCII") as caught:
+def test_a_key_that_no_header_can_carry_is_refused_at_the_start_without_repeating_it(
+    key: str,
+) -> None:
+    with pytest.raises(
+        ConfigError,
+        match="MY_KEY holds white space, a quote or a character outside printable ASCII",
+    ) as caught:
         api_key(ModelSettings(model="m", api_key_env="MY_KEY"), {"MY_KEY": key})
     assert key not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -111,15 +145,25 @@ def test_a_key_that_no_header_can_carry_is_refused_at_the_start_without_repeatin
         ({"openai_api_key": ""}, "openai_api_key"),
     ],
 )
-def test_a_key_in_the_request_body_is_refused_with_its_place(body: dict[str, Any], place: str) -> None:
+def test_a_key_in_the_request_body_is_refused_with_its_place(
+    body: dict[str, Any], place: str
+) -> None:
     with pytest.raises(ConfigError, match=rf"^extra_body: {place} holds a key") as caught:
         ModelSettings(model="m", extra_body=body)
     assert "sk-proj" not in repr(caught.value)
 
 
 def test_settings_of_samplers_are_no_keys() -> None:
-    body = {"top_k": 5, "stop_token_ids": [1], "chat_template_kwargs": {"enable_thinking": False}, "guided_regex": r"[a-z]{20}\d+"}
-    assert ModelSettings(model="m", extra_body=body | {"logit_bias": {"12": 1}, "eos_token": "</s>", "user": "run-2024-05"}).extra_body
+    body = {
+        "top_k": 5,
+        "stop_token_ids": [1],
+        "chat_template_kwargs": {"enable_thinking": False},
+        "guided_regex": r"[a-z]{20}\d+",
+    }
+    assert ModelSettings(
+        model="m",
+        extra_body=body | {"logit_bias": {"12": 1}, "eos_token": "</s>", "user": "run-2024-05"},
+    ).extra_body
 
 
 @pytest.mark.parametrize("value", [float("nan"), 2**70, object()])
@@ -160,14 +204,22 @@ def test_a_url_that_cannot_be_asked_is_one_line(url: str, why: str) -> None:
 
 def test_several_servers_are_a_list_each_named_once() -> None:
     urls = ["http://a:8000/v1/", "http://b:8000/v1"]
-    assert ModelSettings(engine="vllm", base_url=urls, model="m").base_urls == ("http://a:8000/v1", "http://b:8000/v1")
+    assert ModelSettings(engine="vllm", base_url=urls, model="m").base_urls == (
+        "http://a:8000/v1",
+        "http://b:8000/v1",
+    )
     assert ModelSettings(base_url="http://a/v1/", model="m").base_urls == ("http://a/v1",)
     assert ModelSettings(model="m").base_urls == ()
     for repeated in ([], ["http://a/v1", "http://a/v1/"]):
-        with pytest.raises(ConfigError, match="a list names at least one server, and each only once"):
+        with pytest.raises(
+            ConfigError, match="a list names at least one server, and each only once"
+        ):
             ModelSettings(engine="vllm", base_url=repeated, model="m")
     for wrong in (5, [5], {"a": 1}):
-        with pytest.raises(ConfigError, match=r"base_url: it is the address of a server, such as .*, or a list of such addresses"):
+        with pytest.raises(
+            ConfigError,
+            match=r"base_url: it is the address of a server, such as .*, or a list of such addresses",
+        ):
             ModelSettings.model_validate({"engine": "vllm", "base_url": wrong, "model": "m"})
     with pytest.raises(ConfigError, match="'nonsense' is no URL"):
         ModelSettings(engine="vllm", base_url=["http://a/v1", "nonsense"], model="m")
@@ -175,11 +227,20 @@ def test_several_servers_are_a_list_each_named_once() -> None:
 
 @pytest.mark.parametrize("name", ["token_ids", "logprobs"])
 def test_what_an_engine_does_not_ask_for_is_refused_and_not_ignored(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name}: engine openai does not ask for it; choose `engine: vllm`"):
+    with pytest.raises(
+        ConfigError, match=f"{name}: engine openai does not ask for it; choose `engine: vllm`"
+    ):
         ModelSettings.model_validate({"model": "m", "base_url": "http://a/v1", name: True})
-    assert ModelSettings.model_validate({"engine": "vllm", "model": "m", "base_url": "http://a/v1", name: True}).engine == "vllm"
+    assert (
+        ModelSettings.model_validate(
+            {"engine": "vllm", "model": "m", "base_url": "http://a/v1", name: True}
+        ).engine
+        == "vllm"
+    )
 
 
 def test_several_servers_need_the_engine_that_can_ask_them() -> None:
-    with pytest.raises(ConfigError, match="engine openai asks one server; for several choose `engine: vllm`"):
+    with pytest.raises(
+        ConfigError, match="engine openai asks one server; for several choose `engine: vllm`"
+    ):
         open_model(ModelSettings(base_url=["http://a/v1", "http://b/v1"], model="m"))

@@ -9,8 +9,14 @@ from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), JSON, max_size=4)
@@ -21,11 +27,27 @@ ARGUMENTS = st.builds(
     st.sampled_from([None, 2]),
 )
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-CALLS = st.lists(st.builds(lambda name, arguments: ToolCall.received("", name, arguments), NAMES, ARGUMENTS), min_size=1, max_size=4)
+CALLS = st.lists(
+    st.builds(lambda name, arguments: ToolCall.received("", name, arguments), NAMES, ARGUMENTS),
+    min_size=1,
+    max_size=4,
+)
 PLAIN = st.text(st.characters(exclude_characters="<"))
 PIECES = st.lists(
     st.sampled_from(
-        ["<tool_call>", "</tool_call>", "<think>", "</think>", '{"name": "f", "arguments": {', "}", '{"name": "f"}', '"', "\\", "x", "\n"]
+        [
+            "<tool_call>",
+            "</tool_call>",
+            "<think>",
+            "</think>",
+            '{"name": "f", "arguments": {',
+            "}",
+            '{"name": "f"}',
+            '"',
+            "\\",
+            "x",
+            "\n",
+        ]
     )
     | st.text(max_size=5),
     max_size=20,
@@ -50,7 +72,9 @@ def test_text_without_tags_is_unchanged(text: str) -> None:
 
 
 @given(CALLS, PLAIN, PLAIN)
-def test_calls_that_we_rendered_are_recovered_to_the_byte(calls: list[ToolCall], before: str, after: str) -> None:
+def test_calls_that_we_rendered_are_recovered_to_the_byte(
+    calls: list[ToolCall], before: str, after: str
+) -> None:
     text = before + "".join(rendered_call(call) for call in calls) + after
     recovered = recover_tool_calls(text)
     assert recovered.calls == tuple(calls)
@@ -59,7 +83,9 @@ def test_calls_that_we_rendered_are_recovered_to_the_byte(calls: list[ToolCall],
 
 
 @given(NAMES, st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<")))
-def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(name: str, arguments: str) -> None:
+def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(
+    name: str, arguments: str
+) -> None:
     call = ToolCall.received("", name, arguments)
     (recovered,) = recover_tool_calls(rendered_call(call)).calls or (None,)
     if call.parse_error is not None and recovered is not None:
@@ -68,17 +94,21 @@ def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(n
 
 
 def test_arguments_keep_their_spacing_and_key_order() -> None:
-    assert names('<tool_call>{"name":"f","arguments":{"b" :1,  "a":2.0}}</tool_call>') == [("f", '{"b" :1,  "a":2.0}')]
-
-
-def test_a_closing_tag_inside_a_string_does_not_end_the_call() -> None:
-    assert names('<tool_call>{"name": "say", "arguments": {"t": "</tool_call> <tool_call>"}}</tool_call>') == [
-        ("say", '{"t": "</tool_call> <tool_call>"}')
+    assert names('<tool_call>{"name":"f","arguments":{"b" :1,  "a":2.0}}</tool_call>') == [
+        ("f", '{"b" :1,  "a":2.0}')
     ]
 
 
+def test_a_closing_tag_inside_a_string_does_not_end_the_call() -> None:
+    assert names(
+        '<tool_call>{"name": "say", "arguments": {"t": "</tool_call> <tool_call>"}}</tool_call>'
+    ) == [("say", '{"t": "</tool_call> <tool_call>"}')]
+
+
 def test_arguments_may_come_before_the_name() -> None:
-    assert names('<tool_call>{"arguments": {"s": "TSLA"}, "name": "quote"}</tool_call>') == [("quote", '{"s": "TSLA"}')]
+    assert names('<tool_call>{"arguments": {"s": "TSLA"}, "name": "quote"}</tool_call>') == [
+        ("quote", '{"s": "TSLA"}')
+    ]
 
 
 def test_text_around_calls_is_kept() -> None:
@@ -106,7 +136,9 @@ def test_a_whole_call_whose_tag_was_never_closed_is_recovered() -> None:
 
 
 def test_two_objects_in_one_tag_are_two_calls() -> None:
-    recovered = recover_tool_calls('<tool_call>{"name": "a", "arguments": {}}\n{"name": "b", "arguments": {}}</tool_call>')
+    recovered = recover_tool_calls(
+        '<tool_call>{"name": "a", "arguments": {}}\n{"name": "b", "arguments": {}}</tool_call>'
+    )
     assert [call.name for call in recovered.calls] == ["a", "b"]
     assert "tool_call_extra_data" in recovered.repairs
 
@@ -128,7 +160,9 @@ def test_a_brace_too_many_does_not_lose_the_call() -> None:
         ('{"name": "pay"', "pay", ""),
     ],
 )
-def test_broken_json_in_a_recognisable_call_stays_the_agents_error(inside: str, name: str, arguments: str) -> None:
+def test_broken_json_in_a_recognisable_call_stays_the_agents_error(
+    inside: str, name: str, arguments: str
+) -> None:
     recovered = recover_tool_calls(f"<tool_call>{inside}</tool_call>")
     (call,) = recovered.calls
     assert (call.name, call.arguments) == (name, arguments)
@@ -137,7 +171,15 @@ def test_broken_json_in_a_recognisable_call_stays_the_agents_error(inside: str, 
 
 
 @pytest.mark.parametrize(
-    "inside", ["no json at all", '{"tool": "find"}', '{"name": 5, "arguments": {}}', "[]", "", '{"arguments": {"name": "bob"}}']
+    "inside",
+    [
+        "no json at all",
+        '{"tool": "find"}',
+        '{"name": 5, "arguments": {}}',
+        "[]",
+        "",
+        '{"arguments": {"name": "bob"}}',
+    ],
 )
 def test_a_tag_that_names_no_tool_stays_text(inside: str) -> None:
     text = f"so <tool_call>{inside}</tool_call> it is"
@@ -166,12 +208,16 @@ def test_calls_inside_the_thought_are_taken_where_there_are_none_outside() -> No
 
 def test_calls_weighed_in_thinking_do_not_count_beside_one_that_was_made() -> None:
     other = CALL.replace("find", "delete_everything")
-    mended = with_recovered_calls(Completion(content=f"<think>maybe {other}?</think>\n{CALL}"), [], ())
+    mended = with_recovered_calls(
+        Completion(content=f"<think>maybe {other}?</think>\n{CALL}"), [], ()
+    )
     assert [call.name for call in mended.tool_calls] == ["find"]
     assert mended.content == f"<think>maybe {other}?</think>"
 
 
-@pytest.mark.parametrize("content", [f"<think>look\n{CALL}</think>", f"<think>look\n{CALL}", f"look\n{CALL}</think>"])
+@pytest.mark.parametrize(
+    "content", [f"<think>look\n{CALL}</think>", f"<think>look\n{CALL}", f"look\n{CALL}</think>"]
+)
 def test_calls_inside_think_tags_are_taken_whole_or_half(content: str) -> None:
     mended = with_recovered_calls(Completion(content=content), [], ())
     assert [call.name for call in mended.tool_calls] == ["find"]
@@ -189,45 +235,78 @@ def test_a_call_that_the_server_found_and_left_in_the_text_too_is_one_call() -> 
     assert with_recovered_calls(completion, [], ()) is completion
 
 
-def test_a_call_that_the_server_left_in_the_text_beside_those_it_found_is_recovered_after_them() -> None:
-    completion = Completion(content=f"so\n{CALL}\n{CALL}", tool_calls=(ToolCall("x", "find", '{"id":1}'), ToolCall("y", "pay", "{}")))
+def test_a_call_that_the_server_left_in_the_text_beside_those_it_found_is_recovered_after_them() -> (
+    None
+):
+    completion = Completion(
+        content=f"so\n{CALL}\n{CALL}",
+        tool_calls=(ToolCall("x", "find", '{"id":1}'), ToolCall("y", "pay", "{}")),
+    )
     mended = with_recovered_calls(completion, [], ())
     assert [(call.call_id, call.name, call.arguments) for call in mended.tool_calls] == [
-        ("x", "find", '{"id":1}'), ("y", "pay", "{}"), ("call_0_2", "find", '{"id": 1}'),
-    ]  # fmt: skip
+        ("x", "find", '{"id":1}'),
+        ("y", "pay", "{}"),
+        ("call_0_2", "find", '{"id": 1}'),
+    ]
     assert mended.content == "so"
     assert mended.repairs == ("tool_call_recovered", "tool_call_beside_others", "call_id_missing")
 
 
 def test_calls_weighed_in_thinking_are_no_calls_where_the_server_found_others() -> None:
-    completion = Completion(content=f"<think>{CALL}</think>", thought=CALL, tool_calls=(ToolCall("x", "pay", "{}"),))
+    completion = Completion(
+        content=f"<think>{CALL}</think>", thought=CALL, tool_calls=(ToolCall("x", "pay", "{}"),)
+    )
     assert with_recovered_calls(completion, [], ()) is completion
 
 
 @given(CALLS, st.data())
-def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made_up(calls: list[ToolCall], data: st.DataObject) -> None:
+def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made_up(
+    calls: list[ToolCall], data: st.DataObject
+) -> None:
     calls = list(
         {json.dumps(json.loads(call.arguments), sort_keys=True): call for call in calls}.values()
     )  # of two that are the same, one in the text may be the one that was found
     part = data.draw(st.lists(st.booleans(), min_size=len(calls), max_size=len(calls)))
-    known = [ToolCall(f"k{i}", call.name, call.arguments) for i, (call, found) in enumerate(zip(calls, part, strict=True)) if found]
+    known = [
+        ToolCall(f"k{i}", call.name, call.arguments)
+        for i, (call, found) in enumerate(zip(calls, part, strict=True))
+        if found
+    ]
     left_in_text = data.draw(st.booleans())
-    text = "".join(rendered_call(call) for call, found in zip(calls, part, strict=True) if left_in_text or not found)
+    text = "".join(
+        rendered_call(call)
+        for call, found in zip(calls, part, strict=True)
+        if left_in_text or not found
+    )
     mended = with_recovered_calls(Completion(content=text, tool_calls=tuple(known)), [], ())
-    assert sorted((call.name, call.arguments) for call in mended.tool_calls) == sorted((call.name, call.arguments) for call in calls)
+    assert sorted((call.name, call.arguments) for call in mended.tool_calls) == sorted(
+        (call.name, call.arguments) for call in calls
+    )
     assert len({call.call_id for call in mended.tool_calls}) == len(calls)
 
 
 @pytest.mark.parametrize("tag", ["<think>", "</think>"])
 def test_a_thinking_tag_in_an_argument_is_no_thinking(tag: str) -> None:
-    calls = [ToolCall("", "find", "{}"), ToolCall("", "write", json.dumps({"text": f"a {tag} b"})), ToolCall("", "find", '{"id": 2}')]
+    calls = [
+        ToolCall("", "find", "{}"),
+        ToolCall("", "write", json.dumps({"text": f"a {tag} b"})),
+        ToolCall("", "find", '{"id": 2}'),
+    ]
     mended = with_recovered_calls(Completion(content="".join(map(rendered_call, calls))), [], ())
-    assert [(call.name, call.arguments) for call in mended.tool_calls] == [(call.name, call.arguments) for call in calls]
+    assert [(call.name, call.arguments) for call in mended.tool_calls] == [
+        (call.name, call.arguments) for call in calls
+    ]
     assert "tool_call_in_thinking" not in mended.repairs
 
 
 def test_recovered_calls_get_ids_that_the_history_does_not_have() -> None:
-    history = [{"role": "assistant", "content": None, "tool_calls": [{"id": "call_1_0", "function": {"name": "f", "arguments": "{}"}}]}]
+    history = [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "call_1_0", "function": {"name": "f", "arguments": "{}"}}],
+        }
+    ]
     (call,) = with_recovered_calls(Completion(content=CALL), history, ()).tool_calls
     assert call.call_id == "call_1_0_"
 

@@ -1,4 +1,6 @@
-"""Scoring in this process, against the full softmax of a plain forward and the masks that transformers' own tokenizer gives."""
+"""Scoring in this process, against the full softmax of a plain forward and the masks that
+transformers' own tokenizer gives.
+"""
 
 import asyncio
 import math
@@ -19,7 +21,14 @@ from synth.schemas.model import Message, Scored
 from tests.random_model import TEMPLATE
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-TOOL = {"type": "function", "function": {"name": "f", "description": "Does.", "parameters": {"type": "object", "properties": {}}}}
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "f",
+        "description": "Does.",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
 CHAT: list[Message] = [
     {"role": "system", "content": "You answer customers of a shop."},
     {"role": "user", "content": "Where is my order?"},
@@ -27,7 +36,12 @@ CHAT: list[Message] = [
     {"role": "tool", "tool_call_id": "c", "content": "on its way"},
     {"role": "assistant", "content": "It is on its way."},
 ]
-THOUGHTS = [*CHAT[:4], CHAT[4] | {"reasoning_content": "hm"}, {"role": "user", "content": "thanks"}, {"role": "assistant", "content": "!"}]
+THOUGHTS = [
+    *CHAT[:4],
+    CHAT[4] | {"reasoning_content": "hm"},
+    {"role": "user", "content": "thanks"},
+    {"role": "assistant", "content": "!"},
+]
 FORGETFUL = """\
 {%- for message in messages %}<|im_start|>{{ message.role }}
 {% if message.role == 'assistant' %}{% generation %}{% if loop.last %}<think>
@@ -53,8 +67,12 @@ def scored(folder: Path, messages: list[Message] = CHAT, tools: Any = (TOOL,)) -
     return asyncio.run(scene())
 
 
-def in_full(folder: Path, messages: list[Message], tools: Any = None) -> tuple[list[int], list[float], list[int], list[str]]:
-    """(tokens, log-probabilities, ranks, text of each turn), from all logits at once and the tokenizer's own assistant mask."""
+def in_full(
+    folder: Path, messages: list[Message], tools: Any = None
+) -> tuple[list[int], list[float], list[int], list[str]]:
+    """(tokens, log-probabilities, ranks, text of each turn), from all logits at once and the
+    tokenizer's own assistant mask.
+    """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -63,7 +81,9 @@ def in_full(folder: Path, messages: list[Message], tools: Any = None) -> tuple[l
     for message in messages:
         for call in message.get("tool_calls", ()):
             assert call["function"]["arguments"] == '{"a": 1}'  # which renders as the object would
-    found = tokenizer.apply_chat_template(messages, tools=tools, return_dict=True, return_assistant_tokens_mask=True)
+    found = tokenizer.apply_chat_template(
+        messages, tools=tools, return_dict=True, return_assistant_tokens_mask=True
+    )
     ids, end = found["input_ids"], tokenizer.convert_tokens_to_ids("<|im_end|>")
     places = [i for i, mark in enumerate(found["assistant_masks"]) if mark and ids[i] != end]
     with torch.no_grad():
@@ -72,8 +92,16 @@ def in_full(folder: Path, messages: list[Message], tools: Any = None) -> tuple[l
     targets = torch.tensor([ids[i] for i in places])
     chosen = before.gather(1, targets[:, None])
     logprobs = torch.log_softmax(before, -1).gather(1, targets[:, None])[:, 0]
-    turns = "".join(tokenizer.decode(ids[i]) if mark else "\0" for i, mark in enumerate(found["assistant_masks"]))
-    return targets.tolist(), logprobs.tolist(), ((before > chosen).sum(1) + 1).tolist(), [turn for turn in turns.split("\0") if turn]
+    turns = "".join(
+        tokenizer.decode(ids[i]) if mark else "\0"
+        for i, mark in enumerate(found["assistant_masks"])
+    )
+    return (
+        targets.tolist(),
+        logprobs.tolist(),
+        ((before > chosen).sum(1) + 1).tolist(),
+        [turn for turn in turns.split("\0") if turn],
+    )
 
 
 def test_scores_are_those_of_the_full_softmax_at_the_assistants_tokens(random_model: Path) -> None:
@@ -83,7 +111,9 @@ def test_scores_are_those_of_the_full_softmax_at_the_assistants_tokens(random_mo
     assert [token.logprob for token in found.tokens] == pytest.approx(logprobs, abs=1e-4)
     assert [token.rank for token in found.tokens] == ranks
     assert found.turn_of_token == tuple(sorted(found.turn_of_token))
-    assert [found.turn_of_token.count(turn) for turn in (0, 1)] == [lengths(random_model, turn) for turn in turns]
+    assert [found.turn_of_token.count(turn) for turn in (0, 1)] == [
+        lengths(random_model, turn) for turn in turns
+    ]
     assert (found.tools_rendered, found.not_scored) == (True, None)
 
 
@@ -93,11 +123,15 @@ def lengths(folder: Path, turn: str) -> int:
     return len(AutoTokenizer.from_pretrained(folder)(turn.removesuffix("<|im_end|>"))["input_ids"])
 
 
-def test_a_template_that_drops_earlier_thoughts_is_scored_where_it_marks_what_the_assistant_wrote(altered: Callable[..., Path]) -> None:
+def test_a_template_that_drops_earlier_thoughts_is_scored_where_it_marks_what_the_assistant_wrote(
+    altered: Callable[..., Path],
+) -> None:
     folder = altered(template=FORGETFUL)
     found = scored(folder, THOUGHTS, ())
     tokens, logprobs, ranks, _ = in_full(folder, THOUGHTS)
-    assert [(token.token_id, token.rank) for token in found.tokens] == list(zip(tokens, ranks, strict=True))
+    assert [(token.token_id, token.rank) for token in found.tokens] == list(
+        zip(tokens, ranks, strict=True)
+    )
     assert [token.logprob for token in found.tokens] == pytest.approx(logprobs, abs=1e-4)
     assert set(found.turn_of_token) == {0, 1, 2}
 
@@ -107,19 +141,28 @@ def test_a_template_that_drops_earlier_thoughts_is_scored_where_it_marks_what_th
     [
         (UNMARKED, (), "template_changes_earlier_turns"),
         (
-            FORGETFUL.replace("{% endif %}{{ message.content }}", "{% endif %}{% endgeneration %}{% generation %}{{ message.content }}"),
+            FORGETFUL.replace(
+                "{% endif %}{{ message.content }}",
+                "{% endif %}{% endgeneration %}{% generation %}{{ message.content }}",
+            ),
             (),
             "template_changes_earlier_turns",
         ),
         (
             FORGETFUL.replace(
-                "{% generation %}{% if", "{% if not loop.last %} t{% endif %}{% generation %}{% if not loop.last %}he{% endif %}{% if"
+                "{% generation %}{% if",
+                "{% if not loop.last %} t{% endif %}{% generation %}{% if not loop.last %}he{% "
+                "endif %}{% if",
             ),
             (),
             "template_changes_earlier_turns",
         ),
         (TEMPLATE.replace("{%- if tools %}", "{%- if false %}"), (TOOL,), "tools_not_rendered"),
-        ("{% for message in messages %}{{ message.content }}{% endfor %}", (), "template_has_no_end_of_turn"),
+        (
+            "{% for message in messages %}{{ message.content }}{% endfor %}",
+            (),
+            "template_has_no_end_of_turn",
+        ),
     ],
 )
 def test_a_template_that_cannot_say_what_the_assistant_wrote_scores_nothing_and_says_why(
@@ -132,7 +175,9 @@ def test_a_template_that_cannot_say_what_the_assistant_wrote_scores_nothing_and_
 def test_a_template_without_marks_is_scored_where_every_turn_continues_what_stood_before(
     random_model: Path, altered: Callable[..., Path]
 ) -> None:
-    unmarked = TEMPLATE.replace("{% generation %}", "{% if true %}").replace("{% endgeneration %}", "{% endif %}")
+    unmarked = TEMPLATE.replace("{% generation %}", "{% if true %}").replace(
+        "{% endgeneration %}", "{% endif %}"
+    )
     assert scored(altered(template=unmarked)).tokens == scored(random_model).tokens
 
 
@@ -145,37 +190,65 @@ def test_a_chat_in_which_no_assistant_speaks_has_no_tokens(random_model: Path) -
     assert scored(random_model, CHAT[:2]).tokens == ()
 
 
-def test_templates_are_told_apart_by_what_they_write(random_model: Path, altered: Callable[..., Path]) -> None:
+def test_templates_are_told_apart_by_what_they_write(
+    random_model: Path, altered: Callable[..., Path]
+) -> None:
     other = altered(template=TEMPLATE.replace("# Tools", "# Functions"))
     assert scored(random_model).template_hash == scored(random_model, CHAT[:3]).template_hash
     assert scored(other).template_hash != scored(random_model).template_hash
 
 
-def test_a_head_with_a_soft_cap_is_refused_and_not_scored_wrongly(altered: Callable[..., Path]) -> None:
+def test_a_head_with_a_soft_cap_is_refused_and_not_scored_wrongly(
+    altered: Callable[..., Path],
+) -> None:
     import torch
     from transformers import Gemma2Config, Gemma2ForCausalLM
 
     torch.manual_seed(1)
-    sizes = {"vocab_size": 1024, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "head_dim": 16}
-    config = Gemma2Config(**sizes, num_attention_heads=2, num_key_value_heads=1, initializer_range=1.0, final_logit_softcapping=3.0)
+    sizes = {
+        "vocab_size": 1024,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "head_dim": 16,
+    }
+    config = Gemma2Config(
+        **sizes,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        initializer_range=1.0,
+        final_logit_softcapping=3.0,
+    )
     with pytest.raises(ConfigError, match="not a linear map of its last hidden state"):
         scored(altered(weights=Gemma2ForCausalLM(config)))
 
 
-@given(seed=st.integers(0, 2**31), rows=st.integers(1, 600), vocabulary=st.integers(1, 5000), bias=st.booleans())
+@given(
+    seed=st.integers(0, 2**31),
+    rows=st.integers(1, 600),
+    vocabulary=st.integers(1, 5000),
+    bias=st.booleans(),
+)
 @settings(max_examples=25)
-def test_chunks_give_the_ranks_and_log_probabilities_of_the_whole(seed: int, rows: int, vocabulary: int, bias: bool) -> None:
+def test_chunks_give_the_ranks_and_log_probabilities_of_the_whole(
+    seed: int, rows: int, vocabulary: int, bias: bool
+) -> None:
     torch = pytest.importorskip("torch", reason="torch comes with the extra `score`")
     import numpy as np
 
     from synth.models.transformers_ranks import ranks_and_logprobs
 
     draw = torch.Generator().manual_seed(seed)
-    hidden, weight = torch.randn((rows, 16), generator=draw), torch.randn((vocabulary, 16), generator=draw)
+    hidden, weight = (
+        torch.randn((rows, 16), generator=draw),
+        torch.randn((vocabulary, 16), generator=draw),
+    )
     offset = torch.randn(vocabulary, generator=draw) if bias else None
     targets = torch.randint(vocabulary, (rows,), generator=draw)
     ranks, logprobs = ranks_and_logprobs(hidden, weight, offset, targets)
-    logits = hidden.double().numpy() @ weight.double().numpy().T + (offset.double().numpy() if offset is not None else 0)
+    logits = hidden.double().numpy() @ weight.double().numpy().T + (
+        offset.double().numpy() if offset is not None else 0
+    )
     chosen = np.take_along_axis(logits, targets.numpy()[:, None], 1)
     top = logits.max(1, keepdims=True)
     expected = (chosen - top)[:, 0] - np.log(np.exp(logits - top).sum(1))
@@ -189,7 +262,10 @@ def test_a_first_choice_never_loses_to_itself_by_rounding() -> None:
     from synth.models.transformers_ranks import ranks_and_logprobs
 
     draw = torch.Generator().manual_seed(0)
-    hidden, weight = torch.randn((1000, 256), generator=draw), torch.randn((4000, 256), generator=draw)
+    hidden, weight = (
+        torch.randn((1000, 256), generator=draw),
+        torch.randn((4000, 256), generator=draw),
+    )
     ranks, _ = ranks_and_logprobs(hidden, weight, None, (hidden @ weight.T).argmax(1))
     assert set(ranks.tolist()) == {1}
 
@@ -198,7 +274,9 @@ def test_tokens_that_tie_share_the_better_rank() -> None:
     torch = pytest.importorskip("torch", reason="torch comes with the extra `score`")
     from synth.models.transformers_ranks import ranks_and_logprobs
 
-    ranks, logprobs = ranks_and_logprobs(torch.ones((3, 4)), torch.ones((5000, 4)), None, torch.tensor([0, 2500, 4999]))
+    ranks, logprobs = ranks_and_logprobs(
+        torch.ones((3, 4)), torch.ones((5000, 4)), None, torch.tensor([0, 2500, 4999])
+    )
     assert ranks.tolist() == [1, 1, 1]
     assert logprobs.tolist() == pytest.approx([-math.log(5000)] * 3, abs=1e-5)
 
@@ -218,6 +296,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 def test_the_logits_of_the_whole_vocabulary_are_never_held_at_once() -> None:
     pytest.importorskip("torch", reason="torch comes with the extra `score`")
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[3],
+    )
     whole_kb = 2048 * 65536 * 4 / 1024
     assert int(done.stdout) < whole_kb / 10

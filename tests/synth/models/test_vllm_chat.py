@@ -1,4 +1,6 @@
-"""What engine vllm has beyond the behaviour that all engines share (test_engines): fidelity, several replies, weights."""
+"""What engine vllm has beyond the behaviour that all engines share (test_engines): fidelity,
+several replies, weights.
+"""
 
 import asyncio
 from typing import Any
@@ -20,7 +22,9 @@ def settings(server: ChatServer, **more: Any) -> ModelSettings:
     return ModelSettings(engine="vllm", base_url=server.url, model="test-model", **more)
 
 
-def ask(server: ChatServer, calls: int = 1, sampling: Sampling | None = None, **more: Any) -> Completion:
+def ask(
+    server: ChatServer, calls: int = 1, sampling: Sampling | None = None, **more: Any
+) -> Completion:
     async def scene() -> Completion:
         model = open_model(settings(server, **more), draw=lambda: 0.0)
         try:
@@ -63,7 +67,9 @@ def test_log_probabilities_that_are_not_one_per_token_are_left_out_and_the_reply
 def test_what_is_asked_for_beside_the_text_is_no_part_of_the_works_identity() -> None:
     with ChatServer() as server:
         pass
-    assert settings(server, token_ids=False, logprobs=True).sampling() == settings(server).sampling()
+    assert (
+        settings(server, token_ids=False, logprobs=True).sampling() == settings(server).sampling()
+    )
 
 
 def test_cached_tokens_come_from_the_servers_usage() -> None:
@@ -72,7 +78,9 @@ def test_cached_tokens_come_from_the_servers_usage() -> None:
     assert usage.cached_tokens == usage.prompt_tokens // 2 > 0
 
 
-def test_weights_are_what_the_model_card_names_else_the_fingerprint_and_the_card_is_asked_for_once() -> None:
+def test_weights_are_what_the_model_card_names_else_the_fingerprint_and_the_card_is_asked_for_once() -> (
+    None
+):
     with ChatServer(root="org/weights") as server:
         assert ask(server, calls=3).weights_id == "org/weights"
         assert server.listed == 2, "at first contact, and beside the call that opened a connection"
@@ -84,7 +92,9 @@ def test_weights_are_what_the_model_card_names_else_the_fingerprint_and_the_card
 
 def test_a_server_without_the_model_is_told_at_once_and_asked_for_no_reply() -> None:
     with ChatServer(model="other") as server:
-        with pytest.raises(ModelError, match="it serves no model of that name, but other; mend `model` or base_url") as caught:
+        with pytest.raises(
+            ModelError, match="it serves no model of that name, but other; mend `model` or base_url"
+        ) as caught:
             ask(server)
         assert server.counts()["total"] == 0
     assert not caught.value.retryable
@@ -102,8 +112,16 @@ def test_n_replies_to_one_request_share_its_usage_at_the_first() -> None:
         replies = asyncio.run(scene(server))
         assert server.counts()["total"] == 1
     assert [reply.content for reply in replies] == ["take 0", "take 1", "take 2"]
-    assert [bytes(reply.completion_token_ids or ()) for reply in replies] == [b"take 0", b"take 1", b"take 2"]
-    assert [(reply.usage.calls, reply.usage.prompt_tokens > 0) for reply in replies] == [(1, True), (0, False), (0, False)]
+    assert [bytes(reply.completion_token_ids or ()) for reply in replies] == [
+        b"take 0",
+        b"take 1",
+        b"take 2",
+    ]
+    assert [(reply.usage.calls, reply.usage.prompt_tokens > 0) for reply in replies] == [
+        (1, True),
+        (0, False),
+        (0, False),
+    ]
 
 
 def test_fewer_replies_than_asked_for_are_asked_for_again() -> None:
@@ -120,15 +138,27 @@ def test_fewer_replies_than_asked_for_are_asked_for_again() -> None:
 
 
 def test_structured_output_goes_to_the_server_as_the_flow_writes_it() -> None:
-    shape = {"structured_outputs": {"json": {"type": "object"}}, "chat_template_kwargs": {"enable_thinking": False}}
+    shape = {
+        "structured_outputs": {"json": {"type": "object"}},
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
     with ChatServer() as server:
         ask(server, sampling=settings(server, extra_body=shape).sampling())
     assert {key: server.bodies[0][key] for key in shape} == shape
 
 
 def test_a_setting_that_vllm_would_ignore_is_refused_with_what_to_write() -> None:
-    with pytest.raises(ConfigError, match=r"vLLM ignores guided_choice; write `structured_outputs: {choice: ...}`"):
-        open_model(ModelSettings(engine="vllm", base_url="http://x/v1", model="m", extra_body={"guided_choice": ["a"]}))
+    with pytest.raises(
+        ConfigError, match=r"vLLM ignores guided_choice; write `structured_outputs: {choice: ...}`"
+    ):
+        open_model(
+            ModelSettings(
+                engine="vllm",
+                base_url="http://x/v1",
+                model="m",
+                extra_body={"guided_choice": ["a"]},
+            )
+        )
 
 
 def test_an_address_is_needed() -> None:
@@ -137,13 +167,18 @@ def test_an_address_is_needed() -> None:
 
 
 def test_thoughts_come_with_the_reply() -> None:
-    with ChatServer(lambda body: {"role": "assistant", "content": "4", "reasoning_content": "two and two"}) as server:
+    with ChatServer(
+        lambda body: {"role": "assistant", "content": "4", "reasoning_content": "two and two"}
+    ) as server:
         reply = ask(server)
     assert (reply.thought, reply.content) == ("two and two", "4")
 
 
 def test_a_redirect_is_not_followed_with_the_key() -> None:
-    with ChatServer(mishaps=[Mishap("status", status=307)]) as server, pytest.raises(ModelError, match="HTTP 307") as caught:
+    with (
+        ChatServer(mishaps=[Mishap("status", status=307)]) as server,
+        pytest.raises(ModelError, match="HTTP 307") as caught,
+    ):
         ask(server)
     assert not caught.value.retryable
 

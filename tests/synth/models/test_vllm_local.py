@@ -1,4 +1,6 @@
-"""The worker process of engine vllm_local, with an interpreter that serves the test server instead of vLLM."""
+"""The worker process of engine vllm_local, with an interpreter that serves the test server instead
+of vLLM.
+"""
 
 import asyncio
 import os
@@ -50,7 +52,9 @@ def python(tmp_path: Path) -> Path:
 
 
 def settings(python: Path, *server_args: str, **more: Any) -> ModelSettings:
-    return ModelSettings(engine="vllm_local", model="test-model", python=str(python), server_args=server_args, **more)
+    return ModelSettings(
+        engine="vllm_local", model="test-model", python=str(python), server_args=server_args, **more
+    )
 
 
 def using(model: VLLMLocalChat, scene: Callable[[VLLMLocalChat], Coroutine[Any, Any, T]]) -> T:
@@ -89,11 +93,18 @@ def test_the_first_call_starts_the_server_and_closing_the_model_ends_it(python: 
     using(open_model(settings(python, "--max-model-len=99")), scene)
     ((process, *arguments),) = starts(python)
     assert arguments[:3] == ["-m", "vllm.entrypoints.openai.api_server", "--host=127.0.0.1"]
-    assert {"--model=test-model", "--served-model-name=test-model", "--enable-auto-tool-choice", "--max-model-len=99"} <= set(arguments)
+    assert {
+        "--model=test-model",
+        "--served-model-name=test-model",
+        "--enable-auto-tool-choice",
+        "--max-model-len=99",
+    } <= set(arguments)
     assert gone(process)
 
 
-def test_a_server_that_dies_is_started_again_at_its_address(python: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_dies_is_started_again_at_its_address(
+    python: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scene(model: VLLMLocalChat) -> None:
         await model.complete(CHAT, (), Sampling())
         os.kill(int(starts(python)[0][0]), signal.SIGKILL)
@@ -133,7 +144,10 @@ def test_a_server_that_keeps_dying_is_started_three_times_more_at_most(python: P
 
 def test_a_server_that_does_not_start_is_told_with_its_own_words_and_its_log(python: Path) -> None:
     with pytest.raises(ConfigError, match="ValueError: --broken is what it says") as failed:
-        using(open_model(settings(python, "--broken")), lambda model: model.complete(CHAT, (), Sampling()))
+        using(
+            open_model(settings(python, "--broken")),
+            lambda model: model.complete(CHAT, (), Sampling()),
+        )
     log = re.search(r"its log is (\S+)", str(failed.value))
     assert log is not None
     assert "--broken is what it says" in Path(log[1]).read_text()
@@ -141,12 +155,20 @@ def test_a_server_that_does_not_start_is_told_with_its_own_words_and_its_log(pyt
 
 def test_an_environment_without_vllm_is_told() -> None:
     with pytest.raises(ConfigError, match="No module named"):
-        using(open_model(settings(Path(sys.executable))), lambda model: model.complete(CHAT, (), Sampling()))
+        using(
+            open_model(settings(Path(sys.executable))),
+            lambda model: model.complete(CHAT, (), Sampling()),
+        )
 
 
-def test_roles_with_the_same_weights_and_flags_share_a_server_until_the_last_closes_it(python: Path) -> None:
+def test_roles_with_the_same_weights_and_flags_share_a_server_until_the_last_closes_it(
+    python: Path,
+) -> None:
     async def scene() -> None:
-        explorer, judge = open_model(settings(python)), open_model(settings(python, temperature=0.5))
+        explorer, judge = (
+            open_model(settings(python)),
+            open_model(settings(python, temperature=0.5)),
+        )
         other, student = open_model(settings(python, "--seed=1")), open_scoring(settings(python))
         for model in (explorer, judge, other):
             await model.complete(CHAT, (), Sampling())
@@ -177,7 +199,13 @@ async def run():
 
 asyncio.run(run())
 """
-    run = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    run = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     assert run.stdout is not None
     assert run.stdout.readline() == "answered\n"
     ((server, *_),) = starts(python)
@@ -196,12 +224,19 @@ asyncio.run(run())
         ({"server_args": ("--port=1",)}, "server_args: --port is set by synth itself"),
     ],
 )
-def test_what_cannot_start_a_server_is_the_users_to_mend(python: Path, more: dict[str, Any], why: str) -> None:
+def test_what_cannot_start_a_server_is_the_users_to_mend(
+    python: Path, more: dict[str, Any], why: str
+) -> None:
     with pytest.raises(ConfigError, match=why):
-        open_model(ModelSettings(**({"engine": "vllm_local", "model": "m", "python": str(python)} | more)))
+        open_model(
+            ModelSettings(**({"engine": "vllm_local", "model": "m", "python": str(python)} | more))
+        )
 
 
 @pytest.mark.parametrize("engine", ["openai", "vllm", "transformers"])
 def test_engines_that_start_no_server_take_no_flags_for_one(engine: str) -> None:
-    with pytest.raises(ConfigError, match=rf"server_args: engine {engine} starts no server; choose `engine: vllm_local`"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"server_args: engine {engine} starts no server; choose `engine: vllm_local`",
+    ):
         ModelSettings(engine=engine, model="m", server_args=("--max-model-len=9",))

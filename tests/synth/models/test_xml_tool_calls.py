@@ -1,4 +1,6 @@
-"""Calls in Qwen3-Coder's form, rendered here as its template writes them, and what is made of them where they are not whole."""
+"""Calls in Qwen3-Coder's form, rendered here as its template writes them, and what is made of them
+where they are not whole.
+"""
 
 import json
 from typing import Any
@@ -13,12 +15,26 @@ from synth.schemas.trajectory import ToolCall
 
 
 def tool(name: str, /, **properties: Any) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
+    return {
+        "type": "function",
+        "function": {"name": name, "parameters": {"type": "object", "properties": properties}},
+    }
 
 
-PAY = tool("pay", sum={"type": "number"}, to={"type": "string"}, urgent={"type": "boolean"}, items={"type": "array"}, note={})
+PAY = tool(
+    "pay",
+    sum={"type": "number"},
+    to={"type": "string"},
+    urgent={"type": "boolean"},
+    items={"type": "array"},
+    note={},
+)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"))
-NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="<>"), min_size=1, max_size=8)
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="<>"),
+    min_size=1,
+    max_size=8,
+)
 VALUES = {
     "string": PLAIN,
     "integer": st.integers(-(2**63), 2**64 - 1),
@@ -59,47 +75,73 @@ def test_calls_as_the_template_writes_them_are_recovered_with_their_types(
 ) -> None:
     text = before + "\n".join(written(name, arguments) for name, arguments, _ in made) + after
     recovered = recover_tool_calls(text, [schema for _, _, schema in made])
-    assert [(call.name, call.parsed()) for call in recovered.calls] == [(name, arguments) for name, arguments, _ in made]
+    assert [(call.name, call.parsed()) for call in recovered.calls] == [
+        (name, arguments) for name, arguments, _ in made
+    ]
     assert recovered.repairs == ("tool_call_recovered", "tool_call_xml")
     assert "".join(recovered.text.split()) == "".join((before + after).split())
 
 
-TAGS = ["<tool_call>", "</tool_call>", "<function=pay>", "<function=", "</function>", "<parameter=sum>", "<parameter=", "</parameter>"]
-PIECES = st.lists(st.sampled_from([*TAGS, "<think>", "</think>", '{"name": "f"}', "1", "\n", ">"]) | st.text(max_size=4), max_size=24).map(
-    "".join
-)
+TAGS = [
+    "<tool_call>",
+    "</tool_call>",
+    "<function=pay>",
+    "<function=",
+    "</function>",
+    "<parameter=sum>",
+    "<parameter=",
+    "</parameter>",
+]
+PIECES = st.lists(
+    st.sampled_from([*TAGS, "<think>", "</think>", '{"name": "f"}', "1", "\n", ">"])
+    | st.text(max_size=4),
+    max_size=24,
+).map("".join)
 
 
 @given(PIECES)
-def test_whatever_is_written_nothing_is_raised_and_no_arguments_are_both_whole_and_no_object(text: str) -> None:
+def test_whatever_is_written_nothing_is_raised_and_no_arguments_are_both_whole_and_no_object(
+    text: str,
+) -> None:
     for call in recover_tool_calls(text, [PAY]).calls:
-        assert call == ToolCall.received("", call.name, call.arguments) or call.parse_error is not None
+        assert (
+            call == ToolCall.received("", call.name, call.arguments) or call.parse_error is not None
+        )
     with_recovered_calls(Completion(content=text, thought=text), [], [PAY])
 
 
 @given(calls(), st.data())
-def test_a_call_that_is_cut_off_anywhere_stays_text(made: tuple[str, dict[str, Any], dict[str, Any]], data: st.DataObject) -> None:
+def test_a_call_that_is_cut_off_anywhere_stays_text(
+    made: tuple[str, dict[str, Any], dict[str, Any]], data: st.DataObject
+) -> None:
     name, arguments, schema = made
     whole = written(name, arguments)
     text = whole[: data.draw(st.integers(0, whole.rindex("</function>") + len("</function>") - 1))]
-    assert (recover_tool_calls(text, [schema]).calls, recover_tool_calls(text, [schema]).text) == ((), text)
+    assert (recover_tool_calls(text, [schema]).calls, recover_tool_calls(text, [schema]).text) == (
+        (),
+        text,
+    )
 
 
 def test_values_keep_their_inner_newlines_and_lose_the_templates() -> None:
-    assert found("<tool_call><function=pay><parameter=to>\n\na\n b \n\n</parameter></function></tool_call>", PAY) == [
-        ("pay", {"to": "\na\n b \n"})
-    ]
+    assert found(
+        "<tool_call><function=pay><parameter=to>\n\na\n b \n\n</parameter></function></tool_call>",
+        PAY,
+    ) == [("pay", {"to": "\na\n b \n"})]
 
 
 def test_without_a_schema_values_are_strings() -> None:
-    assert found(written("other", {"sum": 1, "urgent": True}), PAY) == [("other", {"sum": "1", "urgent": "True"})]
+    assert found(written("other", {"sum": 1, "urgent": True}), PAY) == [
+        ("other", {"sum": "1", "urgent": "True"})
+    ]
     assert found(written("pay", {"unheard_of": 1}), PAY) == [("pay", {"unheard_of": "1"})]
 
 
 def test_of_two_parameters_with_one_name_the_later_counts() -> None:
-    assert found("<tool_call><function=pay><parameter=sum>1</parameter><parameter=sum>2</parameter></function></tool_call>", PAY) == [
-        ("pay", {"sum": 2})
-    ]
+    assert found(
+        "<tool_call><function=pay><parameter=sum>1</parameter><parameter=sum>2</parameter></function></tool_call>",
+        PAY,
+    ) == [("pay", {"sum": 2})]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +155,27 @@ def test_of_two_parameters_with_one_name_the_later_counts() -> None:
 def test_what_is_not_closed_ends_where_the_next_begins_and_that_is_counted(inside: str) -> None:
     recovered = recover_tool_calls(f"<tool_call>{inside}</tool_call> bye", [PAY])
     assert [call.parsed() for call in recovered.calls] == [{"sum": 1, "to": "x"}]
-    assert (recovered.text, recovered.repairs) == ("bye", ("tool_call_recovered", "tool_call_xml", "tool_call_unclosed"))
+    assert (recovered.text, recovered.repairs) == (
+        "bye",
+        ("tool_call_recovered", "tool_call_xml", "tool_call_unclosed"),
+    )
 
 
-@pytest.mark.parametrize("value", ["write </tool_call> here", "<tool_call>", "<function=pay>", "</tool_call><tool_call>", "a < b > c"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "write </tool_call> here",
+        "<tool_call>",
+        "<function=pay>",
+        "</tool_call><tool_call>",
+        "a < b > c",
+    ],
+)
 def test_a_value_that_is_closed_may_hold_the_tags_around_calls(value: str) -> None:
-    assert found(written("pay", {"to": value}) + written("pay", {"sum": 1}), PAY) == [("pay", {"to": value}), ("pay", {"sum": 1})]
+    assert found(written("pay", {"to": value}) + written("pay", {"sum": 1}), PAY) == [
+        ("pay", {"to": value}),
+        ("pay", {"sum": 1}),
+    ]
 
 
 def test_a_value_does_not_run_into_the_next_call() -> None:
@@ -146,10 +203,16 @@ def test_a_call_whose_tags_do_not_fit_stays_the_agents_error_as_it_was_written(i
 
 
 def test_two_functions_in_one_tag_are_two_calls_and_text_after_them_is_kept() -> None:
-    text = "<tool_call><function=pay><parameter=sum>1</parameter></function>\n<function=pay></function> as agreed </tool_call>"
+    text = (
+        "<tool_call><function=pay><parameter=sum>1</parameter></function>\n<function=pay></function> "
+        "as agreed </tool_call>"
+    )
     recovered = recover_tool_calls(text, [PAY])
     assert [call.parsed() for call in recovered.calls] == [{"sum": 1}, {}]
-    assert (recovered.text, recovered.repairs[1:]) == ("as agreed", ("tool_call_xml", "tool_call_extra_data"))
+    assert (recovered.text, recovered.repairs[1:]) == (
+        "as agreed",
+        ("tool_call_xml", "tool_call_extra_data"),
+    )
 
 
 def test_a_function_outside_a_tag_is_a_call_where_it_names_a_tool_and_is_closed() -> None:
@@ -157,9 +220,19 @@ def test_a_function_outside_a_tag_is_a_call_where_it_names_a_tool_and_is_closed(
     for text in (bare, f"{bare}\n</tool_call>"):
         recovered = recover_tool_calls(f"now\n{text}", [PAY])
         assert [call.parsed() for call in recovered.calls] == [{"sum": 1}]
-        assert (recovered.text, recovered.repairs) == ("now", ("tool_call_recovered", "tool_call_xml", "tool_call_xml_untagged"))
-    for text, tools in ((bare, ()), (bare.replace("pay", "talk"), (PAY,)), (bare.removesuffix("</function>"), (PAY,))):
-        assert (recover_tool_calls(text, tools).calls, recover_tool_calls(text, tools).text) == ((), text)
+        assert (recovered.text, recovered.repairs) == (
+            "now",
+            ("tool_call_recovered", "tool_call_xml", "tool_call_xml_untagged"),
+        )
+    for text, tools in (
+        (bare, ()),
+        (bare.replace("pay", "talk"), (PAY,)),
+        (bare.removesuffix("</function>"), (PAY,)),
+    ):
+        assert (recover_tool_calls(text, tools).calls, recover_tool_calls(text, tools).text) == (
+            (),
+            text,
+        )
 
 
 def test_both_forms_in_one_reply_are_recovered_in_order() -> None:
@@ -169,7 +242,9 @@ def test_both_forms_in_one_reply_are_recovered_in_order() -> None:
 
 def test_a_call_inside_thinking_is_taken_only_where_there_is_none_outside() -> None:
     weighed, done = written("pay", {"sum": 1}), written("pay", {"sum": 2})
-    taken = with_recovered_calls(Completion(content=f"<think>{weighed}</think>", raw="as received"), [], [PAY])
+    taken = with_recovered_calls(
+        Completion(content=f"<think>{weighed}</think>", raw="as received"), [], [PAY]
+    )
     assert [call.parsed() for call in taken.tool_calls] == [{"sum": 1}]
     assert (taken.raw, "tool_call_in_thinking" in taken.repairs) == ("as received", True)
     made = with_recovered_calls(Completion(content=f"<think>{weighed}</think>{done}"), [], [PAY])
@@ -178,20 +253,27 @@ def test_a_call_inside_thinking_is_taken_only_where_there_is_none_outside() -> N
 
 @pytest.mark.parametrize("tag", ["<think>", "</think>"])
 def test_a_thinking_tag_in_a_value_is_no_thinking(tag: str) -> None:
-    mended = with_recovered_calls(Completion(content=written("pay", {"to": f"a {tag} b"}) + written("pay", {"sum": 1})), [], [PAY])
+    mended = with_recovered_calls(
+        Completion(content=written("pay", {"to": f"a {tag} b"}) + written("pay", {"sum": 1})),
+        [],
+        [PAY],
+    )
     assert [call.parsed() for call in mended.tool_calls] == [{"to": f"a {tag} b"}, {"sum": 1}]
     assert "tool_call_in_thinking" not in mended.repairs
 
 
 def test_a_call_that_the_server_found_and_left_in_the_text_too_is_one_call() -> None:
-    completion = Completion(content=written("pay", {"sum": 1}), tool_calls=(ToolCall("x", "pay", '{"sum":1}'),))
+    completion = Completion(
+        content=written("pay", {"sum": 1}), tool_calls=(ToolCall("x", "pay", '{"sum":1}'),)
+    )
     assert with_recovered_calls(completion, [], [PAY]) is completion
 
 
 def test_half_a_surrogate_pair_in_a_value_becomes_text_that_can_be_stored() -> None:
-    assert found('<tool_call><function=pay><parameter=items>["\\ud800"]</parameter></function></tool_call>', PAY) == [
-        ("pay", {"items": ["\ufffd"]})
-    ]
+    assert found(
+        '<tool_call><function=pay><parameter=items>["\\ud800"]</parameter></function></tool_call>',
+        PAY,
+    ) == [("pay", {"items": ["\ufffd"]})]
 
 
 @pytest.mark.parametrize(

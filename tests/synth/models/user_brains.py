@@ -1,10 +1,20 @@
-"""Brains of a model that plays the user: they find the line in the prompt, and say it well or badly."""
+"""Brains of a model that plays the user: they find the line in the prompt, and say it well or
+badly.
+"""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from synth.envs.storefront.customer import ACCEPTED, GO_ON, NOT_YET_DONE, PHRASES, PUSH_BACK, UNKNOWN, YES
+from synth.envs.storefront.customer import (
+    ACCEPTED,
+    GO_ON,
+    NOT_YET_DONE,
+    PHRASES,
+    PUSH_BACK,
+    UNKNOWN,
+    YES,
+)
 from tests.synth.models.chat_brains import Body, Brain, called
 
 ASKS = "What you say next: "
@@ -13,7 +23,9 @@ ASKS = "What you say next: "
 def line_of(body: Body) -> str:
     """The line that a request is to word."""
     prompt = next(m["content"] for m in body["messages"] if m["role"] == "user")
-    return str(next(part for part in prompt.split("\n") if part.startswith(ASKS)).removeprefix(ASKS))
+    return str(
+        next(part for part in prompt.split("\n") if part.startswith(ASKS)).removeprefix(ASKS)
+    )
 
 
 def tries(body: Body) -> int:
@@ -72,15 +84,27 @@ def in_other_words(body: Body) -> dict[str, Any]:
 
 
 def asking_agent(body: Body) -> dict[str, Any]:
-    """An agent at the support desk: asks for e-mail and phone, then in plain words for a yes, and ends the conversation."""
+    """An agent at the support desk: asks for e-mail and phone, then in plain words for a yes, and
+    ends the conversation.
+    """
     done = sum(m["role"] == "assistant" for m in body["messages"])
     if done < 2:
-        return called("ask_customer", {"field": ("email", "phone")[done], "message": "May I have it?"}, f"call_{done}")
-    return said("Shall I go ahead?") if done == 2 else called("finish", {"message": "Goodbye!"}, f"call_{done}")
+        return called(
+            "ask_customer",
+            {"field": ("email", "phone")[done], "message": "May I have it?"},
+            f"call_{done}",
+        )
+    return (
+        said("Shall I go ahead?")
+        if done == 2
+        else called("finish", {"message": "Goodbye!"}, f"call_{done}")
+    )
 
 
 def moody() -> Brain:
-    """Faithful, and never twice in the same words: the same request gets another reply each time."""
+    """Faithful, and never twice in the same words: the same request gets another reply each
+    time.
+    """
     calls = [0]
 
     def brain(body: Body) -> dict[str, Any]:

@@ -24,7 +24,9 @@ def act(index: int, tool: str = "look", **fields: Any) -> Turn:
     arguments = fields.pop("arguments", {"what": "lamp"})
     call = ToolCall.received(f"c{index}", tool, json.dumps(arguments))
     seen = fields.pop("observations", (Observation("a lamp", call_id=call.call_id, name=tool),))
-    return Turn(index=index, tool_calls=(call,), observations=seen, state_key=f"s{index}-{tool}", **fields)
+    return Turn(
+        index=index, tool_calls=(call,), observations=seen, state_key=f"s{index}-{tool}", **fields
+    )
 
 
 def run(slot: str, *turns: Turn, solved: bool, task: str = "task", **fields: Any) -> Trajectory:
@@ -69,13 +71,32 @@ def accepted(base: Trajectory, turn: int, better: Trajectory, **detail: Any) -> 
 def valued(base: Trajectory, turn: int, successes: int, n: int) -> Score:
     """The own act's success rate."""
     own = act_digest(base.turns[turn])
-    return Score(base.trajectory_id, "step_value", successes / n, turn, {"act": own, "own": own, "successes": successes, "n": n})
+    return Score(
+        base.trajectory_id,
+        "step_value",
+        successes / n,
+        turn,
+        {"act": own, "own": own, "successes": successes, "n": n},
+    )
 
 
-def fork(name: str, better: str = "take", worse: str = "drop", task: str = "task", **fields: Any) -> tuple[Trajectory, Trajectory]:
-    """A failed trial that does `worse` in turn 1, and a continuation that does `better` there and passes."""
+def fork(
+    name: str, better: str = "take", worse: str = "drop", task: str = "task", **fields: Any
+) -> tuple[Trajectory, Trajectory]:
+    """A failed trial that does `worse` in turn 1, and a continuation that does `better` there and
+    passes.
+    """
     base = run(f"base {name}", act(0), act(1, worse), solved=False, task=task, **fields)
-    other = run(f"good {name}", act(0), act(1, better), solved=True, task=task, parent_id=base.trajectory_id, pivot_turn=1, **fields)
+    other = run(
+        f"good {name}",
+        act(0),
+        act(1, better),
+        solved=True,
+        task=task,
+        parent_id=base.trajectory_id,
+        pivot_turn=1,
+        **fields,
+    )
     return base, other
 
 
@@ -92,7 +113,13 @@ def planted(
     ledger = Ledger(str(folder / "run"), create=True)
     ledger.begin_flow({"name": "planted"})
     ledger.begin_stage(StageLine(STAGE, "key", {}, "", ()))
-    ledger.commit(StageRef(STAGE, "key"), trajectories=trajectories, scores=scores, tasks=tasks or [], decisions=decisions or [])
+    ledger.commit(
+        StageRef(STAGE, "key"),
+        trajectories=trajectories,
+        scores=scores,
+        tasks=tasks or [],
+        decisions=decisions or [],
+    )
     if apart:
         ledger.commit(StageRef(STAGE, "apart"), trajectories=apart)
     ledger.refresh()

@@ -1,4 +1,6 @@
-"""Style as a give-away: the classifier finds what was planted, finds nothing in noise, and does not count argument values."""
+"""Style as a give-away: the classifier finds what was planted, finds nothing in noise, and does not
+count argument values.
+"""
 
 import json
 import random
@@ -25,7 +27,11 @@ def noise(rng: random.Random) -> str:
 def pairs(count: int, chosen: str = "", rejected: str = "", tasks: int = 20) -> list[StyledPair]:
     rng = random.Random(5)
     return [
-        StyledPair(f"task {n % tasks}", styled(said(f"{noise(rng)} {chosen}")), styled(said(f"{noise(rng)} {rejected}")))
+        StyledPair(
+            f"task {n % tasks}",
+            styled(said(f"{noise(rng)} {chosen}")),
+            styled(said(f"{noise(rng)} {rejected}")),
+        )
         for n in range(count)
     ]
 
@@ -49,7 +55,11 @@ def test_argument_values_are_no_style_and_their_words_in_the_text_neither() -> N
     rng = random.Random(2)
     found = style(
         [
-            StyledPair(f"t{n % 9}", styled(said(f"{noise(rng)} kitchen", to="kitchen")), styled(said(f"{noise(rng)} cellar", to="cellar")))
+            StyledPair(
+                f"t{n % 9}",
+                styled(said(f"{noise(rng)} kitchen", to="kitchen")),
+                styled(said(f"{noise(rng)} cellar", to="cellar")),
+            )
             for n in range(120)
         ],
         0.65,
@@ -62,7 +72,13 @@ def test_argument_values_are_no_style_and_their_words_in_the_text_neither() -> N
 def test_a_thought_on_one_side_is_found() -> None:
     rng = random.Random(3)
     found = style(
-        [StyledPair(f"t{n % 9}", styled(said(noise(rng))), styled(said(noise(rng), thought=noise(rng)))) for n in range(60)], 0.65
+        [
+            StyledPair(
+                f"t{n % 9}", styled(said(noise(rng))), styled(said(noise(rng), thought=noise(rng)))
+            )
+            for n in range(60)
+        ],
+        0.65,
     )
     assert found.confounded
 
@@ -78,11 +94,15 @@ def test_the_regression_finds_the_minimum_of_its_loss() -> None:
     labels = (rows @ np.array([2.0, -1.0, 0.0]) + rng.logistic(size=300) > 0).astype(float)
     weights = fitted(rows, labels, penalty=1e-2)
     design = np.hstack([rows, np.ones((300, 1))])
-    slope = design.T @ (1 / (1 + np.exp(-design @ weights)) - labels) / 300 + 1e-2 * np.append(weights[:-1], 0)
+    slope = design.T @ (1 / (1 + np.exp(-design @ weights)) - labels) / 300 + 1e-2 * np.append(
+        weights[:-1], 0
+    )
     assert np.abs(slope).max() < 1e-4
     assert auc(scores(weights, rows), labels) > 0.8
 
 
 def test_auc_of_ties_is_a_half() -> None:
     assert auc(np.array([1.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0, 0.0])) == 0.5
-    assert auc(np.array([3.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 0.0, 0.0])) == 0.875  # 3>2, 3>1, 2=2, 2>1
+    assert (
+        auc(np.array([3.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 0.0, 0.0])) == 0.875
+    )  # 3>2, 3>1, 2=2, 2>1

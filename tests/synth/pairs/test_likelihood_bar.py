@@ -12,10 +12,14 @@ from synth.schemas.pairs import PairFamily
 from tests.synth.pairs.planted import accepted, act, planted, run
 
 TWIN = run("twin", act(0), act(1, "take"), solved=True)
-WRONG = run("wrong", act(0), act(1, "drop"), solved=False, parent_id=TWIN.trajectory_id, pivot_turn=1)
+WRONG = run(
+    "wrong", act(0), act(1, "drop"), solved=False, parent_id=TWIN.trajectory_id, pivot_turn=1
+)
 
 
-def known(good: tuple[float, ...], bad: tuple[float, ...], other: str = "tiny") -> dict[str, list[Surprisal]]:
+def known(
+    good: tuple[float, ...], bad: tuple[float, ...], other: str = "tiny"
+) -> dict[str, list[Surprisal]]:
     return {
         TWIN.trajectory_id: [Surprisal("tiny", ("w", "t"), good)],
         WRONG.trajectory_id: [Surprisal(other, ("w", "t"), bad)],
@@ -33,24 +37,44 @@ def known(good: tuple[float, ...], bad: tuple[float, ...], other: str = "tiny") 
         (known((0.5,), (9.0, 1.0)), None, "likelihood_unknown"),
         ({}, None, "likelihood_unknown"),
     ],
-    ids=["twice_is_allowed", "named_student", "more_than_twice", "another_student", "two_students", "a_turn_without_tokens", "nothing"],
+    ids=[
+        "twice_is_allowed",
+        "named_student",
+        "more_than_twice",
+        "another_student",
+        "two_students",
+        "a_turn_without_tokens",
+        "nothing",
+    ],
 )
-def test_both_turns_are_compared_under_one_student(measured: Any, student: str | None, reason: str | None) -> None:
+def test_both_turns_are_compared_under_one_student(
+    measured: Any, student: str | None, reason: str | None
+) -> None:
     assert bar(TWIN, WRONG, 1, measured, student) == reason
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("nats", "reason"), [(4.0, None), (4.2, "injection_unlikely_rejected")])
-def test_measures_of_the_filter_in_the_ledger_decide_where_nothing_was_recorded(tmp_path: Path, nats: float, reason: str | None) -> None:
-    """Two tokens at the turn: 2 nats for the chosen one, `nats` for the injected one; the bar is twice the mean."""
+def test_measures_of_the_filter_in_the_ledger_decide_where_nothing_was_recorded(
+    tmp_path: Path, nats: float, reason: str | None
+) -> None:
+    """Two tokens at the turn: 2 nats for the chosen one, `nats` for the injected one; the bar is
+    twice the mean.
+    """
     under = {"student": "tiny", "weights_id": "w", "template_hash": "t"}
     rsr = [
         Score(one.trajectory_id, "rsr", 1.5, None, {**under, "turns": [[3, 8.0, 2], [4, sums, 2]]})
         for one, sums in ((TWIN, 2.0), (WRONG, nats))
     ]
-    detail = {**dict(accepted(WRONG, 1, TWIN).detail or {}), "clean_twin_id": TWIN.trajectory_id, "strategy": "natural"}
+    detail = {
+        **dict(accepted(WRONG, 1, TWIN).detail or {}),
+        "clean_twin_id": TWIN.trajectory_id,
+        "strategy": "natural",
+    }
     report = PairReport()
-    ledger = planted(tmp_path, [TWIN, WRONG], [Score(WRONG.trajectory_id, "injection", 1.0, 1, detail), *rsr])
+    ledger = planted(
+        tmp_path, [TWIN, WRONG], [Score(WRONG.trajectory_id, "injection", 1.0, 1, detail), *rsr]
+    )
     rows = list(preference_pairs(ledger, PairSettings(), report))
     assert report.left_out == ({} if reason is None else {reason: 1})
     assert [row.pair.family for row in rows] == ([PairFamily.INJECTION] if reason is None else [])

@@ -1,4 +1,6 @@
-"""Pairs and labels of whole flows: what their tests accepted, as the trajectories bear it out; the same when read again."""
+"""Pairs and labels of whole flows: what their tests accepted, as the trajectories bear it out; the
+same when read again.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,14 @@ import pytest
 from benchmarks.critical_steps import EXPLORER
 from synth.acts import act_digest
 from synth.ledger import Ledger
-from synth.pairs import LabelSettings, PairReport, PairSettings, kto_labels, preference_pairs, step_labels
+from synth.pairs import (
+    LabelSettings,
+    PairReport,
+    PairSettings,
+    kto_labels,
+    preference_pairs,
+    step_labels,
+)
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from synth.schemas.pairs import Tier
@@ -37,13 +46,18 @@ def storefront(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     return Ledger(url)
 
 
-def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(storefront: Ledger) -> None:
+def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(
+    storefront: Ledger,
+) -> None:
     assert list(preference_pairs(storefront)) == [], "all of it is scripted"
     settings, report = PairSettings(include_scripted=True), PairReport()
     rows = list(preference_pairs(storefront, settings, report))
     assert len(rows) == report.rows > 0
     for row in rows:
-        chosen, rejected = (storefront.trajectory(side.trajectory_id) for side in (row.pair.chosen, row.pair.rejected))
+        chosen, rejected = (
+            storefront.trajectory(side.trajectory_id)
+            for side in (row.pair.chosen, row.pair.rejected)
+        )
         at = row.pair.prefix.turn
         assert chosen.outcome is Outcome.SUCCESS
         assert rejected.outcome is Outcome.FAILURE
@@ -56,26 +70,45 @@ def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(storefr
     assert list(preference_pairs(Ledger(storefront.storage.url), settings)) == rows
 
 
-def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positive(storefront: Ledger) -> None:
+def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positive(
+    storefront: Ledger,
+) -> None:
     labels = [row.label for row in kto_labels(storefront, LabelSettings(include_scripted=True))]
-    positives, negatives = [one for one in labels if one.desirable], [one for one in labels if not one.desirable]
+    positives, negatives = (
+        [one for one in labels if one.desirable],
+        [one for one in labels if not one.desirable],
+    )
     assert positives
     assert negatives
     assert all(one.task_rate is not None and one.q >= one.task_rate for one in positives)
-    assert all(one.matched_by == "prompt" or one.stratum in {other.stratum for other in positives} for one in negatives)
+    assert all(
+        one.matched_by == "prompt" or one.stratum in {other.stratum for other in positives}
+        for one in negatives
+    )
 
 
-def test_steps_have_counted_values_and_the_check_blames_turns_of_the_policy(storefront: Ledger) -> None:
+def test_steps_have_counted_values_and_the_check_blames_turns_of_the_policy(
+    storefront: Ledger,
+) -> None:
     rows = list(step_labels(storefront))
     counted = [row.label for row in rows if row.label.tier is Tier.INTERVENTIONAL]
     assert counted
-    assert all(one.q is not None and one.n and one.successes == round(one.q * one.n) for one in counted)
+    assert all(
+        one.q is not None and one.n and one.successes == round(one.q * one.n) for one in counted
+    )
     exact = [row for row in rows if row.label.tier is Tier.GOLD_RULE]
     assert exact
-    assert all(row.step.sampled_by == "policy" and row.label.label is False and row.trajectory.parent_id is None for row in exact)
+    assert all(
+        row.step.sampled_by == "policy"
+        and row.label.label is False
+        and row.trajectory.parent_id is None
+        for row in exact
+    )
 
 
-def test_an_act_whose_argument_stands_nowhere_is_not_to_be_learnt_even_where_it_wins(tmp_path: Path) -> None:
+def test_an_act_whose_argument_stands_nowhere_is_not_to_be_learnt_even_where_it_wins(
+    tmp_path: Path,
+) -> None:
     """The fork's expert takes the right way, which no message of that world ever names."""
     dice.opened, dice.thrown, dice.dies_at = 0, [], None
     url = str(tmp_path / "run")
@@ -84,6 +117,9 @@ def test_an_act_whose_argument_stands_nowhere_is_not_to_be_learnt_even_where_it_
     assert list(preference_pairs(Ledger(url), PairSettings(include_scripted=True), report)) == []
     assert report.left_out["chosen_unjustified_argument"] == 6
     with_labels = [row.label for row in step_labels(Ledger(url)) if row.label.label is not None]
-    assert {(msgspec.json.decode(row.step.tool_calls[0].arguments)["way"], row.label.label) for row in step_labels(Ledger(url))
-            if row.label.label is not None} == {("right", True), ("left", False)}  # fmt: skip
+    assert {
+        (msgspec.json.decode(row.step.tool_calls[0].arguments)["way"], row.label.label)
+        for row in step_labels(Ledger(url))
+        if row.label.label is not None
+    } == {("right", True), ("left", False)}
     assert len(with_labels) == 12

@@ -51,7 +51,9 @@ def test_what_was_not_shown_is_no_pair(tmp_path: Path, detail: dict[str, Any], r
 def test_a_chosen_act_without_ground_is_no_pair(tmp_path: Path) -> None:
     base, good = fork("a")
     good = _with(good, turns=(good.turns[0], act(1, "take", arguments={"order_id": "#W7731"})))
-    assert pairs(planted(tmp_path, [base, good], [accepted(base, 1, good)]))[1].left_out == {"chosen_unjustified_argument": 1}
+    assert pairs(planted(tmp_path, [base, good], [accepted(base, 1, good)]))[1].left_out == {
+        "chosen_unjustified_argument": 1
+    }
 
 
 @pytest.mark.parametrize(
@@ -73,14 +75,21 @@ def test_benchmarks_held_out_splits_and_scripts_stay_out_unless_named(
 
 def test_a_dropped_secret_and_one_that_nobody_looked_for_keep_a_pair_out(tmp_path: Path) -> None:
     (base, good), (second, apart) = fork("a"), fork("b", better="sell")
-    found = [Decision(base.trajectory_id, "secrets", False, "api_key"), Decision(good.trajectory_id, "secrets", True, "clean")]
+    found = [
+        Decision(base.trajectory_id, "secrets", False, "api_key"),
+        Decision(good.trajectory_id, "secrets", True, "clean"),
+    ]
     found.append(Decision(second.trajectory_id, "secrets", True, "clean"))
     scores = [accepted(base, 1, good), accepted(second, 1, apart)]
-    _, report = pairs(planted(tmp_path, [base, good, second], scores, decisions=found, apart=[apart]))
+    _, report = pairs(
+        planted(tmp_path, [base, good, second], scores, decisions=found, apart=[apart])
+    )
     assert report.left_out == {"filter:secrets:api_key": 1, "filter:secrets:not_looked_for": 1}
 
 
-@pytest.mark.parametrize(("action", "left_out"), [("redact", {}), ("drop", {"filter:secrets:ticket": 1})])
+@pytest.mark.parametrize(
+    ("action", "left_out"), [("redact", {}), ("drop", {"filter:secrets:ticket": 1})]
+)
 def test_a_continuation_that_no_filter_saw_is_looked_through_with_the_filters_settings(
     tmp_path: Path, action: str, left_out: dict[str, int]
 ) -> None:
@@ -89,29 +98,52 @@ def test_a_continuation_that_no_filter_saw_is_looked_through_with_the_filters_se
     apart = _with(apart, turns=(apart.turns[0], said, *apart.turns[2:]))
     found = [Decision(base.trajectory_id, "secrets", True, "clean")]
     ledger = planted(tmp_path, [base], [accepted(base, 1, apart)], decisions=found, apart=[apart])
-    searched = {"action": action, "find": ["secrets"], "ignore": [], "allow": [], "patterns": {"ticket": r"T-[0-9]{5}"}}
+    searched = {
+        "action": action,
+        "find": ["secrets"],
+        "ignore": [],
+        "allow": [],
+        "patterns": {"ticket": r"T-[0-9]{5}"},
+    }
     ledger.begin_stage(StageLine("filter", "filter", {"secrets": searched}, ""))
     rows, report = pairs(ledger)
     assert report.left_out == left_out
-    assert [row.chosen.content for row in rows] == ([] if left_out else ["As in [REDACTED:ticket:1]."])
+    assert [row.chosen.content for row in rows] == (
+        [] if left_out else ["As in [REDACTED:ticket:1]."]
+    )
 
 
 def test_a_continuation_may_repeat_its_trial(tmp_path: Path) -> None:
     base, good = fork("a")
     decisions = [Decision(good.trajectory_id, "duplicates", False, "near")]
-    assert len(pairs(planted(tmp_path, [base, good], [accepted(base, 1, good)], decisions=decisions))[0]) == 1
+    assert (
+        len(
+            pairs(planted(tmp_path, [base, good], [accepted(base, 1, good)], decisions=decisions))[
+                0
+            ]
+        )
+        == 1
+    )
 
 
 def test_prefixes_of_another_policy_are_named_and_kept_apart(tmp_path: Path) -> None:
     (teacher, good), (ours, better) = fork("a", model="teacher"), fork("b", better="sell")
-    rows, report = pairs(planted(tmp_path, [teacher, good, ours, better], [accepted(teacher, 1, good), accepted(ours, 1, better)]))
+    rows, report = pairs(
+        planted(
+            tmp_path,
+            [teacher, good, ours, better],
+            [accepted(teacher, 1, good), accepted(ours, 1, better)],
+        )
+    )
     assert {row.pair.off_policy_reason for row in rows} == {"other_policy", None}
     assert report.off_policy == {"other_policy": 1}
     assert {name.partition("/")[0] for name in report.lengths} == {"off_policy", "step", "all"}
 
 
 @pytest.mark.parametrize("by", [SampledBy.INJECTED, SampledBy.HUMAN])
-def test_a_prefix_with_turns_that_the_policy_did_not_take_is_off_policy(tmp_path: Path, by: SampledBy) -> None:
+def test_a_prefix_with_turns_that_the_policy_did_not_take_is_off_policy(
+    tmp_path: Path, by: SampledBy
+) -> None:
     base, good = fork("a")
     base, good = (_with(one, turns=(_with_turn(one, by), one.turns[1])) for one in (base, good))
     (row,), _ = pairs(planted(tmp_path, [base, good], [accepted(base, 1, good)]))
@@ -126,7 +158,15 @@ def test_weights_that_have_changed_since_make_a_prefix_off_policy(tmp_path: Path
 
 def test_of_two_candidates_for_one_pair_that_of_the_policy_itself_stays(tmp_path: Path) -> None:
     base, good = fork("a")
-    retry = run("retry", act(0), act(1, "take"), solved=True, parent_id=base.trajectory_id, pivot_turn=1, guidance="Take it.")
+    retry = run(
+        "retry",
+        act(0),
+        act(1, "take"),
+        solved=True,
+        parent_id=base.trajectory_id,
+        pivot_turn=1,
+        guidance="Take it.",
+    )
     told = Score(base.trajectory_id, "reflection", 1.0, 1, {"retry": retry.trajectory_id})
     (row,), report = pairs(planted(tmp_path, [base, good, retry], [accepted(base, 1, good), told]))
     assert (row.pair.family, report.left_out) == (PairFamily.STEP, {"duplicate": 1})
@@ -145,17 +185,31 @@ def test_what_the_unguided_policy_was_never_seen_to_do_is_put_apart(
     tmp_path: Path, tag: float | None, tested_by: str, reason: str | None
 ) -> None:
     base, good = fork("a")
-    retry = run("retry", act(0), act(1, "take"), solved=True, parent_id=base.trajectory_id, pivot_turn=1, guidance="Take it.")
+    retry = run(
+        "retry",
+        act(0),
+        act(1, "take"),
+        solved=True,
+        parent_id=base.trajectory_id,
+        pivot_turn=1,
+        guidance="Take it.",
+    )
     told = Score(base.trajectory_id, "reflection", 1.0, 1, {"retry": retry.trajectory_id})
     tagged = Score(retry.trajectory_id, "off_policy_pivot", tag, 1, {"samples": 8})
     tested = accepted(base, 1, good, alternative_authorship="scripted", alternative_from=tested_by)
     (row,), _ = pairs(planted(tmp_path, [base, good, retry], [tested, told, tagged]))
-    assert (row.pair.family, row.pair.off_policy, row.pair.off_policy_reason) == (PairFamily.PIVOT, reason is not None, reason)
+    assert (row.pair.family, row.pair.off_policy, row.pair.off_policy_reason) == (
+        PairFamily.PIVOT,
+        reason is not None,
+        reason,
+    )
 
 
 def test_equal_pairs_of_two_trials_are_one(tmp_path: Path) -> None:
     (a, good), (b, fine) = fork("a"), fork("b")
-    rows, report = pairs(planted(tmp_path, [a, good, b, fine], [accepted(a, 1, good), accepted(b, 1, fine)]))
+    rows, report = pairs(
+        planted(tmp_path, [a, good, b, fine], [accepted(a, 1, good), accepted(b, 1, fine)])
+    )
     assert (len(rows), report.left_out) == (1, {"duplicate": 1})
 
 
@@ -171,14 +225,29 @@ def test_an_injected_turn_is_a_rejected_one_only_where_the_policy_might_have_sai
     tmp_path: Path, chosen: Any, rejected: Any, reason: str | None
 ) -> None:
     twin = run("twin", act(0), act(1, "take", logprobs=chosen), solved=True)
-    wrong = run("wrong", act(0), act(1, "drop", logprobs=rejected), solved=False, parent_id=twin.trajectory_id, pivot_turn=1)
-    detail = {**dict(accepted(wrong, 1, twin).detail or {}), "clean_twin_id": twin.trajectory_id, "strategy": "natural"}
-    rows, report = pairs(planted(tmp_path, [twin, wrong], [Score(wrong.trajectory_id, "injection", 1.0, 1, detail)]))
+    wrong = run(
+        "wrong",
+        act(0),
+        act(1, "drop", logprobs=rejected),
+        solved=False,
+        parent_id=twin.trajectory_id,
+        pivot_turn=1,
+    )
+    detail = {
+        **dict(accepted(wrong, 1, twin).detail or {}),
+        "clean_twin_id": twin.trajectory_id,
+        "strategy": "natural",
+    }
+    rows, report = pairs(
+        planted(tmp_path, [twin, wrong], [Score(wrong.trajectory_id, "injection", 1.0, 1, detail)])
+    )
     assert report.left_out == ({} if reason is None else {reason: 1})
     assert [row.pair.family for row in rows] == ([PairFamily.INJECTION] if reason is None else [])
 
 
-def test_caps_keep_the_pairs_with_the_smallest_ids_whatever_the_order_of_the_ledger(tmp_path: Path) -> None:
+def test_caps_keep_the_pairs_with_the_smallest_ids_whatever_the_order_of_the_ledger(
+    tmp_path: Path,
+) -> None:
     trials = [fork(name, better=f"take_{name}", worse=f"drop_{name}") for name in "abcdef"]
     every = [one for both in trials for one in both]
     scores = [accepted(base, 1, good) for base, good in trials]
@@ -189,11 +258,17 @@ def test_caps_keep_the_pairs_with_the_smallest_ids_whatever_the_order_of_the_led
     first, report = pairs(forward)
     assert (len(first), report.left_out) == (3, {"step_cap": 3})
     ids = {row.pair.pair_id for row in pairs(forward, per_step=100)[0]}
-    assert {row.pair.pair_id for row in first} == {row.pair.pair_id for row in pairs(backward)[0]} == set(sorted(ids)[:3])
+    assert (
+        {row.pair.pair_id for row in first}
+        == {row.pair.pair_id for row in pairs(backward)[0]}
+        == set(sorted(ids)[:3])
+    )
 
 
 def test_a_thought_on_one_side_alone_is_to_be_left_out(tmp_path: Path) -> None:
     base, good = fork("a")
     base = _with(base, turns=(base.turns[0], msgspec.structs.replace(base.turns[1], thought="Hm.")))
-    (row,), _ = pairs(planted(tmp_path, [base, good], [accepted(base, 1, good, own=act_digest(base.turns[1]))]))
+    (row,), _ = pairs(
+        planted(tmp_path, [base, good], [accepted(base, 1, good, own=act_digest(base.turns[1]))])
+    )
     assert row.action_only

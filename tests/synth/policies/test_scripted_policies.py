@@ -40,7 +40,9 @@ def which_profile(trajectory, task):
     """The misconception that an echo expert's turns betray."""
     words = [row.where["text"] for row in task.check.required if row.table == "said"]
     echoed = len(said(trajectory)) - 1
-    return {len(words): "correct", len(words) - 1: "stops_early", len(words) + 1: "stutters"}[echoed]
+    return {len(words): "correct", len(words) - 1: "stops_early", len(words) + 1: "stutters"}[
+        echoed
+    ]
 
 
 def test_every_registered_policy_names_an_existing_function():
@@ -57,25 +59,42 @@ def test_the_correct_expert_solves_its_tasks():
 
 def test_a_mixed_trial_keeps_one_profile_across_all_tasks():
     for trial in range(6):
-        profiles = {which_profile(play(policy(expert_policy, profiles="mixed"), task, trial=trial, seed=7), task) for task in TASKS}
+        profiles = {
+            which_profile(
+                play(policy(expert_policy, profiles="mixed"), task, trial=trial, seed=7), task
+            )
+            for task in TASKS
+        }
         assert len(profiles) == 1
 
 
 def test_mixed_trials_draw_every_profile():
-    drawn = {which_profile(play(policy(expert_policy, profiles="mixed"), trial=trial), TASKS[0]) for trial in range(20)}
+    drawn = {
+        which_profile(play(policy(expert_policy, profiles="mixed"), trial=trial), TASKS[0])
+        for trial in range(20)
+    }
     assert drawn == {"correct", "stops_early", "stutters"}
 
 
 def test_the_flow_seed_draws_other_profiles():
     def profiles(seed):
-        return [which_profile(play(policy(expert_policy, profiles="mixed"), trial=t, seed=seed), TASKS[0]) for t in range(12)]
+        return [
+            which_profile(
+                play(policy(expert_policy, profiles="mixed"), trial=t, seed=seed), TASKS[0]
+            )
+            for t in range(12)
+        ]
 
     assert profiles(1) == profiles(1)
     assert profiles(1) != profiles(2)
 
 
 def test_the_trial_seed_depends_on_flow_seed_and_trial_alone():
-    seeds = {(seed, trial): trial_seed(Episode(None, None, trial, seed)) for seed in range(20) for trial in range(20)}
+    seeds = {
+        (seed, trial): trial_seed(Episode(None, None, trial, seed))
+        for seed in range(20)
+        for trial in range(20)
+    }
     assert len(set(seeds.values())) == 400
     assert all(0 <= value < 2**63 for value in seeds.values())
     assert seeds[1, 11] == trial_seed(Episode(open_echo({}), None, 11, 1))
@@ -83,7 +102,9 @@ def test_the_trial_seed_depends_on_flow_seed_and_trial_alone():
 
 class ThinksAloud(EchoEnv):
     async def expert(self, profile=None, seed=0):
-        return msgspec.structs.replace(await super().expert(profile, seed), thought="I know the answer.")
+        return msgspec.structs.replace(
+            await super().expert(profile, seed), thought="I know the answer."
+        )
 
 
 def test_thoughts_of_the_planner_are_not_the_agents():
@@ -99,19 +120,27 @@ class Bare(EchoEnv):
     spec = msgspec.structs.replace(SPEC, name="bare", capabilities=frozenset({"facts"}))
 
 
-@pytest.mark.parametrize(("make", "capability"), [(expert_policy, "expert"), (random_policy, "affordances")])
+@pytest.mark.parametrize(
+    ("make", "capability"), [(expert_policy, "expert"), (random_policy, "affordances")]
+)
 def test_a_world_without_the_capability_is_named(make, capability):
     with pytest.raises(ConfigError, match=f"world bare has no {capability}"):
         policy(make).open(Episode(Bare(WORLD.config()), None, 0, 0))
 
 
 def test_a_profile_that_the_world_does_not_know_is_refused_with_those_it_has():
-    with pytest.raises(ConfigError, match="no profile 'stutter'; it has correct, mixed, stops_early, stutters"):
+    with pytest.raises(
+        ConfigError, match="no profile 'stutter'; it has correct, mixed, stops_early, stutters"
+    ):
         policy(expert_policy, profiles="stutter").open(Episode(open_echo({}), None, 0, 0))
 
 
 def test_the_random_walk_repeats_for_the_same_seed_and_trial_only():
-    walks = {(seed, trial): tuple(said(play(RANDOM, seed=seed, trial=trial, max_turns=8))) for seed in range(3) for trial in range(3)}
+    walks = {
+        (seed, trial): tuple(said(play(RANDOM, seed=seed, trial=trial, max_turns=8)))
+        for seed in range(3)
+        for trial in range(3)
+    }
     assert walks[1, 1] == tuple(said(play(RANDOM, seed=1, trial=1, max_turns=8)))
     assert len(set(walks.values())) > 6
 
@@ -139,7 +168,9 @@ def test_the_random_walk_says_so_where_nothing_can_be_done():
 
     async def act():
         env = NoWayOut(WORLD.config())
-        return (await RANDOM.open(Episode(env, None, 0, 0)).act(View(await env.reset(None), ()))).turn
+        return (
+            await RANDOM.open(Episode(env, None, 0, 0)).act(View(await env.reset(None), ()))
+        ).turn
 
     assert asyncio.run(act()) == NOTHING_LEFT
 
@@ -153,7 +184,12 @@ def says(word):
                 return Act(turn=AgentTurn(word))
 
         return PolicySpec(
-            name=word, authorship=Authorship.MODEL, identity={"policy": word}, open=lambda e: Says(), model=model_name, sampling=sampling
+            name=word,
+            authorship=Authorship.MODEL,
+            identity={"policy": word},
+            open=lambda e: Says(),
+            model=model_name,
+            sampling=sampling,
         )
 
     return make
@@ -175,7 +211,10 @@ def spoken(spec, count, trial=0):
         env = open_echo({})
         opening = await env.reset(TASKS[0])
         mixed = spec.open(Episode(env, None, trial, 0))
-        return [(await mixed.act(View(opening, tuple(map(Turn, range(index)))))).turn.content for index in range(count)]
+        return [
+            (await mixed.act(View(opening, tuple(map(Turn, range(index)))))).turn.content
+            for index in range(count)
+        ]
 
     return asyncio.run(act())
 
@@ -192,11 +231,19 @@ def test_a_mixture_draws_the_same_again_and_otherwise_in_another_trial():
 
 
 def test_a_mixture_is_authored_by_what_all_its_parts_are_else_mixed():
-    scripted = mixture({"policy": "expert", "profiles": "mixed"}, {"policy": "random", "weight": 0.2})
+    scripted = mixture(
+        {"policy": "expert", "profiles": "mixed"}, {"policy": "random", "weight": 0.2}
+    )
     assert scripted.authorship is Authorship.SCRIPTED
     assert mixture({"policy": YES}, {"policy": NO}).authorship is Authorship.MODEL
-    both = mixture({"policy": "expert"}, {"policy": YES}, model_name="m", sampling={"temperature": 1.0})
-    assert (both.authorship, both.model, both.sampling) == (Authorship.MIXED, "m", {"temperature": 1.0})
+    both = mixture(
+        {"policy": "expert"}, {"policy": YES}, model_name="m", sampling={"temperature": 1.0}
+    )
+    assert (both.authorship, both.model, both.sampling) == (
+        Authorship.MIXED,
+        "m",
+        {"temperature": 1.0},
+    )
 
 
 def test_weights_and_settings_of_the_parts_are_part_of_the_identity():
@@ -223,9 +270,18 @@ def test_a_scripted_mixture_plays_a_whole_episode():
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        (({"policy": "expert"}, {"policy": "oracle"}), r"of\[1\].policy 'oracle' is not known; known: chat, expert, mixture, random"),
-        (({"policy": "expert", "profile": "x"}, {"policy": "random"}), r"of\[0\].profile is not a setting"),
-        (({"policy": "expert"}, {"policy": "no.such.module:policy"}), r"of\[1\].policy .*: cannot import no\.such\.module"),
+        (
+            ({"policy": "expert"}, {"policy": "oracle"}),
+            r"of\[1\].policy 'oracle' is not known; known: chat, expert, mixture, random",
+        ),
+        (
+            ({"policy": "expert", "profile": "x"}, {"policy": "random"}),
+            r"of\[0\].profile is not a setting",
+        ),
+        (
+            ({"policy": "expert"}, {"policy": "no.such.module:policy"}),
+            r"of\[1\].policy .*: cannot import no\.such\.module",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_part_is_said_with_its_place(shares, message):
@@ -240,7 +296,10 @@ def test_what_is_wrong_with_a_part_is_said_with_its_place(shares, message):
         (random_policy, {"seed": 1}),
         (mixture_policy, {"of": [{"policy": "random"}]}),
         (mixture_policy, {"of": [{"policy": "random", "weight": 0}, {"policy": "expert"}]}),
-        (mixture_policy, {"of": [{"policy": "random", "weight": float("inf")}, {"policy": "expert"}]}),
+        (
+            mixture_policy,
+            {"of": [{"policy": "random", "weight": float("inf")}, {"policy": "expert"}]},
+        ),
         (mixture_policy, {}),
     ],
 )

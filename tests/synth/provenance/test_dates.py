@@ -29,7 +29,9 @@ def test_dates_that_follow_from_the_words(day, words, counts, how):
 
 
 def test_days_between_two_dates():
-    assert days_between(31, ["from 2026-01-30", "to 2026-03-02"])  # 1 day left of January, 28 of February, 2 of March
+    assert days_between(
+        31, ["from 2026-01-30", "to 2026-03-02"]
+    )  # 1 day left of January, 28 of February, 2 of March
     assert not days_between(30, ["from 2026-01-30", "to 2026-03-02"])
 
 

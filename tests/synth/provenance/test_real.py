@@ -10,7 +10,9 @@ from synth.importers.records import Imported
 from synth.provenance import provenance
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-needs_real_data = pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
+needs_real_data = pytest.mark.skipif(
+    not DATA.is_dir(), reason="real trajectories absent: ../shared/data"
+)
 
 
 @needs_real_data
@@ -24,6 +26,9 @@ def test_share_of_unjustified_arguments_in_real_trajectories(folder: str) -> Non
             counts.update(report.counts)
             verdicts[report.justified] += 1
     judged = sum(counts[status] for status in ("observed", "computed", "schema", "unjustified"))
-    share = f"{counts['unjustified']} of {judged} arguments unjustified, in {verdicts[False]} of {verdicts.total()} trajectories"
+    share = (
+        f"{counts['unjustified']} of {judged} arguments unjustified, in {verdicts[False]} of "
+        f"{verdicts.total()} trajectories"
+    )
     print(f"{folder}: {share}; {dict(counts)}")
     assert judged > 0

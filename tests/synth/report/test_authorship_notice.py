@@ -24,7 +24,13 @@ def test_scripted_and_gold_informed_rows_are_told_before_any_section(tmp_path: P
     assert scripted.startswith("3 of 4 trajectories were written by scripts, not by a model")
     assert informed.startswith("1 of 4 trajectories was made by someone who had looked at gold")
     page = report(ledger, "synth report")
-    assert page.index("<h1>") < page.index(scripted) < page.index(informed) < page.index("<nav") < page.index("<section")
+    assert (
+        page.index("<h1>")
+        < page.index(scripted)
+        < page.index(informed)
+        < page.index("<nav")
+        < page.index("<section")
+    )
 
 
 def test_a_models_own_work_has_no_notice(tmp_path: Path) -> None:
@@ -35,7 +41,9 @@ def test_a_models_own_work_has_no_notice(tmp_path: Path) -> None:
 
 def test_terms_are_explained_where_they_stand_and_below_for_touch_and_paper() -> None:
     meanings = {"salt": "what it <means>", "gigpo": "another"}
-    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table("t", ("task", "salt"), [("a", "1")], meanings)
+    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table(
+        "t", ("task", "salt"), [("a", "1")], meanings
+    )
     said = legend(meanings, ["salt"], "docs/topology.md")
     assert "<b>salt</b>: what it &lt;means&gt; (docs/topology.md)" in said
     assert "gigpo" not in said

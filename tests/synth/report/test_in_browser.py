@@ -1,4 +1,6 @@
-"""The report in a real Chromium: nothing on the console, nothing asked for from elsewhere, everything to be done by keyboard."""
+"""The report in a real Chromium: nothing on the console, nothing asked for from elsewhere,
+everything to be done by keyboard.
+"""
 
 import asyncio
 import re
@@ -15,7 +17,12 @@ from synth.report.build import report
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.report.episodes import HOSTILE, broken, episode, ledger_of, pair, turn
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium, as .ci/run does")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium: apt-get install chromium, as .ci/run does"
+    ),
+]
 
 FLOW = echo_flow(
     env={"name": "storefront", "tasks": 4},
@@ -61,14 +68,27 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("by-hand")
-    more = [episode(f"{n:024x}", [turn(0, f"O-{n}", content="x" * 3000 if n == 7 else None)], trial=2 + n) for n in range(150)]
+    more = [
+        episode(
+            f"{n:024x}", [turn(0, f"O-{n}", content="x" * 3000 if n == 7 else None)], trial=2 + n
+        )
+        for n in range(150)
+    ]
     ledger = ledger_of(str(folder / "run"), [*pair(), *more, broken("ff" * 12, 3)], goal=HOSTILE)
     (folder / "report.html").write_text(report(ledger, "synth report"), encoding="utf-8")
     return folder / "report.html"
 
 
-def visited(page_file: Path, visit: Callable[[Page], Awaitable[Any]], *, scheme: str = "light", width: int = 1400) -> Any:
-    """What a visit comes to; the console stays silent and nothing is asked for but the page itself."""
+def visited(
+    page_file: Path,
+    visit: Callable[[Page], Awaitable[Any]],
+    *,
+    scheme: str = "light",
+    width: int = 1400,
+) -> Any:
+    """What a visit comes to; the console stays silent and nothing is asked for but the page
+    itself.
+    """
 
     async def visiting() -> Any:
         async with chromium() as page:
@@ -78,7 +98,11 @@ def visited(page_file: Path, visit: Callable[[Page], Awaitable[Any]], *, scheme:
             await page.until("document.documentElement.dataset.ready")
             found = await visit(page)
             assert page.console == []
-            assert [url for url in page.requests if url != page_file.as_uri() and not url.startswith(("data:", "blob:"))] == []
+            assert [
+                url
+                for url in page.requests
+                if url != page_file.as_uri() and not url.startswith(("data:", "blob:"))
+            ] == []
             return found
 
     return asyncio.run(visiting())
@@ -101,8 +125,13 @@ def test_the_page_is_drawn_and_its_texts_can_be_read(stored: Path, dark: bool) -
     for at, one in enumerate(found["boxes"]):
         for other in found["boxes"][at + 1 :]:
             if one["graph"] == other["graph"]:
-                (left, top, right, bottom), (from_left, from_top, to_right, to_bottom) = one["rect"], other["rect"]
-                assert right <= from_left or to_right <= left or bottom <= from_top or to_bottom <= top
+                (left, top, right, bottom), (from_left, from_top, to_right, to_bottom) = (
+                    one["rect"],
+                    other["rect"],
+                )
+                assert (
+                    right <= from_left or to_right <= left or bottom <= from_top or to_bottom <= top
+                )
 
 
 def test_on_a_telephone_tables_and_graphs_scroll_and_the_page_does_not(stored: Path) -> None:
@@ -111,8 +140,15 @@ def test_on_a_telephone_tables_and_graphs_scroll_and_the_page_does_not(stored: P
         found = [await page.value(wide)]
         await page.press("j", "Enter")
         await page.until(OPEN)
-        inner = "(body => body.scrollWidth - body.clientWidth)(document.getElementById('view-body'))"
-        return [*found, await page.value(wide), await page.value(inner), await page.value("document.getElementById('view').offsetLeft")]
+        inner = (
+            "(body => body.scrollWidth - body.clientWidth)(document.getElementById('view-body'))"
+        )
+        return [
+            *found,
+            await page.value(wide),
+            await page.value(inner),
+            await page.value("document.getElementById('view').offsetLeft"),
+        ]
 
     assert max(visited(stored / "report.html", visit, width=390)) <= 0
 
@@ -136,7 +172,10 @@ def test_a_trajectory_opens_by_keyboard_and_closing_leads_back_to_its_row(by_han
         await page.press("j", "j")
         turn_focused = await page.value("document.activeElement.dataset.turn")
         await page.press("n")
-        after = await page.until("document.getElementById('view-title').textContent.includes('00000000') && location.hash")
+        after = await page.until(
+            "document.getElementById('view-title').textContent.includes('00000000') && "
+            "location.hash"
+        )
         await page.press("p", "Escape")
         await page.until(f"!{OPEN}")
         return title, turn_focused, after, await page.value("document.activeElement.className")
@@ -163,7 +202,8 @@ def test_search_finds_words_of_any_turn_and_filters_narrow_it(by_hand: Path) -> 
             ("outcome", "failure"),
         ):
             await page.value(
-                f"(select => {{ select.value = {value!r}; select.dispatchEvent(new Event('change')); }})"
+                f"(select => {{ select.value = {value!r}; select.dispatchEvent(new "
+                "Event('change')); })"
                 f"(document.getElementById('filter-{name}'))"
             )
             await page.until(f"{STATUS} === '1 trajectory of 153'")
@@ -172,7 +212,13 @@ def test_search_finds_words_of_any_turn_and_filters_narrow_it(by_hand: Path) -> 
             await page.until(f"{STATUS} === '153 trajectories'")
         return found
 
-    assert visited(by_hand, visit) == [[f"{149:024x}"[:8]], ["ffffffff"], ["bb22bb22"], ["bb22bb22"], ["aa11aa11"]]
+    assert visited(by_hand, visit) == [
+        [f"{149:024x}"[:8]],
+        ["ffffffff"],
+        ["bb22bb22"],
+        ["bb22bb22"],
+        ["aa11aa11"],
+    ]
 
 
 def test_texts_of_a_run_stay_texts(by_hand: Path) -> None:
@@ -185,10 +231,20 @@ def test_texts_of_a_run_stay_texts(by_hand: Path) -> None:
         folded = await page.value("document.querySelector('.said .text').textContent.length")
         await page.value("document.querySelector('.said .fold').click()")
         whole = await page.value("document.querySelector('.said .text').textContent.trim().length")
-        return seen, folded, whole, await page.value("document.images.length + document.querySelectorAll('script:not([id])').length")
+        return (
+            seen,
+            folded,
+            whole,
+            await page.value(
+                "document.images.length + document.querySelectorAll('script:not([id])').length"
+            ),
+        )
 
     seen, folded, whole, elements = visited(by_hand, visit)
-    assert seen == r"</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{2028}\u{202e}evil\u{200f} \u{0}\u{1b}[31m<!--"
+    assert (
+        seen == r"</script><script>alert(1)</script><img src=x "
+        r"onerror=alert(2)>\u{2028}\u{202e}evil\u{200f} \u{0}\u{1b}[31m<!--"
+    )
     assert folded < 1300 < whole == 3000
     assert elements == 1
 
@@ -197,7 +253,9 @@ def test_marks_and_lineage_are_shown(by_hand: Path) -> None:
     async def visit(page: Page) -> str:
         await page.value(f"location.hash = '#t={RETRY}'")
         await page.until(OPEN)
-        await page.value("document.querySelectorAll('#view details').forEach(one => one.open = true)")
+        await page.value(
+            "document.querySelectorAll('#view details').forEach(one => one.open = true)"
+        )
         await page.until("document.querySelectorAll('#view .turn').length === 4")
         return str(await page.value("document.getElementById('view').textContent"))
 
@@ -220,7 +278,9 @@ def test_the_divergence_of_base_and_retry_is_marked(by_hand: Path) -> None:
         await page.until(OPEN)
         await page.press("d")
         said = await page.until("document.getElementById('divergence')?.textContent")
-        marked = await page.value("[...document.querySelectorAll('.parting pre mark')].map(mark => mark.textContent)")
+        marked = await page.value(
+            "[...document.querySelectorAll('.parting pre mark')].map(mark => mark.textContent)"
+        )
         return said, marked, await page.value("document.querySelector('.heads').textContent")
 
     said, marked, heads = visited(by_hand, visit)
@@ -235,14 +295,22 @@ def test_every_twin_parts_on_the_page_where_the_divergence_says(stored: Path) ->
     pairs = [(every[t.parent_id], t) for t in every.values() if t.parent_id in every]
     kinds = {t.synthesizer for _, t in pairs}
     assert kinds == {"reflect_retry", "failure_injection"}
-    assert sum(first_divergence(parent, child) is not None for parent, child in pairs) > len(pairs) / 2
+    assert (
+        sum(first_divergence(parent, child) is not None for parent, child in pairs) > len(pairs) / 2
+    )
 
     async def visit(page: Page) -> list[str]:
         found = []
         for parent, child in pairs:
             await page.value(f"location.hash = '#d={parent.trajectory_id},{child.trajectory_id}'")
-            there = f"location.hash.endsWith('{child.trajectory_id}') && document.querySelector('.heads')?.textContent"
-            await page.until(f"{there}?.includes('{child.trajectory_id[:8]}') && document.getElementById('divergence')")
+            there = (
+                f"location.hash.endsWith('{child.trajectory_id}') && "
+                "document.querySelector('.heads')?.textContent"
+            )
+            await page.until(
+                f"{there}?.includes('{child.trajectory_id[:8]}') && "
+                "document.getElementById('divergence')"
+            )
             found.append(await page.value("document.getElementById('divergence').textContent"))
         return found
 
@@ -262,7 +330,8 @@ def test_focus_stays_in_the_dialog_and_roles_are_named(by_hand: Path) -> None:
         inside = await page.value("document.activeElement.closest('#view') !== null")
         outline = await page.value("getComputedStyle(document.activeElement).outlineStyle")
         nameless = await page.value(
-            "[...document.querySelectorAll('button, select, input, a')].filter(one => !one.textContent.trim() && "
+            "[...document.querySelectorAll('button, select, input, a')].filter(one => "
+            "!one.textContent.trim() && "
             "!one.getAttribute('aria-label') && !one.labels?.length).length"
         )
         return inside, outline, nameless

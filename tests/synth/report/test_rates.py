@@ -6,7 +6,8 @@ from synth.report.rates import clustered, percents
 
 
 def test_whole_tasks_are_resampled() -> None:
-    # two tasks, one always solved, one never: resampled rates are 0, .5 or 1 with shares .25, .5, .25
+    # two tasks, one always solved, one never: resampled rates are 0, .5 or 1 with shares .25, .5,
+    # .25
     assert clustered([50, 0], [50, 50]) == (0.0, 1.0)
     low, high = clustered([25, 24], [50, 50])
     assert (low, high) == (0.48, 0.5)

@@ -21,21 +21,42 @@ from synth.topology.graph import FAILURE, START, SUCCESS
 from tests.flow_files import echo_flow, run_flow
 
 FLOW = echo_flow(
-    models={"explorer": {"policy": "expert", "profiles": "mixed"}}, stages=[{"rollout": {"trials": 4}}, "topology", {"filter": ["solved"]}]
+    models={"explorer": {"policy": "expert", "profiles": "mixed"}},
+    stages=[{"rollout": {"trials": 4}}, "topology", {"filter": ["solved"]}],
 )
 
 
 def node(name: str, n: int, solved: int) -> Node:
-    return Node("t", name, "p", "exact", n, solved, () if name in (START, SUCCESS, FAILURE) else (name,))
+    return Node(
+        "t", name, "p", "exact", n, solved, () if name in (START, SUCCESS, FAILURE) else (name,)
+    )
 
 
 def edge(one: str, other: str, n: int, solved: int) -> Edge:
     return Edge("t", one, other, "p", "exact", n, solved)
 
 
-SECTIONS = ["funnel", "methods", "tasks", "faults", "cost", "scores", "agreement", "graphs", "trajectories"]
+SECTIONS = [
+    "funnel",
+    "methods",
+    "tasks",
+    "faults",
+    "cost",
+    "scores",
+    "agreement",
+    "graphs",
+    "trajectories",
+]
 CHAIN = (
-    [node(START, 2, 1), node("a", 2, 1), node("b", 2, 1), node("c", 1, 1), node("d", 1, 0), node(SUCCESS, 1, 1), node(FAILURE, 1, 0)],
+    [
+        node(START, 2, 1),
+        node("a", 2, 1),
+        node("b", 2, 1),
+        node("c", 1, 1),
+        node("d", 1, 0),
+        node(SUCCESS, 1, 1),
+        node(FAILURE, 1, 0),
+    ],
     [
         edge(START, "a", 2, 1),
         edge("a", "b", 2, 1),
@@ -50,12 +71,24 @@ CHAIN = (
 def test_turns_that_always_come_together_are_one_box() -> None:
     boxes, arrows = folded(*CHAIN)
     assert {box.name: [member.node for member in box.members] for box in boxes}["a"] == ["a", "b"]
-    assert {(arrow.source, arrow.target) for arrow in arrows} == {(START, "a"), ("a", "c"), ("a", "d"), ("c", SUCCESS), ("d", FAILURE)}
+    assert {(arrow.source, arrow.target) for arrow in arrows} == {
+        (START, "a"),
+        ("a", "c"),
+        ("a", "d"),
+        ("c", SUCCESS),
+        ("d", FAILURE),
+    }
 
 
 def test_detours_of_single_trials_are_bundled_where_there_are_many() -> None:
     ways = [f"w{n}" for n in range(5)]
-    nodes = [node(START, 5, 5), node("a", 5, 5), *(node(way, 1, 1) for way in ways), node("z", 5, 5), node(SUCCESS, 5, 5)]
+    nodes = [
+        node(START, 5, 5),
+        node("a", 5, 5),
+        *(node(way, 1, 1) for way in ways),
+        node("z", 5, 5),
+        node(SUCCESS, 5, 5),
+    ]
     edges = [edge(START, "a", 5, 5), edge("z", SUCCESS, 5, 5)]
     edges += [edge("a", way, 1, 1) for way in ways] + [edge(way, "z", 1, 1) for way in ways]
     boxes, arrows = folded(nodes, edges, most=4)
@@ -74,18 +107,36 @@ def test_layers_go_from_the_start_to_the_ends_and_a_loop_leads_back() -> None:
     assert found.back == {("d", "a")}
 
 
-def test_an_arrow_that_passes_layers_by_bends_around_their_boxes_and_shares_its_bends_with_others_to_the_same_box() -> None:
+def test_an_arrow_that_passes_layers_by_bends_around_their_boxes_and_shares_its_bends_with_others_to_the_same_box() -> (
+    None
+):
     ends = [(START, "a"), ("a", "b"), ("b", "c"), ("a", "c"), (START, "c"), ("c", SUCCESS)]
-    found = layers([START, "a", "b", "c", SUCCESS], [Arrow(one, other, 1, 1) for one, other in ends])
+    found = layers(
+        [START, "a", "b", "c", SUCCESS], [Arrow(one, other, 1, 1) for one, other in ends]
+    )
     assert found.routes[START, "c"] == (START, "c by 1", "c by 2", "c")
     assert found.routes["a", "c"] == ("a", "c by 2", "c")
-    assert [set(row) for row in found.rows] == [{START}, {"a", "c by 1"}, {"b", "c by 2"}, {"c"}, {SUCCESS}]
+    assert [set(row) for row in found.rows] == [
+        {START},
+        {"a", "c by 1"},
+        {"b", "c by 2"},
+        {"c"},
+        {SUCCESS},
+    ]
 
 
-@given(st.lists(st.lists(st.floats(1, 50), min_size=1, max_size=5), min_size=1, max_size=4), st.data())
-def test_nothing_stands_over_another_and_the_order_of_a_layer_is_kept(sizes: list[list[float]], data: st.DataObject) -> None:
+@given(
+    st.lists(st.lists(st.floats(1, 50), min_size=1, max_size=5), min_size=1, max_size=4), st.data()
+)
+def test_nothing_stands_over_another_and_the_order_of_a_layer_is_kept(
+    sizes: list[list[float]], data: st.DataObject
+) -> None:
     rows = [[f"{at}.{place}" for place in range(len(row))] for at, row in enumerate(sizes)]
-    widths = {name: size for names, row in zip(rows, sizes, strict=True) for name, size in zip(names, row, strict=True)}
+    widths = {
+        name: size
+        for names, row in zip(rows, sizes, strict=True)
+        for name, size in zip(names, row, strict=True)
+    }
     pairs = [(one, other) for above, below in pairwise(rows) for one in above for other in below]
     links = data.draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
     middle = placed(rows, links, widths, gap=2)
@@ -96,11 +147,16 @@ def test_nothing_stands_over_another_and_the_order_of_a_layer_is_kept(sizes: lis
 
 
 def test_a_box_alone_stands_below_the_middle_of_what_leads_to_it() -> None:
-    middle = placed([["a", "b"], ["c"]], [("a", "c"), ("b", "c")], {"a": 10, "b": 10, "c": 10}, gap=6)
+    middle = placed(
+        [["a", "b"], ["c"]], [("a", "c"), ("b", "c")], {"a": 10, "b": 10, "c": 10}, gap=6
+    )
     assert (middle["a"], middle["b"], middle["c"]) == (5, 21, 13)
 
 
-@pytest.mark.parametrize(("n", "solved", "expected"), [(4, 2, "--mid"), (8, 8, "--u3"), (8, 0, "--d3"), (1000, 1000, "--u4")])
+@pytest.mark.parametrize(
+    ("n", "solved", "expected"),
+    [(4, 2, "--mid"), (8, 8, "--u3"), (8, 0, "--d3"), (1000, 1000, "--u4")],
+)
 def test_colour_is_how_much_better_than_the_task_shrunk(n: int, solved: int, expected: str) -> None:
     # (8 + 2 * .5) / (8 + 2) - .5 = .4, of which 8 steps make a whole: 3.2
     assert shade(n, solved, 0.5) == expected
@@ -109,7 +165,9 @@ def test_colour_is_how_much_better_than_the_task_shrunk(n: int, solved: int, exp
 def test_loops_lucky_passes_and_traffic_are_marked() -> None:
     nodes, edges = CHAIN
     svg = picture(nodes, [*edges, edge("d", "a", 1, 0)], {}, lucky={("b", "c"), ("c", SUCCESS)})
-    drawn = re.findall(r'<path class="([^"]*)" d="[^"]*" stroke-width="([\d.]+)"><title>([^<]*)</title>', svg)
+    drawn = re.findall(
+        r'<path class="([^"]*)" d="[^"]*" stroke-width="([\d.]+)"><title>([^<]*)</title>', svg
+    )
     assert sorted(kind for kind, _, _ in drawn) == ["", "", "bad", "good lucky", "loop", "lucky"]
     # 1.2 and 8 times the share of the trials: both of two, one of two
     assert {(width, note) for kind, width, note in drawn if kind in ("", "loop")} == {
@@ -122,7 +180,11 @@ def test_loops_lucky_passes_and_traffic_are_marked() -> None:
 def test_a_box_says_what_it_does_how_often_in_a_turn_and_how_many_turns_follow() -> None:
     several = Node("t", "a", "p", "exact", 2, 1, ("get_order", "get_order", "reply"))
     nodes, edges = CHAIN
-    svg = picture([several if one.node == "a" else one for one in nodes], edges, {"a": "get_order 1", "b": "list 2"})
+    svg = picture(
+        [several if one.node == "a" else one for one in nodes],
+        edges,
+        {"a": "get_order 1", "b": "list 2"},
+    )
     assert ">2 get_order+reply +1</text>" in svg
     assert "<title>2 trials, 1 solved\nget_order 1\nlist 2</title>" in svg
 
@@ -135,7 +197,9 @@ def test_hostile_texts_stay_texts() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_of_a_run_has_its_sections_and_asks_for_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_the_page_of_a_run_has_its_sections_and_asks_for_nothing_from_elsewhere(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     run_flow(FLOW, url)
     done = CliRunner().invoke(report, [url, "--quiet"])
@@ -162,5 +226,7 @@ def test_an_empty_run_says_so(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     Ledger(str(tmp_path / "run"), create=True)
-    done = CliRunner().invoke(report, [str(tmp_path / "run"), "--out", str(tmp_path / "no" / "r.html")])
+    done = CliRunner().invoke(
+        report, [str(tmp_path / "run"), "--out", str(tmp_path / "no" / "r.html")]
+    )
     assert "there is no folder" in str(done.exception)

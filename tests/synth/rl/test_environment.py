@@ -1,4 +1,6 @@
-"""Episodes for trainers on the echo world: what they show, when they end, what they are worth, and faults, which are worth nothing."""
+"""Episodes for trainers on the echo world: what they show, when they end, what they are worth, and
+faults, which are worth nothing.
+"""
 
 import asyncio
 from typing import Any
@@ -50,9 +52,17 @@ def test_a_row_begins_its_task_with_the_messages_and_the_tools_of_a_rollout() ->
 def test_a_solved_task_is_worth_one_and_any_other_nothing() -> None:
     environment, one = RlEnvironment(open_env), task()
     played(environment, one)
-    assert (environment.done, environment.outcome(), environment.reward()) == (True, Outcome.SUCCESS, 1.0)
+    assert (environment.done, environment.outcome(), environment.reward()) == (
+        True,
+        Outcome.SUCCESS,
+        1.0,
+    )
     played(environment, one, finish=False)
-    assert (environment.done, environment.outcome(), environment.reward()) == (False, Outcome.FAILURE, 0.0)
+    assert (environment.done, environment.outcome(), environment.reward()) == (
+        False,
+        Outcome.FAILURE,
+        0.0,
+    )
     environment.reset(one)
     environment.call("echo", '{"text": "nonsense"}')
     assert environment.reward() == 0.0
@@ -60,16 +70,24 @@ def test_a_solved_task_is_worth_one_and_any_other_nothing() -> None:
 
 def test_a_limit_makes_nothing_of_what_the_check_would_accept() -> None:
     environment, one = RlEnvironment(open_env, Limits(max_turns=4)), task(turns=4)
-    unfinished = msgspec.structs.replace(one, check=msgspec.structs.replace(one.check, required=one.check.required[:4]))
+    unfinished = msgspec.structs.replace(
+        one, check=msgspec.structs.replace(one.check, required=one.check.required[:4])
+    )
     played(environment, unfinished, finish=False)
-    assert (environment.done, environment.outcome(), environment.reward()) == (True, Outcome.TRUNCATED, 0.0)
+    assert (environment.done, environment.outcome(), environment.reward()) == (
+        True,
+        Outcome.TRUNCATED,
+        0.0,
+    )
     assert environment.call("finish", {}) == OVER
 
 
 def test_after_the_end_nothing_is_carried_out() -> None:
     environment, one = RlEnvironment(open_env), task()
     played(environment, one)
-    after = environment.step(AgentTurn(tool_calls=(ToolCall.received("c", "echo", '{"text": "more"}'),)))
+    after = environment.step(
+        AgentTurn(tool_calls=(ToolCall.received("c", "echo", '{"text": "more"}'),))
+    )
     assert [(o.content, o.call_id, o.error) for o in after.observations] == [(OVER, "c", True)]
     assert after.done
     assert environment.step(AgentTurn("still there?")).observations[0].content == OVER
@@ -80,7 +98,11 @@ def test_a_fault_of_the_world_is_no_reward_and_the_next_episode_is_a_fresh_one()
     environment = RlEnvironment(open_env)
     environment.reset(task(fail_at_turn=1))
     environment.call("echo", {"text": "a"})
-    for attempt in (lambda: environment.call("echo", {"text": "b"}), environment.reward, lambda: environment.call("finish", {})):
+    for attempt in (
+        lambda: environment.call("echo", {"text": "b"}),
+        environment.reward,
+        lambda: environment.call("finish", {}),
+    ):
         with pytest.raises(FaultError, match="planned: echo fails at turn 1"):
             attempt()
     played(environment, task())
@@ -120,5 +142,7 @@ def test_it_can_be_called_where_an_event_loop_runs() -> None:
 
 def test_a_row_of_verl_begins_the_same_task() -> None:
     one = task()
-    messages = RlEnvironment(open_env).reset({"reward_model": {"style": "rule", "ground_truth": row(one)["task"]}})
+    messages = RlEnvironment(open_env).reset(
+        {"reward_model": {"style": "rule", "ground_truth": row(one)["task"]}}
+    )
     assert messages[1]["content"] == one.goal

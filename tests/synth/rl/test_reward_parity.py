@@ -1,4 +1,6 @@
-"""The reward that a trainer gets is the outcome that the ledger holds: on 1,000 stored trajectories, successes and failures."""
+"""The reward that a trainer gets is the outcome that the ledger holds: on 1,000 stored
+trajectories, successes and failures.
+"""
 
 import inspect
 from collections import Counter
@@ -27,7 +29,9 @@ Stored = tuple[list[Trajectory], dict[str, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
-    """What a run of the storefront left in its ledger, and the rows of its `rl` export as `datasets` reads them, by task."""
+    """What a run of the storefront left in its ledger, and the rows of its `rl` export as
+    `datasets` reads them, by task.
+    """
     folder = tmp_path_factory.mktemp("parity")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYNTH_STATE_DIR", str(folder / "state"))
@@ -50,26 +54,39 @@ def worth(trajectory: Trajectory) -> float:
     return 1.0 if trajectory.outcome is Outcome.SUCCESS else 0.0
 
 
-def test_the_reward_of_a_thousand_stored_trajectories_played_again_is_their_outcome(stored: Stored) -> None:
+def test_the_reward_of_a_thousand_stored_trajectories_played_again_is_their_outcome(
+    stored: Stored,
+) -> None:
     trajectories, rows = stored
     environment, same = RlEnvironment(open_env), 0
     for trajectory in trajectories:
         environment.reset(rows[trajectory.task_id])
         for turn in trajectory.turns:
             environment.step(AgentTurn(turn.content, turn.tool_calls, turn.thought))
-        same += (environment.outcome(), environment.reward()) == (trajectory.outcome, worth(trajectory))
+        same += (environment.outcome(), environment.reward()) == (
+            trajectory.outcome,
+            worth(trajectory),
+        )
     counts = Counter(trajectory.outcome for trajectory in trajectories)
     assert (len(trajectories), same) == (1000, 1000)
     assert min(counts[Outcome.SUCCESS], counts[Outcome.FAILURE]) >= 200
 
 
 def test_calls_one_by_one_as_trl_carries_them_out_give_the_same_reward(stored: Stored) -> None:
-    """A turn of several calls is one tick of the world's clock, each call of its own one more: here that changes no outcome."""
+    """A turn of several calls is one tick of the world's clock, each call of its own one more: here
+    that changes no outcome.
+    """
     trajectories, rows = stored
     (factory,) = environment_factories(rows.values(), open_env).values()
     environment, several, same = factory(), 0, 0
     for trajectory in trajectories:
-        environment.reset(**{name: value for name, value in rows[trajectory.task_id].items() if name != "environment"})
+        environment.reset(
+            **{
+                name: value
+                for name, value in rows[trajectory.task_id].items()
+                if name != "environment"
+            }
+        )
         tools = tools_of(environment)
         for call in (call for turn in trajectory.turns for call in turn.tool_calls):
             tools[call.name](**call.parsed())
@@ -81,6 +98,12 @@ def test_calls_one_by_one_as_trl_carries_them_out_give_the_same_reward(stored: S
 
 def tools_of(environment: Any) -> dict[str, Any]:
     """By name, found as TRL finds them."""
-    members = [name for name, _ in inspect.getmembers(type(environment), predicate=inspect.isfunction)]
-    found = [getattr(environment, name) for name in members if not name.startswith("_") and name not in ("reset", "get_reward")]
+    members = [
+        name for name, _ in inspect.getmembers(type(environment), predicate=inspect.isfunction)
+    ]
+    found = [
+        getattr(environment, name)
+        for name in members
+        if not name.startswith("_") and name not in ("reset", "get_reward")
+    ]
     return {tool.__name__: tool for tool in found}

@@ -1,4 +1,6 @@
-"""What TRL finds in an environment: tools that are their own schemas, in the order of the world, a reset and a reward."""
+"""What TRL finds in an environment: tools that are their own schemas, in the order of the world, a
+reset and a reward.
+"""
 
 import inspect
 from typing import Any
@@ -18,19 +20,34 @@ ECHO = {
     "function": {
         "name": "echo",
         "description": "Says a text back.",
-        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+            "required": ["text"],
+        },
     },
 }
 FINISH = {
     "type": "function",
-    "function": {"name": "finish", "description": "Ends the work.", "parameters": {"type": "object", "properties": {}}},
+    "function": {
+        "name": "finish",
+        "description": "Ends the work.",
+        "parameters": {"type": "object", "properties": {}},
+    },
 }
 
 
 def row(**changes: Any) -> dict[str, Any]:
     task = changes.pop("of", TASK)
     text = msgspec.json.encode(task).decode()
-    return {"task": text, "environment": "echo", "tool_schemas": [ECHO, FINISH], "task_id": task.task_id, "prompt": [], **changes}
+    return {
+        "task": text,
+        "environment": "echo",
+        "tool_schemas": [ECHO, FINISH],
+        "task_id": task.task_id,
+        "prompt": [],
+        **changes,
+    }
 
 
 def made(found: Any) -> Any:
@@ -40,11 +57,18 @@ def made(found: Any) -> Any:
 def tools(environment: Any) -> list[Any]:
     """As GRPOTrainer of TRL 1.16 finds them."""
     members = inspect.getmembers(type(environment), predicate=inspect.isfunction)
-    return [getattr(environment, name) for name, _ in members if name not in ("reset", "get_reward") and not name.startswith("_")]
+    return [
+        getattr(environment, name)
+        for name, _ in members
+        if name not in ("reset", "get_reward") and not name.startswith("_")
+    ]
 
 
 def begun(environment: Any, found: dict[str, Any]) -> Any:
-    assert environment.reset(**{name: value for name, value in found.items() if name != "environment"}) is None
+    assert (
+        environment.reset(**{name: value for name, value in found.items() if name != "environment"})
+        is None
+    )
     return environment
 
 
@@ -64,7 +88,9 @@ def test_tools_are_the_schemas_of_the_row_in_their_order_and_can_be_called_by_na
 def test_environments_of_one_factory_share_no_world() -> None:
     factory = environment_factories([row()], open_env)["echo"]
     one, other = begun(factory(), row()), begun(factory(), row())
-    for tool, arguments in zip([tools(one)[0]] * 2, TASK.goal.rpartition(": ")[2].split(), strict=True):
+    for tool, arguments in zip(
+        [tools(one)[0]] * 2, TASK.goal.rpartition(": ")[2].split(), strict=True
+    ):
         tool(text=arguments)
     tools(one)[1]()
     assert (one.get_reward(), other.get_reward()) == (1.0, 0.0)
@@ -94,7 +120,9 @@ def test_a_world_that_cannot_be_opened_is_no_reward_and_the_training_goes_on() -
         ([row(), row(tool_schemas=[ECHO])], "tasks of echo show different tools"),
     ],
 )
-def test_rows_that_trl_cannot_be_told_of_are_refused_before_training(rows: list[dict[str, Any]], message: str) -> None:
+def test_rows_that_trl_cannot_be_told_of_are_refused_before_training(
+    rows: list[dict[str, Any]], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         environment_factories(rows, open_env)
 

@@ -38,7 +38,8 @@ def played(
     agent_url: str | None = None,
     **user: Any,
 ) -> list[Trajectory]:
-    """All attempts of an agent at the tasks; the rule-based customer where there is no `url`. The journal stays in the folder.
+    """All attempts of an agent at the tasks; the rule-based customer where there is no `url`. The
+    journal stays in the folder.
 
     With an `agent_url` the agent is a model as well.
     """
@@ -48,7 +49,13 @@ def played(
         if agent_url is not None:
             agent = open_model(ModelSettings(model="test-agent", base_url=agent_url, max_retries=0))
         if url is not None:
-            model = {"model": "test-user", "base_url": url, "timeout_s": 5, "max_retries": 0, **(settings or {})}
+            model = {
+                "model": "test-user",
+                "base_url": url,
+                "timeout_s": 5,
+                "max_retries": 0,
+                **(settings or {}),
+            }
             chat = open_model(ModelSettings.model_validate(model))
             assert WORLD.user is not None
             talks_to = User(**{"model": chat, "name": "test-user", "script": WORLD.user, **user})
@@ -89,10 +96,23 @@ def played(
 
 def as_given(turn: Turn) -> Turn:
     """A turn in the customer's scripted words, without the time that it took."""
-    return msgspec.structs.replace(turn, observations=tuple(seen.as_given() for seen in turn.observations), latency_ms=None)
+    return msgspec.structs.replace(
+        turn, observations=tuple(seen.as_given() for seen in turn.observations), latency_ms=None
+    )
 
 
 def notes(trajectories: Sequence[Trajectory]) -> list[str]:
     """The kinds of all deviations, in order."""
-    wordings = [seen.wording for t in trajectories for turn in t.turns for seen in turn.observations if seen.wording is not None]
-    return [found.kind for wording in wordings for turned_down in wording.turned_down for found in turned_down.deviations]
+    wordings = [
+        seen.wording
+        for t in trajectories
+        for turn in t.turns
+        for seen in turn.observations
+        if seen.wording is not None
+    ]
+    return [
+        found.kind
+        for wording in wordings
+        for turned_down in wording.turned_down
+        for found in turned_down.deviations
+    ]

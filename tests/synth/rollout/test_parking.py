@@ -164,7 +164,9 @@ def test_as_many_live_as_the_flow_says_and_as_fit_into_its_memory() -> None:
     assert most_live(flow(max_live_worlds=16), spec) == 16
     assert most_live(flow(max_world_memory_gib=0.01), spec) == 10  # 10.24 MiB
     assert most_live(flow(max_live_worlds=16, max_world_memory_gib=0.01), spec) == 10
-    with pytest.raises(ConfigError, match=r"one world 'echo' takes 0\.000977 GiB; allow for one at least"):
+    with pytest.raises(
+        ConfigError, match=r"one world 'echo' takes 0\.000977 GiB; allow for one at least"
+    ):
         most_live(flow(max_world_memory_gib=0.0001), spec)
     with pytest.raises(ConfigError, match="does not say what an instance takes"):
         most_live(flow(max_world_memory_gib=1), msgspec.structs.replace(SPEC, memory_bytes=0))
@@ -176,13 +178,21 @@ def contents(url: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [{"name": "echo", "turns": 4}, {"name": "storefront"}])
-def test_two_hundred_episodes_through_sixteen_live_worlds_give_the_same_ledger(tmp_path: Path, world: dict[str, Any]) -> None:
+def test_two_hundred_episodes_through_sixteen_live_worlds_give_the_same_ledger(
+    tmp_path: Path, world: dict[str, Any]
+) -> None:
     stages = [{"rollout": {"trials": 4, "live": 200, "limits": {"max_turns": 6}}}]
     with ChatServer(echo_expert, latency_s=0.02) as server:
         runs = []
         for name, ceiling in (("free", None), ("parked", 16)):
             model = {"max_in_flight": 200}
-            flow = model_flow(server.url, model=model, env={**world, "tasks": 50}, stages=stages, max_live_worlds=ceiling)
+            flow = model_flow(
+                server.url,
+                model=model,
+                env={**world, "tasks": 50},
+                stages=stages,
+                max_live_worlds=ceiling,
+            )
             runs.append(run_flow(flow, str(tmp_path / name))[0])
     (worlds,) = runs[1]._live_worlds.values()
     assert worlds.most == 16

@@ -1,4 +1,6 @@
-"""Episodes that begin from a branch: what they repeat, what is put in the policy's place, what is whispered and recorded nowhere."""
+"""Episodes that begin from a branch: what they repeat, what is put in the policy's place, what is
+whispered and recorded nowhere.
+"""
 
 import asyncio
 from pathlib import Path
@@ -35,34 +37,66 @@ def played(tmp_path: Path, work: Work, model: ScriptedChat | None = None) -> Tra
     try:
         trajectories = asyncio.run(
             fill_slots(
-                [work], lambda work: WORLD.open(CONFIG), model, journal, {}, live_episodes=1, may_start=lambda: True,
+                [work],
+                lambda work: WORLD.open(CONFIG),
+                model,
+                journal,
+                {},
+                live_episodes=1,
+                may_start=lambda: True,
                 finished=lambda attempts: None,
             )
-        )  # fmt: skip
+        )
     finally:
         journal.close()
     return trajectories[-1]
 
 
 def base_of(tmp_path: Path, **changes: Any) -> Trajectory:
-    given: dict[str, Any] = {"slot_id": "base", "task": TASK, "trial": 0, "seed": 1, "synthesizer": "rollout", "policy": EXPERT}
+    given: dict[str, Any] = {
+        "slot_id": "base",
+        "task": TASK,
+        "trial": 0,
+        "seed": 1,
+        "synthesizer": "rollout",
+        "policy": EXPERT,
+    }
     return played(tmp_path, Work(**given | {"limits": Limits()} | changes))
 
 
 def branched(start: Start, **changes: Any) -> Work:
-    given: dict[str, Any] = {"slot_id": "branch", "task": TASK, "trial": 0, "seed": 1, "synthesizer": "branch", "policy": EXPERT}
+    given: dict[str, Any] = {
+        "slot_id": "branch",
+        "task": TASK,
+        "trial": 0,
+        "seed": 1,
+        "synthesizer": "branch",
+        "policy": EXPERT,
+    }
     return Work(**given | {"limits": Limits(), "start": start} | changes)
 
 
 def echo(text: str) -> Act:
-    return Act(turn=AgentTurn(tool_calls=(ToolCall.received("c", "echo", msgspec.json.encode({"text": text}).decode()),)))
+    return Act(
+        turn=AgentTurn(
+            tool_calls=(
+                ToolCall.received("c", "echo", msgspec.json.encode({"text": text}).decode()),
+            )
+        )
+    )
 
 
 def test_a_branch_repeats_the_prefix_masked_and_unpaid_and_goes_on_live(tmp_path: Path) -> None:
     base = base_of(tmp_path)
-    paid = replace(base, turns=tuple(replace(turn, usage=Usage(100, 10, 0, 1)) for turn in base.turns))
+    paid = replace(
+        base, turns=tuple(replace(turn, usage=Usage(100, 10, 0, 1)) for turn in base.turns)
+    )
     found = played(tmp_path, branched(Start(paid, 2)))
-    assert (found.outcome, found.parent_id, found.pivot_turn) == (Outcome.SUCCESS, base.trajectory_id, 2)
+    assert (found.outcome, found.parent_id, found.pivot_turn) == (
+        Outcome.SUCCESS,
+        base.trajectory_id,
+        2,
+    )
     assert [turn.mask for turn in found.turns[:3]] == ["before_pivot", "before_pivot", None]
     assert [turn.content for turn in found.turns] == [turn.content for turn in base.turns]
     assert found.totals == Usage()
@@ -70,7 +104,11 @@ def test_a_branch_repeats_the_prefix_masked_and_unpaid_and_goes_on_live(tmp_path
 
 def test_a_turn_put_in_the_policys_place_changes_what_follows_and_says_so(tmp_path: Path) -> None:
     base = base_of(tmp_path)
-    wrong = Put(act=replace(echo("wrong"), sampled_by=SampledBy.INJECTED), mask="injected", injected="FM-1.1")
+    wrong = Put(
+        act=replace(echo("wrong"), sampled_by=SampledBy.INJECTED),
+        mask="injected",
+        injected="FM-1.1",
+    )
     found = played(tmp_path, branched(Start(base, 1, (wrong,)), limits=Limits(max_turns=8)))
     assert found.turns[1].injected == "FM-1.1"
     assert (found.turns[1].mask, found.turns[1].sampled_by) == ("injected", SampledBy.INJECTED)
@@ -87,18 +125,27 @@ def test_the_recorded_turn_put_back_gives_the_recorded_trajectory(tmp_path: Path
     ]
 
 
-def test_a_planted_fault_is_what_the_agent_is_shown_and_not_what_the_world_is(tmp_path: Path) -> None:
+def test_a_planted_fault_is_what_the_agent_is_shown_and_not_what_the_world_is(
+    tmp_path: Path,
+) -> None:
     base = base_of(tmp_path)
     seen: list[list[Message]] = []
 
     def answer(messages: Any, tools: Any) -> Completion:
         seen.append(list(messages))
-        return Completion(tool_calls=(ToolCall.received("d", "finish", "{}"),), finish_reason="tool_calls")
+        return Completion(
+            tool_calls=(ToolCall.received("d", "finish", "{}"),), finish_reason="tool_calls"
+        )
 
     def corrupted(given: tuple[Observation, ...]) -> tuple[Observation, ...]:
-        return tuple(replace(observation, content="503 service unavailable", error=True) for observation in given)
+        return tuple(
+            replace(observation, content="503 service unavailable", error=True)
+            for observation in given
+        )
 
-    put = Put(act=recorded_act(base.turns[0]), mask="replayed", injected="tool_error", alter=corrupted)
+    put = Put(
+        act=recorded_act(base.turns[0]), mask="replayed", injected="tool_error", alter=corrupted
+    )
     found = played(tmp_path, branched(Start(base, 0, (put,)), policy=CHAT), ScriptedChat(answer))
     (observation,) = found.turns[0].observations
     assert (observation.content, observation.error) == ("503 service unavailable", True)
@@ -110,7 +157,9 @@ def test_a_planted_fault_is_what_the_agent_is_shown_and_not_what_the_world_is(tm
 
 def test_a_world_that_answers_otherwise_than_recorded_is_drift_and_no_label(tmp_path: Path) -> None:
     base = base_of(tmp_path)
-    other = replace(base.turns[0], observations=(replace(base.turns[0].observations[0], content="else"),))
+    other = replace(
+        base.turns[0], observations=(replace(base.turns[0].observations[0], content="else"),)
+    )
     found = played(tmp_path, branched(Start(replace(base, turns=(other, *base.turns[1:])), 1)))
     assert (found.outcome, found.fault) == (Outcome.INVALID, Fault.DRIFT)
     assert "turn 0" in (found.fault_detail or "")
@@ -123,14 +172,22 @@ def whispered(tmp_path: Path, turn: int) -> tuple[list[list[Message]], Trajector
         seen.append(list(messages))
         finish = (ToolCall.received("d", "finish", "{}"),)
         return Completion(
-            tool_calls=finish, finish_reason="tool_calls", prompt_token_ids=(1, 2), completion_token_ids=(3,), logprobs=(-0.1,)
+            tool_calls=finish,
+            finish_reason="tool_calls",
+            prompt_token_ids=(1, 2),
+            completion_token_ids=(3,),
+            logprobs=(-0.1,),
         )
 
-    work = branched(Start(base, turn), policy=CHAT, guidance="Look twice at the words.", gold_informed=True)
+    work = branched(
+        Start(base, turn), policy=CHAT, guidance="Look twice at the words.", gold_informed=True
+    )
     return seen, played(tmp_path, work, ScriptedChat(answer))
 
 
-def test_guidance_for_a_later_turn_is_a_system_message_before_it_and_in_no_transcript(tmp_path: Path) -> None:
+def test_guidance_for_a_later_turn_is_a_system_message_before_it_and_in_no_transcript(
+    tmp_path: Path,
+) -> None:
     seen, found = whispered(tmp_path, 2)
     roles = [(message["role"], message.get("content")) for message in seen[0]]
     assert roles[-1] == ("system", "Look twice at the words.")
@@ -139,7 +196,9 @@ def test_guidance_for_a_later_turn_is_a_system_message_before_it_and_in_no_trans
     assert "Look twice" not in msgspec.json.encode(without).decode()
 
 
-def test_guidance_for_the_first_turn_stands_in_the_system_prompt_of_the_calls_alone(tmp_path: Path) -> None:
+def test_guidance_for_the_first_turn_stands_in_the_system_prompt_of_the_calls_alone(
+    tmp_path: Path,
+) -> None:
     seen, found = whispered(tmp_path, 0)
     assert seen[0][0]["role"] == "system"
     assert str(seen[0][0]["content"]).endswith("\n\nLook twice at the words.")
@@ -153,9 +212,22 @@ def test_tokens_that_stand_on_a_whispered_prompt_are_not_kept(tmp_path: Path) ->
     assert (own.prompt_token_ids, own.logprobs, own.completion_token_ids) == (None, None, (3,))
 
 
-def test_an_expert_is_rid_of_the_misconception_that_guidance_names_and_of_no_other(tmp_path: Path) -> None:
+def test_an_expert_is_rid_of_the_misconception_that_guidance_names_and_of_no_other(
+    tmp_path: Path,
+) -> None:
     base = base_of(tmp_path, policy=HASTY)
     assert base.outcome is not Outcome.SUCCESS
-    guided = played(tmp_path, branched(Start(base, 0), policy=HASTY, guidance="You stopped too soon (stops_early)."))
-    other = played(tmp_path, branched(Start(base, 0), policy=HASTY, slot_id="other", guidance="Do not repeat yourself (stutters)."))
+    guided = played(
+        tmp_path,
+        branched(Start(base, 0), policy=HASTY, guidance="You stopped too soon (stops_early)."),
+    )
+    other = played(
+        tmp_path,
+        branched(
+            Start(base, 0),
+            policy=HASTY,
+            slot_id="other",
+            guidance="Do not repeat yourself (stutters).",
+        ),
+    )
     assert (guided.outcome, other.outcome) == (Outcome.SUCCESS, base.outcome)

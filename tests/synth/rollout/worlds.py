@@ -9,7 +9,9 @@ from synth.schemas.trajectory import Observation, Source
 
 
 class Odd:
-    """Ends after one turn; `answers` replace what reset, step or check give, and are raised where they are exceptions."""
+    """Ends after one turn; `answers` replace what reset, step or check give, and are raised where
+    they are exceptions.
+    """
 
     spec = WORLD.spec
 

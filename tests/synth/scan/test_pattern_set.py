@@ -1,4 +1,6 @@
-"""Many patterns in one pass: the hits are those that `re` finds, whatever the text; what RE2 reads differently is refused by name."""
+"""Many patterns in one pass: the hits are those that `re` finds, whatever the text; what RE2 reads
+differently is refused by name.
+"""
 
 import re
 
@@ -22,7 +24,9 @@ PATTERNS = {
     "letter": "é+s",
 }
 SET = PatternSet(PATTERNS)
-texts = st.text(alphabet=st.sampled_from("absxyzkKmiq-SK0to: ].\n\x0b\x1c\x85ſKéß\ud800½٣"), max_size=24)
+texts = st.text(
+    alphabet=st.sampled_from("absxyzkKmiq-SK0to: ].\n\x0b\x1c\x85ſKéß\ud800½٣"), max_size=24
+)
 
 
 @given(texts)
@@ -33,7 +37,10 @@ texts = st.text(alphabet=st.sampled_from("absxyzkKmiq-SK0to: ].\n\x0b\x1c\x85ſK
 @example("\ud800 sk-abc")
 @example("z\n")
 def test_hits_and_spans_are_those_of_re(text: str) -> None:
-    plain = {name: [match.span() for match in re.compile(pattern, re.ASCII).finditer(text)] for name, pattern in PATTERNS.items()}
+    plain = {
+        name: [match.span() for match in re.compile(pattern, re.ASCII).finditer(text)]
+        for name, pattern in PATTERNS.items()
+    }
     assert SET.spans(text) == {name: spans for name, spans in plain.items() if spans}
     assert SET.hits(text) == tuple(name for name, spans in plain.items() if spans)
 

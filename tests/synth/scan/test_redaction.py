@@ -1,4 +1,6 @@
-"""Planted secrets are found in every wrapping and place, and nothing of them is left; what was JSON still is."""
+"""Planted secrets are found in every wrapping and place, and nothing of them is left; what was JSON
+still is.
+"""
 
 import json
 from random import Random
@@ -24,7 +26,11 @@ SCAN = Scan(FINDER)
 
 def readings(text: str) -> list[str]:
     """All that a reader could make of a text."""
-    return [reading for layer in layers(text) for reading in (layer.text, *(plain for _, _, plain in blobs(layer)))]
+    return [
+        reading
+        for layer in layers(text)
+        for reading in (layer.text, *(plain for _, _, plain in blobs(layer)))
+    ]
 
 
 def without(text: str) -> str:
@@ -49,9 +55,16 @@ def test_at_least_99_percent_of_what_is_planted_is_found_and_gone_in_every_wrapp
     assert len(left) <= 0.01 * count, left
 
 
-@given(st.sampled_from(sorted(VALUES)), st.sampled_from(sorted(WRAPPINGS)), st.integers(0, 10**6), st.text(max_size=8))
+@given(
+    st.sampled_from(sorted(VALUES)),
+    st.sampled_from(sorted(WRAPPINGS)),
+    st.integers(0, 10**6),
+    st.text(max_size=8),
+)
 @settings(max_examples=60)
-def test_whatever_stands_beside_it_json_stays_json_and_the_rest_stays_as_it_was(kind: str, wrapping: str, seed: int, beside: str) -> None:
+def test_whatever_stands_beside_it_json_stays_json_and_the_rest_stays_as_it_was(
+    kind: str, wrapping: str, seed: int, beside: str
+) -> None:
     value = VALUES[kind](Random(seed))
     text = json.dumps({"before": beside, "value": WRAPPINGS[wrapping](value), "after": [beside, 3]})
     clean = json.loads(without(text))
@@ -100,7 +113,11 @@ def test_every_place_is_looked_into_and_a_value_has_one_stand_in_everywhere() ->
     )  # the call's name b holds none, nor do the labels
     assert clean.turns[0].content == "I saw [REDACTED:github_token:1] of [REDACTED:email:1]"
     assert clean.turns[0].tool_calls[0].parsed() == {"key": "[REDACTED:github_token:1]"}
-    assert (clean.turns[0].prompt_token_ids, clean.turns[0].completion_token_ids, clean.turns[0].logprobs) == (None, None, None)
+    assert (
+        clean.turns[0].prompt_token_ids,
+        clean.turns[0].completion_token_ids,
+        clean.turns[0].logprobs,
+    ) == (None, None, None)
 
 
 def test_a_trajectory_without_findings_is_the_same_object_with_its_token_ids() -> None:
@@ -109,9 +126,15 @@ def test_a_trajectory_without_findings_is_the_same_object_with_its_token_ids() -
 
 
 def test_a_number_becomes_a_string_and_a_line_break_before_a_value_stays_whole() -> None:
-    assert without('{"card": 4111111111111111, "n": 4}') == '{"card": "[REDACTED:card_number:1]", "n": 4}'
+    assert (
+        without('{"card": 4111111111111111, "n": 4}')
+        == '{"card": "[REDACTED:card_number:1]", "n": 4}'
+    )
     assert without('{"note": "to\\nann.lee@mailhost.com"}') == '{"note": "to\\n[REDACTED:email:1]"}'
-    assert without('"{\\"note\\": \\"to\\\\nann.lee@mailhost.com\\"}"') == '"{\\"note\\": \\"to\\\\n[REDACTED:email:1]\\"}"'
+    assert (
+        without('"{\\"note\\": \\"to\\\\nann.lee@mailhost.com\\"}"')
+        == '"{\\"note\\": \\"to\\\\n[REDACTED:email:1]\\"}"'
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +160,9 @@ def test_kinds_may_be_left_out_allowed_and_added() -> None:
     assert Finder(ignore=("email",)).found(text) == []
     assert Finder(find=("secrets",)).found(text) == []
     assert Finder(allow=("@mailhost\\.com",)).found(text) == []
-    assert [s.kind for s in Finder(find=("ip_address",), patterns={"badge": r"EMP-\d{6}"}).found(text)] == ["badge", "ip_address"]
+    assert [
+        s.kind for s in Finder(find=("ip_address",), patterns={"badge": r"EMP-\d{6}"}).found(text)
+    ] == ["badge", "ip_address"]
     with pytest.raises(ConfigError, match=r"'emails' is no kind .*email"):
         Finder(ignore=("emails",))
     with pytest.raises(ConfigError, match="mine"):

@@ -10,16 +10,41 @@ from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 from synth.schemas.verdict import Verdict
-from synth.selection.candidates import candidate, evidence, is_candidate, loss_by_tool, loss_characters
+from synth.selection.candidates import (
+    candidate,
+    evidence,
+    is_candidate,
+    loss_by_tool,
+    loss_characters,
+)
 from tests.trajectories import make_trajectory
 
 
 def cancelling(shown: str | None, *, process: bool | None = None) -> Trajectory:
-    """Cancels O-4471 after an order was shown, if any; the check has a part on process constraints, if told so."""
-    turns = [] if shown is None else [Turn(0, tool_calls=(ToolCall.received("a", "get_order", "{}"),), observations=(seen(shown),))]
-    turns.append(Turn(len(turns), tool_calls=(ToolCall.received("b", "cancel_order", '{"order_id": "O-4471"}'),)))
+    """Cancels O-4471 after an order was shown, if any; the check has a part on process constraints,
+    if told so.
+    """
+    turns = (
+        []
+        if shown is None
+        else [
+            Turn(
+                0,
+                tool_calls=(ToolCall.received("a", "get_order", "{}"),),
+                observations=(seen(shown),),
+            )
+        ]
+    )
+    turns.append(
+        Turn(
+            len(turns),
+            tool_calls=(ToolCall.received("b", "cancel_order", '{"order_id": "O-4471"}'),),
+        )
+    )
     parts = () if process is None else (SubVerdict("process", process),)
-    return msgspec.structs.replace(make_trajectory(tools=(), check_result=CheckResult(True, parts)), turns=tuple(turns))
+    return msgspec.structs.replace(
+        make_trajectory(tools=(), check_result=CheckResult(True, parts)), turns=tuple(turns)
+    )
 
 
 def seen(order: str) -> Observation:
@@ -33,7 +58,14 @@ def seen(order: str) -> Observation:
         ("O-4471", True, None, ("process", "provenance")),
         ("O-4471", False, None, ("provenance",)),
         (None, None, None, ()),
-        ("O-9999", True, None, ()),  # the check may need the constraints for a pass, so they do not outweigh an invented argument
+        (
+            "O-9999",
+            True,
+            None,
+            (),
+            # the check may need the constraints for a pass, so they do not outweigh an invented
+            # argument
+        ),
         (None, True, 1.0, ()),
         (None, None, 2.0, ("reexecution",)),
     ],
@@ -71,7 +103,9 @@ def test_a_candidate_is_a_success_that_no_filter_dropped_and_that_was_played_to_
     assert is_candidate(make_trajectory(**changes), verdicts) is expected
 
 
-def test_an_injected_run_is_one_where_an_export_takes_such_runs_in_and_no_filter_dropped_it() -> None:
+def test_an_injected_run_is_one_where_an_export_takes_such_runs_in_and_no_filter_dropped_it() -> (
+    None
+):
     injected = make_trajectory(synthesizer="failure_injection")
     assert is_candidate(injected, {}, tested=True)
     assert not is_candidate(injected, {"leaks": Verdict(False, "quoted")}, tested=True)

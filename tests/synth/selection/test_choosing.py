@@ -1,4 +1,6 @@
-"""Selection: how many rows a task gets, which of its successes they are, and what is said of the others."""
+"""Selection: how many rows a task gets, which of its successes they are, and what is said of the
+others.
+"""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -14,7 +16,13 @@ from synth.selection.composition import composition, share
 
 
 def success(name: str, task: str = "t", **changes: Any) -> Candidate:
-    given: dict[str, Any] = {"trajectory_id": name, "task_id": task, "strategy": name, "loss": 100, "evidence": ("process",)}
+    given: dict[str, Any] = {
+        "trajectory_id": name,
+        "task_id": task,
+        "strategy": name,
+        "loss": 100,
+        "evidence": ("process",),
+    }
     return Candidate(**given | changes)
 
 
@@ -24,7 +32,8 @@ def taken(found: dict[str, tuple[bool, str]]) -> set[str]:
 
 def test_tasks_in_the_middle_get_most_rows() -> None:
     tasks = {"middle": Standing(8, 4, 8), "easy": Standing(8, 8, 8), "hard": Standing(8, 1, 8)}
-    # sqrt(p (1 - p)), p shrunk by Beta(2, 2): middle 1/2 -> .5; easy 10/12 -> .373; hard 3/12 -> .433; of 13 rows: 4.98, 3.71, 4.31
+    # sqrt(p (1 - p)), p shrunk by Beta(2, 2): middle 1/2 -> .5; easy 10/12 -> .373; hard 3/12 ->
+    # .433; of 13 rows: 4.98, 3.71, 4.31
     assert allocated(tasks, 13, 8) == {"easy": 4, "hard": 4, "middle": 5}
 
 
@@ -34,12 +43,21 @@ def test_what_a_task_cannot_take_goes_to_the_others() -> None:
 
 
 @given(
-    st.dictionaries(st.text(min_size=1, max_size=3), st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)), max_size=8),
+    st.dictionaries(
+        st.text(min_size=1, max_size=3),
+        st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(0, 9)),
+        max_size=8,
+    ),
     st.integers(0, 40),
     st.integers(1, 5),
 )
-def test_never_more_than_asked_for_capped_or_available(drawn: dict[str, tuple[int, int, int]], rows: int, cap: int) -> None:
-    tasks = {task: Standing(trials, min(successes, trials), available) for task, (trials, successes, available) in drawn.items()}
+def test_never_more_than_asked_for_capped_or_available(
+    drawn: dict[str, tuple[int, int, int]], rows: int, cap: int
+) -> None:
+    tasks = {
+        task: Standing(trials, min(successes, trials), available)
+        for task, (trials, successes, available) in drawn.items()
+    }
     found = allocated(tasks, rows, cap)
     limits = {task: min(cap, standing.available) for task, standing in tasks.items()}
     assert all(0 <= count <= limits[task] for task, count in found.items())
@@ -48,7 +66,11 @@ def test_never_more_than_asked_for_capped_or_available(drawn: dict[str, tuple[in
 
 def test_the_second_row_of_a_task_has_another_strategy() -> None:
     found = chosen(
-        [success("a", strategy="x", rank=(1.0,)), success("b", strategy="x", rank=(2.0,)), success("c", strategy="y", rank=(0.0,))],
+        [
+            success("a", strategy="x", rank=(1.0,)),
+            success("b", strategy="x", rank=(2.0,)),
+            success("c", strategy="y", rank=(0.0,)),
+        ],
         {"t": (8, 4)},
         Quotas(per_task=3),
     )
@@ -56,8 +78,13 @@ def test_the_second_row_of_a_task_has_another_strategy() -> None:
     assert found["a"] == (False, "strategy_taken")
 
 
-def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_and_stands_behind_them() -> None:
-    common = [success("a", strategy="x", rank=(1.0,), evidence=()), success("b", strategy="x", rank=(0.0,), evidence=())]
+def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_and_stands_behind_them() -> (
+    None
+):
+    common = [
+        success("a", strategy="x", rank=(1.0,), evidence=()),
+        success("b", strategy="x", rank=(0.0,), evidence=()),
+    ]
     best_but_rare = success("c", strategy="y", rank=(9.0,), evidence=())
     found = chosen([*common, best_but_rare], {"t": (8, 4)}, Quotas())
     assert found["c"] == (False, "rare_strategy_unproven")
@@ -65,8 +92,12 @@ def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_an
     assert taken(chosen([best_but_rare], {"t": (8, 4)}, Quotas())) == {"c"}
 
 
-@pytest.mark.parametrize(("successes", "evidence", "kept"), [(2, (), False), (2, ("provenance",), True), (3, (), True)])
-def test_a_success_of_a_hard_task_needs_second_evidence(successes: int, evidence: tuple[str, ...], kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("successes", "evidence", "kept"), [(2, (), False), (2, ("provenance",), True), (3, (), True)]
+)
+def test_a_success_of_a_hard_task_needs_second_evidence(
+    successes: int, evidence: tuple[str, ...], kept: bool
+) -> None:
     found = chosen([success("a", evidence=evidence)], {"t": (8, successes)}, Quotas())
     assert found["a"] == ((True, "chosen") if kept else (False, "lucky_unproven"))
 
@@ -74,7 +105,10 @@ def test_a_success_of_a_hard_task_needs_second_evidence(successes: int, evidence
 def test_tasks_that_nearly_always_pass_have_a_bounded_share_of_the_loss() -> None:
     easy = [success(f"e{n}", f"easy{n}") for n in range(4)]
     others = [success(f"m{n}", f"middle{n}") for n in range(17)]
-    standings = {one.task_id: (8, 8) if one.task_id.startswith("easy") else (8, 4) for one in [*easy, *others]}
+    standings = {
+        one.task_id: (8, 8) if one.task_id.startswith("easy") else (8, 4)
+        for one in [*easy, *others]
+    }
     found = chosen([*easy, *others], standings, Quotas(per_task=1))
     # 15 % of all: 3 of 20 rows of equal size
     assert len([name for name in taken(found) if name.startswith("e")]) == 3
@@ -83,12 +117,18 @@ def test_tasks_that_nearly_always_pass_have_a_bounded_share_of_the_loss() -> Non
 
 def test_a_task_that_was_tried_less_than_four_times_is_not_called_easy() -> None:
     rows = [success("a", "once"), success("b", "thrice"), success("c", "middle")]
-    assert taken(chosen(rows, {"once": (1, 1), "thrice": (3, 3), "middle": (8, 4)}, Quotas())) == {"a", "b", "c"}
+    assert taken(chosen(rows, {"once": (1, 1), "thrice": (3, 3), "middle": (8, 4)}, Quotas())) == {
+        "a",
+        "b",
+        "c",
+    }
     assert [Standing(n, n, 1).easy for n in (1, 3, 4)] == [False, False, True]
 
 
 def test_recoveries_have_a_bounded_share_of_the_loss() -> None:
-    rows = [success(f"r{n}", f"a{n}", recovered=True) for n in range(5)] + [success(f"n{n}", f"b{n}") for n in range(18)]
+    rows = [success(f"r{n}", f"a{n}", recovered=True) for n in range(5)] + [
+        success(f"n{n}", f"b{n}") for n in range(18)
+    ]
     found = chosen(rows, {one.task_id: (8, 4) for one in rows}, Quotas(per_task=1))
     assert len([name for name in taken(found) if name.startswith("r")]) == 2
 
@@ -101,7 +141,15 @@ def test_recoveries_from_faults_of_the_world_come_before_those_from_mistakes_of_
 
 
 DRAWN = st.lists(
-    st.tuples(st.integers(0, 7), st.integers(0, 8), st.integers(1, 500), st.booleans(), st.integers(0, 3), st.booleans()), max_size=40
+    st.tuples(
+        st.integers(0, 7),
+        st.integers(0, 8),
+        st.integers(1, 500),
+        st.booleans(),
+        st.integers(0, 3),
+        st.booleans(),
+    ),
+    max_size=40,
 )
 
 
@@ -111,7 +159,14 @@ def test_no_task_has_more_than_its_cap_and_no_kind_more_than_its_share(
 ) -> None:
     standings = {f"t{task}": (8, max(successes, 1)) for task, successes, *_ in drawn}
     rows = [
-        success(f"{n}", f"t{task}", loss=loss, recovered=recovered, strategy=strategy, evidence=("process",) if proven else ())
+        success(
+            f"{n}",
+            f"t{task}",
+            loss=loss,
+            recovered=recovered,
+            strategy=strategy,
+            evidence=("process",) if proven else (),
+        )
         for n, (task, _, loss, recovered, strategy, proven) in enumerate(drawn)
     ]
     found = chosen(rows, standings, Quotas(per_task=per_task, cap=cap))
@@ -120,9 +175,14 @@ def test_no_task_has_more_than_its_cap_and_no_kind_more_than_its_share(
     by_task = Counter(one.task_id for one in kept)
     assert all(count <= cap for count in by_task.values())
     assert len({(one.task_id, one.strategy) for one in kept}) == len(kept)
-    for most, limited in ((0.15, lambda one: standings[one.task_id][1] >= 7), (0.10, lambda one: one.recovered)):
+    for most, limited in (
+        (0.15, lambda one: standings[one.task_id][1] >= 7),
+        (0.10, lambda one: one.recovered),
+    ):
         bounded = sum(one.loss for one in kept if limited(one))
-        assert bounded == sum(one.loss for one in kept) or bounded <= (most + 1e-9) * sum(one.loss for one in kept)
+        assert bounded == sum(one.loss for one in kept) or bounded <= (most + 1e-9) * sum(
+            one.loss for one in kept
+        )
 
 
 def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
@@ -130,7 +190,11 @@ def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
     assert taken(chosen(rows, {"x": (8, 8), "y": (8, 8)}, Quotas())) == {"a", "b"}
 
 
-@given(st.permutations([success(str(n), f"t{n % 3}", strategy=n % 4, rank=(float(n % 2),)) for n in range(12)]))
+@given(
+    st.permutations(
+        [success(str(n), f"t{n % 3}", strategy=n % 4, rank=(float(n % 2),)) for n in range(12)]
+    )
+)
 def test_the_order_in_which_candidates_come_changes_nothing(rows: list[Candidate]) -> None:
     standings = {f"t{n}": (8, 4) for n in range(3)}
     in_order = sorted(rows, key=lambda one: one.trajectory_id)
@@ -138,7 +202,11 @@ def test_the_order_in_which_candidates_come_changes_nothing(rows: list[Candidate
 
 
 def test_composition_is_counted_in_loss() -> None:
-    parts: list[tuple[dict[str, Hashable], int]] = [({"refusal": True}, 30), ({"refusal": False}, 70), ({"tool": "get"}, 5)]
+    parts: list[tuple[dict[str, Hashable], int]] = [
+        ({"refusal": True}, 30),
+        ({"refusal": False}, 70),
+        ({"tool": "get"}, 5),
+    ]
     found = composition(parts)
     assert found == {"refusal": {"False": 70, "True": 30}, "tool": {"get": 5}}
     assert (share(found, "refusal"), share(found, "recovery")) == ("30%", "nothing")

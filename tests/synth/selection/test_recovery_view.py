@@ -1,4 +1,6 @@
-"""The recovery view: what made it worse carries no loss, what mended it does, and nothing is cut out."""
+"""The recovery view: what made it worse carries no loss, what mended it does, and nothing is cut
+out.
+"""
 
 import pytest
 
@@ -10,12 +12,17 @@ BY_TURN = (0.1, 0.2, -0.1, None, -0.3, None, 0.2, 0.3)
 #          fine       falls      lowest      back
 
 
-def test_turns_down_to_the_lowest_potential_are_masked_and_those_that_lead_back_are_learnt() -> None:
+def test_turns_down_to_the_lowest_potential_are_masked_and_those_that_lead_back_are_learnt() -> (
+    None
+):
     assert excursion_masks([KNOWN], BY_TURN, range(8)) == dict.fromkeys((2, 3, 4), "excursion")
 
 
 def test_of_several_turns_that_are_as_low_the_last_one_ends_what_is_masked() -> None:
-    assert set(excursion_masks([KNOWN], (0.1, 0.2, -0.3, -0.3, -0.1, -0.1, 0.2), range(7))) == {2, 3}
+    assert set(excursion_masks([KNOWN], (0.1, 0.2, -0.3, -0.3, -0.1, -0.1, 0.2), range(7))) == {
+        2,
+        3,
+    }
 
 
 def test_what_was_left_without_a_diagnosis_is_masked_up_to_the_return() -> None:
@@ -27,7 +34,9 @@ def test_what_was_never_left_is_masked_to_the_end() -> None:
 
 
 def test_what_decisions_say_of_a_row_is_put_together() -> None:
-    assert decided_masks([{}, {"loss_masks": {"3": "excursion"}}, {"findings": []}]) == {3: "excursion"}
+    assert decided_masks([{}, {"loss_masks": {"3": "excursion"}}, {"findings": []}]) == {
+        3: "excursion"
+    }
 
 
 def test_a_clean_trajectory_has_no_masks() -> None:

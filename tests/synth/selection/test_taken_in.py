@@ -42,7 +42,9 @@ def test_a_success_is_refused_for_the_reason_of_the_exports(
         ({"as": "axolotl"}, None),
     ],
 )
-def test_a_row_with_turns_without_loss_is_refused_where_no_export_has_a_place_for_it(export: dict[str, Any], reason: str | None) -> None:
+def test_a_row_with_turns_without_loss_is_refused_where_no_export_has_a_place_for_it(
+    export: dict[str, Any], reason: str | None
+) -> None:
     assert TakenIn.by(flow(export), "sft").refusal(None, False, "model", masked=True) == reason
 
 

@@ -1,4 +1,6 @@
-"""The echo world behind a desk that numbers its answers anew each time it is asked; what is echoed is the same."""
+"""The echo world behind a desk that numbers its answers anew each time it is asked; what is echoed
+is the same.
+"""
 
 import json
 from itertools import count
@@ -30,7 +32,10 @@ class Restless:
     async def step(self, turn: AgentTurn) -> Response:
         response = await self._env.step(turn)
         said = tuple(
-            msgspec.structs.replace(o, content=json.dumps({"said": o.content, "request": next(_numbers)})) for o in response.observations
+            msgspec.structs.replace(
+                o, content=json.dumps({"said": o.content, "request": next(_numbers)})
+            )
+            for o in response.observations
         )
         return msgspec.structs.replace(response, observations=said, state_key=None)
 
@@ -45,8 +50,12 @@ class Restless:
 
 
 def make_tasks(config: Any, seed: int, count: int) -> list[Task]:
-    return [msgspec.structs.replace(task, env=NAME) for task in ECHO.make_tasks(config, seed, count)]
+    return [
+        msgspec.structs.replace(task, env=NAME) for task in ECHO.make_tasks(config, seed, count)
+    ]
 
 
-SPEC = msgspec.structs.replace(ECHO.spec, name=NAME, capabilities=frozenset({"expert", "tasks"}), deterministic=False)
+SPEC = msgspec.structs.replace(
+    ECHO.spec, name=NAME, capabilities=frozenset({"expert", "tasks"}), deterministic=False
+)
 WORLD = World(SPEC, Restless, make_tasks, ECHO.config)

@@ -1,4 +1,6 @@
-"""What was made fast gives what the plain definition gives: masking, ways back, advantages over groups."""
+"""What was made fast gives what the plain definition gives: masking, ways back, advantages over
+groups.
+"""
 
 import re
 from statistics import mean, stdev
@@ -15,9 +17,32 @@ from tests.synth.topology.trials import turn
 GENERATED = {"ticket": r"TK-\d+", "after": r"(?<=no )N\w+"}
 MASKED = {**DEFAULTS, "ends": r"end$"}
 spans = st.sampled_from(
-    ["2024-05-15T10:00:00Z", "2024-05-15", "0xdeadbeef", "12 ms", "3.5 s", "35 s", "pid 77", "/tmp/x_1", "TK-7", "TK-8", "no N9", "end",
-     "a" * 16 + "0" * 16, "9 µs", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "order #W12", "é", "٣ ms", "  ", "\n", "-", "x", "0"]
-)  # fmt: skip
+    [
+        "2024-05-15T10:00:00Z",
+        "2024-05-15",
+        "0xdeadbeef",
+        "12 ms",
+        "3.5 s",
+        "35 s",
+        "pid 77",
+        "/tmp/x_1",
+        "TK-7",
+        "TK-8",
+        "no N9",
+        "end",
+        "a" * 16 + "0" * 16,
+        "9 µs",
+        "1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+        "order #W12",
+        "é",
+        "٣ ms",
+        "  ",
+        "\n",
+        "-",
+        "x",
+        "0",
+    ]
+)
 
 
 def plainly(texts: list[str]) -> list[str]:
@@ -58,9 +83,15 @@ def test_turns_of_a_way_back_are_those_between_two_looks_at_a_state(states: list
 
 
 paths = st.lists(
-    st.tuples(st.lists(st.sampled_from("abc"), min_size=2, max_size=6), st.booleans(), st.integers(0, 2)).map(
+    st.tuples(
+        st.lists(st.sampled_from("abc"), min_size=2, max_size=6), st.booleans(), st.integers(0, 2)
+    ).map(
         lambda drawn: Path(
-            tuple(drawn[0]), ("x",) * (len(drawn[0]) - 1), (*(0.0 for _ in drawn[0][2:]), float(drawn[1])), drawn[1], drawn[2]
+            tuple(drawn[0]),
+            ("x",) * (len(drawn[0]) - 1),
+            (*(0.0 for _ in drawn[0][2:]), float(drawn[1])),
+            drawn[1],
+            drawn[2],
         )
     ),
     min_size=1,
@@ -71,20 +102,32 @@ paths = st.lists(
 @given(paths)
 @settings(max_examples=40)
 def test_the_advantage_of_a_step_is_over_the_steps_from_its_state(trials: list[Path]) -> None:
-    gains = [[0.95 ** (len(path.actions) - 1 - at) * path.rewards[-1] for at in range(len(path.actions))] for path in trials]
+    gains = [
+        [0.95 ** (len(path.actions) - 1 - at) * path.rewards[-1] for at in range(len(path.actions))]
+        for path in trials
+    ]
     for norm in ("mean", "mean_std"):
         for number, credit in enumerate(gigpo(trials, norm=norm)):
             for at, state in enumerate(trials[number].states[:-1]):
-                group = [gains[i][j] for i, path in enumerate(trials) for j, other in enumerate(path.states[:-1]) if other == state]
+                group = [
+                    gains[i][j]
+                    for i, path in enumerate(trials)
+                    for j, other in enumerate(path.states[:-1])
+                    if other == state
+                ]
                 gap = gains[number][at] - mean(group) if len(group) > 1 else 0.0
-                expected = gap / (stdev(group) + EPSILON) if norm == "mean_std" and len(group) > 1 else gap
+                expected = (
+                    gap / (stdev(group) + EPSILON) if norm == "mean_std" and len(group) > 1 else gap
+                )
                 assert credit.steps[at] == pytest.approx(expected, abs=1e-6)
                 assert credit.groups[at] == len(group)
 
 
 @given(paths)
 @settings(max_examples=40)
-def test_both_conventions_of_graphgpo_agree_where_the_deviation_is_large(trials: list[Path]) -> None:
+def test_both_conventions_of_graphgpo_agree_where_the_deviation_is_large(
+    trials: list[Path],
+) -> None:
     for ours, theirs in zip(graphgpo(trials), graphgpo(trials, convention="paper"), strict=True):
         assert ours.episode == theirs.episode
         assert ours.steps == pytest.approx(theirs.steps, abs=0.3)

@@ -7,7 +7,16 @@ from msgspec import structs
 
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Turn
-from synth.topology.graph import FAILURE, START, SUCCESS, Count, TaskGraph, as_networkx, is_donor, task_graph
+from synth.topology.graph import (
+    FAILURE,
+    START,
+    SUCCESS,
+    Count,
+    TaskGraph,
+    as_networkx,
+    is_donor,
+    task_graph,
+)
 from synth.topology.keys import explained, trajectory_keys
 from synth.topology.of_task import task_rows
 from tests.synth.topology.trials import trial, turn
@@ -28,15 +37,28 @@ def names(found: TaskGraph) -> dict[str, str]:
 
 def test_equal_turns_are_one_node_and_loops_are_counted_once_per_trial() -> None:
     found = graph(trial("1", "abc", True), trial("2", "abd", False), trial("3", "aab", True))
-    by_letter = {names(found)[node]: (count.n, count.n_success) for node, count in found.nodes.items() if node in names(found)}
+    by_letter = {
+        names(found)[node]: (count.n, count.n_success)
+        for node, count in found.nodes.items()
+        if node in names(found)
+    }
     assert by_letter == {"a": (3, 2), "b": (3, 2), "c": (1, 1), "d": (1, 0)}
     assert (found.nodes[START].n, found.nodes[SUCCESS].n, found.nodes[FAILURE].n) == (3, 2, 1)
     letters = {**names(found), START: START, SUCCESS: SUCCESS, FAILURE: FAILURE}
-    edges = {letters[one] + ">" + letters[other]: (count.n, count.n_success) for (one, other), count in found.edges.items()}
+    edges = {
+        letters[one] + ">" + letters[other]: (count.n, count.n_success)
+        for (one, other), count in found.edges.items()
+    }
     assert edges == {
-        "START>a": (3, 2), "a>b": (3, 2), "b>c": (1, 1), "b>d": (1, 0), "c>SUCCESS": (1, 1), "d>FAILURE": (1, 0),
-        "a>a": (1, 1), "b>SUCCESS": (1, 1),
-    }  # fmt: skip
+        "START>a": (3, 2),
+        "a>b": (3, 2),
+        "b>c": (1, 1),
+        "b>d": (1, 0),
+        "c>SUCCESS": (1, 1),
+        "d>FAILURE": (1, 0),
+        "a>a": (1, 1),
+        "b>SUCCESS": (1, 1),
+    }
     assert found.singletons() == 0.5
 
 
@@ -72,7 +94,12 @@ def test_arguments_are_compared_by_value_and_observations_without_volatile_spans
 
 
 @pytest.mark.parametrize(
-    ("answer", "again"), [("total 12.50", "total 12.05"), ("order O-7731", "order O-7732"), ("2026-01-05", "2026-01-06")]
+    ("answer", "again"),
+    [
+        ("total 12.50", "total 12.05"),
+        ("order O-7731", "order O-7732"),
+        ("2026-01-05", "2026-01-06"),
+    ],
 )
 def test_what_a_task_may_ask_for_is_never_masked(answer: str, again: str) -> None:
     (first,), (second,) = (
@@ -80,10 +107,17 @@ def test_what_a_task_may_ask_for_is_never_masked(answer: str, again: str) -> Non
         trajectory_keys(trial("2", [turn(0, "get", again)], True)),
     )
     assert first.observation != second.observation
-    assert next(line for line in explained(first, second) if line.startswith("observation")).count(answer) == 1
+    assert (
+        next(line for line in explained(first, second) if line.startswith("observation")).count(
+            answer
+        )
+        == 1
+    )
 
 
-def test_at_the_level_of_states_wording_and_arguments_are_merged_where_the_world_is_the_same() -> None:
+def test_at_the_level_of_states_wording_and_arguments_are_merged_where_the_world_is_the_same() -> (
+    None
+):
     one = trial("1", [turn(0, "get", "A", "s0", id=1), turn(1, "set", "ok", "s1", to=1)], True)
     other = trial("2", [turn(0, "get", "B", "s0", id=2), turn(1, "set", "done", "s1", to=1)], False)
     assert len(graph(one, other, level="state").nodes) == 3 + 2
@@ -98,7 +132,13 @@ def test_without_a_logical_state_the_history_of_turns_tells_states_apart() -> No
 
 
 def test_schema_defaults_are_filled_in_and_sets_have_one_order() -> None:
-    parameters = {"properties": {"page": {"default": 1}, "ids": {"type": "array", "uniqueItems": True}, "path": {"type": "array"}}}
+    parameters = {
+        "properties": {
+            "page": {"default": 1},
+            "ids": {"type": "array", "uniqueItems": True},
+            "path": {"type": "array"},
+        }
+    }
     tools = ({"type": "function", "function": {"name": "list", "parameters": parameters}},)
     one = trial("1", [turn(0, "list", ids=["b", "a"], path=[1, 2])], True, tools=tools)
     same = trial("2", [turn(0, "list", ids=["a", "b"], page=1, path=[1, 2])], True, tools=tools)
@@ -109,7 +149,9 @@ def test_schema_defaults_are_filled_in_and_sets_have_one_order() -> None:
 
 def test_the_words_of_an_answer_count_without_case_and_white_space_and_reasoning_never() -> None:
     one = trial("1", [Turn(0, content="It is  SENT.", thought="hm")], True)
-    other = trial("2", [Turn(0, content="it is sent.", thought="ah", observations=(Observation("ok"),))], True)
+    other = trial(
+        "2", [Turn(0, content="it is sent.", thought="ah", observations=(Observation("ok"),))], True
+    )
     assert trajectory_keys(one)[0].action == trajectory_keys(other)[0].action
 
 
@@ -128,21 +170,51 @@ def test_counts_are_of_trials() -> None:
 
 def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_together() -> None:
     base = [trial("base1", "ab", True), trial("base2", "ac", False)]
-    injected = trial("injected", [turn(0, "a"), structs.replace(turn(1, "b"), injected="wrong_argument")], False)
+    injected = trial(
+        "injected", [turn(0, "a"), structs.replace(turn(1, "b"), injected="wrong_argument")], False
+    )
     imported = trial("imported", "ab", True, synthesizer="import", model="another", policy="import")
     never = [
-        trial("retry", "ab", True, synthesizer="reflect_retry", parent_id="base2", pivot_turn=0, guidance="look"),
+        trial(
+            "retry",
+            "ab",
+            True,
+            synthesizer="reflect_retry",
+            parent_id="base2",
+            pivot_turn=0,
+            guidance="look",
+        ),
         trial("branch", "ab", True, parent_id="base1", pivot_turn=1),
-        trial("injection", "ab", False, synthesizer="failure_injection", parent_id="base1", pivot_turn=1),
-        trial("evidence", "ab", True, synthesizer="second_evidence", parent_id="base1", pivot_turn=0),
-        trial("test of a step", "ab", True, synthesizer="critical_step", parent_id="base2", pivot_turn=0),
+        trial(
+            "injection",
+            "ab",
+            False,
+            synthesizer="failure_injection",
+            parent_id="base1",
+            pivot_turn=1,
+        ),
+        trial(
+            "evidence", "ab", True, synthesizer="second_evidence", parent_id="base1", pivot_turn=0
+        ),
+        trial(
+            "test of a step",
+            "ab",
+            True,
+            synthesizer="critical_step",
+            parent_id="base2",
+            pivot_turn=0,
+        ),
         trial("walk", "ab", True, synthesizer="reverse_task"),
         injected,
     ]
     rows = task_rows("t", [*never[:3], *base, imported, *never[3:]], lambda tool: False)
     starts = sorted((node.n, node.n_success) for node in rows.nodes if node.node == START)
     assert starts == [(1, 1), (2, 1)], "the import of another model has a graph of its own"
-    assert {score.subject_id for score in rows.scores if score.metric == "potential"} == {"base1", "base2", "imported"}
+    assert {score.subject_id for score in rows.scores if score.metric == "potential"} == {
+        "base1",
+        "base2",
+        "imported",
+    }
     assert {node.trajectory_id for node in rows.nodes} <= {"base1", "base2", "imported", None}
     alone = task_rows("t", base, lambda tool: False)
     assert [score for score in rows.scores if score.subject_id.startswith("base")] == [
@@ -152,5 +224,10 @@ def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_toge
 
 def test_rows_are_the_same_in_whatever_order_workers_committed_the_trials() -> None:
     """An example of a node is a turn of its first trial."""
-    trials = [trial(f"x{number}", "ab" * (1 + number), number % 2 == 0, trial=number) for number in range(4)]
-    assert task_rows("t", trials[::-1], lambda tool: False) == task_rows("t", trials, lambda tool: False)
+    trials = [
+        trial(f"x{number}", "ab" * (1 + number), number % 2 == 0, trial=number)
+        for number in range(4)
+    ]
+    assert task_rows("t", trials[::-1], lambda tool: False) == task_rows(
+        "t", trials, lambda tool: False
+    )

@@ -12,8 +12,19 @@ from synth.schemas.trajectory import Observation, Turn
 from synth.topology.graph import Trial, graph_of
 from synth.topology.keys import trajectory_keys
 from synth.topology.potential import Potential
-from synth.topology.task_measures import error_branch_ratio, mixed_group_probability, strategic_heterogeneity
-from synth.topology.trajectory_measures import Excursion, efficiency, excursions, process_kept, recovered, strategy
+from synth.topology.task_measures import (
+    error_branch_ratio,
+    mixed_group_probability,
+    strategic_heterogeneity,
+)
+from synth.topology.trajectory_measures import (
+    Excursion,
+    efficiency,
+    excursions,
+    process_kept,
+    recovered,
+    strategy,
+)
 from synth.topology.volatile import Masking, Volatile
 from tests.synth.topology.trials import trial, turn
 
@@ -31,17 +42,36 @@ def test_efficiency_is_measured_against_the_shortest_other_success() -> None:
 def test_a_success_that_broke_the_process_is_no_yardstick() -> None:
     broken = CheckResult(True, (SubVerdict("state", True), SubVerdict("process", False)))
     assert not process_kept(trial("1", "a", True, check_result=broken))
-    assert process_kept(trial("2", "a", True, check_result=CheckResult(True, (SubVerdict("state", True),))))
+    assert process_kept(
+        trial("2", "a", True, check_result=CheckResult(True, (SubVerdict("state", True),)))
+    )
     assert process_kept(trial("3", "a", True))
 
 
 def test_a_strategy_is_its_writes_in_order_and_the_set_of_its_reads() -> None:
-    failed = Turn(3, tool_calls=turn(3, "set_b").tool_calls, observations=(Observation("no", call_id="c3", error=True),))
-    one = trial("1", [turn(0, "get_x"), turn(1, "set_a"), turn(2, "get_x"), failed, turn(4, "set_c"), turn(5, "get_b")], True)
+    failed = Turn(
+        3,
+        tool_calls=turn(3, "set_b").tool_calls,
+        observations=(Observation("no", call_id="c3", error=True),),
+    )
+    one = trial(
+        "1",
+        [
+            turn(0, "get_x"),
+            turn(1, "set_a"),
+            turn(2, "get_x"),
+            failed,
+            turn(4, "set_c"),
+            turn(5, "get_b"),
+        ],
+        True,
+    )
     assert strategy(one, writes) == (("set_a", "set_c"), ("get_b", "get_x"))
 
 
-def with_potential(turns: list[Turn], values: list[float | None], **changes: Any) -> tuple[list[Excursion], bool]:
+def with_potential(
+    turns: list[Turn], values: list[float | None], **changes: Any
+) -> tuple[list[Excursion], bool]:
     one = trial("1", turns, True, **changes)
     potential = Potential("1", 7, 0.5, tuple(values), (3,) * len(values), 1.0)
     found = excursions(one, trajectory_keys(one), potential, writes)
@@ -49,7 +79,12 @@ def with_potential(turns: list[Turn], values: list[float | None], **changes: Any
 
 
 def test_an_excursion_lasts_from_the_fall_to_the_return_and_a_re_read_makes_it_a_recovery() -> None:
-    turns = [turn(0, "get_x", "s"), turn(1, "set_a", "t"), turn(2, "get_x", "s"), turn(3, "set_b", "u")]
+    turns = [
+        turn(0, "get_x", "s"),
+        turn(1, "set_a", "t"),
+        turn(2, "get_x", "s"),
+        turn(3, "set_b", "u"),
+    ]
     assert with_potential(turns, [0.1, -0.2, -0.1, 0.1]) == ([Excursion(1, 3, ("re_read",))], True)
 
 
@@ -62,30 +97,50 @@ def test_a_blind_retry_is_no_recovery() -> None:
 def test_a_fall_without_a_return_and_a_failure_after_one_are_no_recovery() -> None:
     turns = [turn(0, "get_x"), turn(1, "set_a"), turn(2, "get_x")]
     assert with_potential(turns, [0.1, -0.2, -0.2]) == ([Excursion(1, None)], False)
-    one = trial("1", [turn(0, "get_x"), turn(1, "set_a"), turn(2, "get_x"), turn(3, "set_b")], False)
+    one = trial(
+        "1", [turn(0, "get_x"), turn(1, "set_a"), turn(2, "get_x"), turn(3, "set_b")], False
+    )
     assert not recovered(one, [Excursion(1, 3, ("re_read",))])
 
 
 def test_going_back_to_a_former_state_is_an_undo() -> None:
-    turns = [turn(0, "set_a", state="s1"), turn(1, "set_b", state="s2"), turn(2, "set_a", state="s1"), turn(3, "set_c", state="s3")]
+    turns = [
+        turn(0, "set_a", state="s1"),
+        turn(1, "set_b", state="s2"),
+        turn(2, "set_a", state="s1"),
+        turn(3, "set_c", state="s3"),
+    ]
     found, back = with_potential(turns, [0.2, -0.1, -0.1, 0.2])
     assert (found, back) == ([Excursion(1, 3, ("undo",))], True)
 
 
 def test_turns_that_few_donors_came_by_are_not_looked_at() -> None:
     one = trial("1", "ab", True)
-    assert excursions(one, trajectory_keys(one), Potential("1", 7, 0.5, (0.3, -0.3), (3, 1), 1.0), writes) == []
+    assert (
+        excursions(
+            one, trajectory_keys(one), Potential("1", 7, 0.5, (0.3, -0.3), (3, 1), 1.0), writes
+        )
+        == []
+    )
 
 
 def test_the_error_branch_ratio_counts_children_that_never_succeed_beside_one_that_does() -> None:
-    trials = [Trial("1", True, ("a", "b")), Trial("2", False, ("a", "c")), Trial("3", False, ("a", "d")), Trial("4", False, ("x", "y"))]
+    trials = [
+        Trial("1", True, ("a", "b")),
+        Trial("2", False, ("a", "c")),
+        Trial("3", False, ("a", "d")),
+        Trial("4", False, ("x", "y")),
+    ]
     # branching: START (a succeeds, x never) and a (b succeeds, c and d never): 3 wrong of 5
     assert error_branch_ratio(graph_of("t", trials)) == pytest.approx(3 / 5)
     assert error_branch_ratio(graph_of("t", trials[:1])) is None
 
 
 def test_in_a_crowd_a_child_that_one_trial_took_is_no_evidence() -> None:
-    trials = [Trial(str(n), True, ("a", "b")) for n in range(6)] + [Trial("7", False, ("a", "c")), Trial("8", False, ("a", "c"))]
+    trials = [Trial(str(n), True, ("a", "b")) for n in range(6)] + [
+        Trial("7", False, ("a", "c")),
+        Trial("8", False, ("a", "c")),
+    ]
     assert error_branch_ratio(graph_of("t", trials)) == pytest.approx(1 / 2)
     assert error_branch_ratio(graph_of("t", [*trials[:7], Trial("8", False, ("a", "d"))])) is None
 
@@ -114,4 +169,7 @@ def test_a_chance_is_between_nothing_and_one(successes: int, failures: int, grou
 
 def test_generated_identifiers_are_numbered_by_first_appearance() -> None:
     masking = Masking(Volatile(generated={"ticket": r"TK-\d+"}))
-    assert [masking.text(text) for text in ("TK-88 and TK-12", "TK-12")] == ["<ticket 1> and <ticket 2>", "<ticket 2>"]
+    assert [masking.text(text) for text in ("TK-88 and TK-12", "TK-12")] == [
+        "<ticket 1> and <ticket 2>",
+        "<ticket 2>",
+    ]

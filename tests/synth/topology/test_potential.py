@@ -10,9 +10,15 @@ from synth.topology.ranking import Ranking, concordance, of_pairs, within_tasks
 
 
 def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:
-    trials = [Trial("1", True, ("a", "b")), Trial("2", True, ("a", "b")), Trial("3", False, ("a", "c")), Trial("4", False, ("a", "d"))]
+    trials = [
+        Trial("1", True, ("a", "b")),
+        Trial("2", True, ("a", "b")),
+        Trial("3", False, ("a", "c")),
+        Trial("4", False, ("a", "d")),
+    ]
     first, second, third, fourth = potentials(graph_of("t", trials))
-    # donors of 1: 2 (pass), 3, 4 (fail): rate 1/3. a: 3 came by, 1 passed: (1 + 2/3) / 5 - 1/3 = 0. b: trial 2 alone: (1 + 2/3) / 3 - 1/3
+    # donors of 1: 2 (pass), 3, 4 (fail): rate 1/3. a: 3 came by, 1 passed: (1 + 2/3) / 5 - 1/3 = 0.
+    # b: trial 2 alone: (1 + 2/3) / 3 - 1/3
     assert first.by_turn == pytest.approx((0.0, 5 / 9 - 1 / 3))
     assert second.by_turn == pytest.approx(first.by_turn)
     # donors of 3: 1, 2 pass, 4 fails: rate 2/3. a: (2 + 4/3) / 5 - 2/3 = 0; nobody else took c
@@ -34,7 +40,8 @@ def test_a_drop_is_told_where_enough_donors_came_by() -> None:
     good = [Trial(str(n), True, ("a", "b")) for n in range(4)]
     bad = [Trial(str(n + 4), False, ("a", "c")) for n in range(4)]
     last = potentials(graph_of("t", [*good, *bad]))[-1]
-    # donors of the last: 4 pass, 3 fail: rate 4/7; at c 3 came by and none passed: (0 + 8/7) / 5 - 4/7 = -12/35
+    # donors of the last: 4 pass, 3 fail: rate 4/7; at c 3 came by and none passed: (0 + 8/7) / 5 -
+    # 4/7 = -12/35
     assert last.by_turn[1] == pytest.approx(-12 / 35)
     assert drops(last) == [1]
     assert drops(last, support=4) == []
@@ -45,7 +52,15 @@ def noise(trials: int, tasks: int = 1000) -> list[TaskGraph]:
     rng = Random(20261121)
     return [
         graph_of(
-            str(task), [Trial(str(n), rng.random() < 0.5, tuple(f"{depth}{rng.randrange(4)}" for depth in range(8))) for n in range(trials)]
+            str(task),
+            [
+                Trial(
+                    str(n),
+                    rng.random() < 0.5,
+                    tuple(f"{depth}{rng.randrange(4)}" for depth in range(8)),
+                )
+                for n in range(trials)
+            ],
         )
         for task in range(tasks)
     ]
@@ -53,7 +68,11 @@ def noise(trials: int, tasks: int = 1000) -> list[TaskGraph]:
 
 def one_by_one(graphs: list[TaskGraph]) -> Ranking:
     by_task = {
-        graph.task_id: [(mean, t.success) for t, p in zip(graph.trials, potentials(graph), strict=True) if (mean := p.mean()) is not None]
+        graph.task_id: [
+            (mean, t.success)
+            for t, p in zip(graph.trials, potentials(graph), strict=True)
+            if (mean := p.mean()) is not None
+        ]
         for graph in graphs
     }
     ranking = within_tasks(by_task, resamples=500)
@@ -74,13 +93,21 @@ def test_with_eight_trials_outcomes_that_are_noise_are_ranked_as_noise() -> None
 def test_with_four_trials_only_pairs_scored_by_the_same_donors_rank_noise_as_noise() -> None:
     graphs = noise(4)
     assert 0.45 <= in_pairs(graphs).auroc <= 0.55
-    assert one_by_one(graphs).high < 0.5  # each is a donor of the other: not to be used for comparing trials of small groups
+    assert (
+        one_by_one(graphs).high < 0.5
+    )  # each is a donor of the other: not to be used for comparing trials of small groups
 
 
 def test_a_pair_is_scored_by_the_trials_beside_it() -> None:
-    trials = [Trial("1", True, ("a",)), Trial("2", True, ("a",)), Trial("3", False, ("a",)), Trial("4", False, ("b",))]
+    trials = [
+        Trial("1", True, ("a",)),
+        Trial("2", True, ("a",)),
+        Trial("3", False, ("a",)),
+        Trial("4", False, ("b",)),
+    ]
     found = pairwise(graph_of("t", trials))
-    # 1 against 3: donors 2 (pass, a) and 4 (fail, b), rate 1/2; both were at a: (1 + 1) / 3 - 1/2 = 1/6. 1 against 4: nobody else was at b
+    # 1 against 3: donors 2 (pass, a) and 4 (fail, b), rate 1/2; both were at a: (1 + 1) / 3 - 1/2 =
+    # 1/6. 1 against 4: nobody else was at b
     assert found == [(pytest.approx(1 / 6), pytest.approx(1 / 6))] * 2
 
 
@@ -89,7 +116,15 @@ def test_turns_that_decide_are_ranked_above_noise() -> None:
     graphs = []
     for task in range(300):
         paths = [tuple(f"{depth}{rng.randrange(3)}" for depth in range(5)) for _ in range(8)]
-        graphs.append(graph_of(str(task), [Trial(str(n), rng.random() < (0.9 if p[2] == "20" else 0.2), p) for n, p in enumerate(paths)]))
+        graphs.append(
+            graph_of(
+                str(task),
+                [
+                    Trial(str(n), rng.random() < (0.9 if p[2] == "20" else 0.2), p)
+                    for n, p in enumerate(paths)
+                ],
+            )
+        )
     assert one_by_one(graphs).low > 0.5
     assert in_pairs(graphs).low > 0.5
 

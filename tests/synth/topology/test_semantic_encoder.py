@@ -10,7 +10,13 @@ import pytest
 from synth.flows.stages.topology import _embed
 from synth.ledger import Ledger
 from synth.ledger.views import query
-from synth.topology.embeddings import Kept, Vectors, kept_sentence_encoder, missing, processor_has_bf16
+from synth.topology.embeddings import (
+    Kept,
+    Vectors,
+    kept_sentence_encoder,
+    missing,
+    processor_has_bf16,
+)
 from synth.topology.keys import trajectory_keys
 from synth.topology.semantic import merges
 from tests.flow_files import echo_flow, run_flow
@@ -27,7 +33,9 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_same_words_in_another_order_are_nearer_than_other_words(tmp_path: Path) -> None:
-    vectors = kept_sentence_encoder(tmp_path)(["cheap red shoes", "red cheap shoes", "the order is on its way"])
+    vectors = kept_sentence_encoder(tmp_path)(
+        ["cheap red shoes", "red cheap shoes", "the order is on its way"]
+    )
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
     near, far = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
     assert near > 0.95
@@ -50,10 +58,16 @@ def test_bf16_and_float32_say_the_same(tmp_path: Path) -> None:
 
     texts = ["cheap red shoes", "the order was cancelled and the money is on its way"]
     kwargs = {"model_kwargs": {"dtype": torch.float32}, "local_files_only": True, "device": "cpu"}
-    plain = SentenceTransformer(str(get_model_path()), **kwargs).encode(texts, normalize_embeddings=True)
-    assert (kept_sentence_encoder(tmp_path)(texts) * plain).sum(axis=1) == pytest.approx([1, 1], abs=0.002)
+    plain = SentenceTransformer(str(get_model_path()), **kwargs).encode(
+        texts, normalize_embeddings=True
+    )
+    assert (kept_sentence_encoder(tmp_path)(texts) * plain).sum(axis=1) == pytest.approx(
+        [1, 1], abs=0.002
+    )
     name = "bfloat16" if processor_has_bf16() else "float32"
-    assert [file.name for file in (tmp_path / "embeddings").iterdir()] == [f"all-MiniLM-L6-v2-{name}.sqlite"]
+    assert [file.name for file in (tmp_path / "embeddings").iterdir()] == [
+        f"all-MiniLM-L6-v2-{name}.sqlite"
+    ]
 
 
 def test_a_text_is_embedded_once_across_runs(tmp_path: Path) -> None:
@@ -71,7 +85,9 @@ def test_a_text_is_embedded_once_across_runs(tmp_path: Path) -> None:
     assert np.array_equal(first[1], again[0])
 
 
-def test_a_flow_merges_at_this_level_and_embeds_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_merges_at_this_level_and_embeds_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     _embed.cache_clear()
     flow = echo_flow(
@@ -79,6 +95,8 @@ def test_a_flow_merges_at_this_level_and_embeds_nothing_twice(tmp_path: Path, mo
         stages=[{"rollout": {"trials": 3}}, {"topology": {"level": "semantic", "learn": 0}}],
     )  # fmt: skip
     run_flow(flow, str(tmp_path / "run"))
-    nodes = query(Ledger(str(tmp_path / "run")), "SELECT DISTINCT n, level FROM nodes WHERE node = 'START'").fetchall()
+    nodes = query(
+        Ledger(str(tmp_path / "run")), "SELECT DISTINCT n, level FROM nodes WHERE node = 'START'"
+    ).fetchall()
     assert nodes == [(3, "semantic")]
     _embed.cache_clear()

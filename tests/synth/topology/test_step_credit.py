@@ -10,12 +10,15 @@ from synth.topology.step_credit import Path, alone, distances, gigpo, graphgpo, 
 
 def path(states: str, success: bool, invalid: int = 0) -> Path:
     actions = tuple(f"{a}{b}" for a, b in itertools.pairwise(states))
-    return Path(tuple(states), actions, (0.0,) * (len(actions) - 1) + (float(success),), success, invalid)
+    return Path(
+        tuple(states), actions, (0.0,) * (len(actions) - 1) + (float(success),), success, invalid
+    )
 
 
 def test_gigpo_compares_discounted_returns_of_steps_from_the_same_state() -> None:
     one, other = gigpo([path("ABC", True), path("ABD", False)], gamma=0.5)
-    # returns: success 0.5, 1; failure 0, 0. At A: 0.5 and 0, mean 0.25; at B: 1 and 0, mean 0.5. Episodes 1 and 0, mean 0.5
+    # returns: success 0.5, 1; failure 0, 0. At A: 0.5 and 0, mean 0.25; at B: 1 and 0, mean 0.5.
+    # Episodes 1 and 0, mean 0.5
     assert one.steps == pytest.approx((0.25, 0.5))
     assert other.steps == pytest.approx((-0.25, -0.5))
     assert (one.episode, other.episode) == (0.5, -0.5)
@@ -39,7 +42,8 @@ def test_gigpo_divides_by_the_sample_deviation_where_asked() -> None:
 
 def test_distances_are_fewest_steps_to_success_and_unreachable_states_one_further() -> None:
     found = distances([path("ABC", True), path("ADBX", False)])
-    # the last step of the success leads to SUCCESS in place of C: B is 1 away, A 2, D 2 (over B); C and X lead nowhere: 3
+    # the last step of the success leads to SUCCESS in place of C: B is 1 away, A 2, D 2 (over B); C
+    # and X lead nowhere: 3
     assert dict(found) == {"A": 2, "B": 1, "C": 3, "D": 2, "X": 3, "SUCCESS": 0}
     assert distances([path("AB", False)]) == {}
 
@@ -76,7 +80,8 @@ def test_a_broken_chain_is_refused() -> None:
 
 def test_by_the_papers_convention_every_step_costs_one_more() -> None:
     good, bad = graphgpo([path("ABC", True), path("AX", False)], convention="paper")
-    # from A: to B (distance 1, and the step itself): 10 * .1^2 = .1; to X (3 and one): .001. The deviation of both is .099 / sqrt 2
+    # from A: to B (distance 1, and the step itself): 10 * .1^2 = .1; to X (3 and one): .001. The
+    # deviation of both is .099 / sqrt 2
     deviation = 0.099 / 2**0.5
     assert good.steps == pytest.approx((0.0495 / (deviation + 1e-6), 0.0))
     assert bad.steps == pytest.approx((-0.0495 / (deviation + 1e-6),))

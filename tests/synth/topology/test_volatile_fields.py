@@ -1,4 +1,6 @@
-"""What replays answer differently is masked from then on; what a task or its check asks for never is."""
+"""What replays answer differently is masked from then on; what a task or its check asks for never
+is.
+"""
 
 import json
 
@@ -12,8 +14,19 @@ from synth.topology.volatile import Volatile
 from synth.topology.volatile_fields import Asked, Compared, Field, as_masks, volatile_fields
 from tests.synth.topology.trials import trial, turn
 
-RECORDED = {"request": "q-17", "total": 57, "lines": [{"at": "t1", "name": "cup"}, {"at": "t2", "name": "pot"}]}
-AGAIN = [RECORDED | {"request": f"q-{n}", "lines": [{"at": f"u{n}", "name": "cup"}, {"at": f"v{n}", "name": "pot"}]} for n in (18, 19)]
+RECORDED = {
+    "request": "q-17",
+    "total": 57,
+    "lines": [{"at": "t1", "name": "cup"}, {"at": "t2", "name": "pot"}],
+}
+AGAIN = [
+    RECORDED
+    | {
+        "request": f"q-{n}",
+        "lines": [{"at": f"u{n}", "name": "cup"}, {"at": f"v{n}", "name": "pot"}],
+    }
+    for n in (18, 19)
+]
 
 
 def compared(*replays: object, tool: str = "get_order") -> list[Compared]:
@@ -29,7 +42,10 @@ def masked(found: list[Field]) -> set[str]:
 
 
 def nodes(answers: list[object], found: list[Field]) -> set[str]:
-    trials = [trial(f"T{at}", [turn(0, "get_order", json.dumps(answer))], True) for at, answer in enumerate(answers)]
+    trials = [
+        trial(f"T{at}", [turn(0, "get_order", json.dumps(answer))], True)
+        for at, answer in enumerate(answers)
+    ]
     return {trajectory_keys(one, Volatile({}, {}, *as_masks(found)))[0].turn for one in trials}
 
 
@@ -38,7 +54,9 @@ def test_places_that_differ_are_learned_and_their_turns_become_one() -> None:
     assert masked(found) == {".request", ".lines[].at"}
     assert len(nodes([RECORDED, *AGAIN], [])) == 3
     assert len(nodes([RECORDED, *AGAIN], found)) == 1
-    assert len(nodes([RECORDED, RECORDED | {"total": 58}], found)) == 2, "another result stays another turn"
+    assert len(nodes([RECORDED, RECORDED | {"total": 58}], found)) == 2, (
+        "another result stays another turn"
+    )
 
 
 def test_another_tool_with_the_same_field_is_not_masked() -> None:
@@ -50,9 +68,11 @@ def test_what_differed_once_or_seldom_is_no_volatile_field() -> None:
     once = volatile_fields(compared(AGAIN[0], RECORDED), Asked())
     assert {one.refused for one in once} == {"seldom"}
     seldom = volatile_fields(compared(*AGAIN, *[RECORDED] * 3), Asked())
-    assert {(one.place, one.compared, one.differing, one.refused) for one in seldom if one.place == ".request"} == {
-        (".request", 5, 2, "seldom")
-    }
+    assert {
+        (one.place, one.compared, one.differing, one.refused)
+        for one in seldom
+        if one.place == ".request"
+    } == {(".request", 5, 2, "seldom")}
 
 
 def test_a_total_that_drifts_is_masked_only_where_nobody_asks_for_it() -> None:
@@ -64,21 +84,34 @@ def test_a_total_that_drifts_is_masked_only_where_nobody_asks_for_it() -> None:
         "gold": task(gold=turn(0, "pay", amount=57).tool_calls),
         "script": task(script={"expects": {"amount": "57"}}),
     }
-    assert ".total" in masked(volatile_fields(drifting, Asked.by([task()]))), "without anybody asking it would be masked"
+    assert ".total" in masked(volatile_fields(drifting, Asked.by([task()]))), (
+        "without anybody asking it would be masked"
+    )
     for why, one in asking.items():
         found = volatile_fields(drifting, Asked.by([task(), one]))
         assert ".total" not in masked(found), why
-        assert {field.refused for field in found if field.place == ".total"} <= {"asked_for", "checked_column"}
-        assert masked(found) == {".request", ".lines[].at"}, "what nobody asks for is learned all the same"
+        assert {field.refused for field in found if field.place == ".total"} <= {
+            "asked_for",
+            "checked_column",
+        }
+        assert masked(found) == {".request", ".lines[].at"}, (
+            "what nobody asks for is learned all the same"
+        )
         assert len(nodes([RECORDED, RECORDED | {"total": 80}], found)) == 2
 
 
 def test_answers_of_another_shape_teach_nothing() -> None:
-    assert volatile_fields(compared(RECORDED | {"more": 1}, ["x"], RECORDED | {"lines": []}), Asked()) == []
+    assert (
+        volatile_fields(compared(RECORDED | {"more": 1}, ["x"], RECORDED | {"lines": []}), Asked())
+        == []
+    )
 
 
 def test_words_are_learned_by_their_shape_after_the_word_before_them() -> None:
-    pairs = [Compared("open", "session id a81f done, 3 left", f"session id b{n}c done, 3 left") for n in ("02", "03")]
+    pairs = [
+        Compared("open", "session id a81f done, 3 left", f"session id b{n}c done, 3 left")
+        for n in ("02", "03")
+    ]
     found = volatile_fields(pairs, Asked())
     volatile = Volatile({}, {}, *as_masks(found))
 
@@ -97,6 +130,12 @@ def test_a_learned_field_is_read_back_as_it_was_written() -> None:
 
 def test_what_the_user_says_is_masked_for_no_tool() -> None:
     said = Observation("session id a81f", name=None)
-    assert as_masks(volatile_fields([Compared("", said.content, "session id b1c"), Compared("", said.content, "session id c2d")], Asked()))[
-        1
-    ] == {"": (r"(?<=id\s)[a-z]+\d+[a-z]+",)}
+    assert as_masks(
+        volatile_fields(
+            [
+                Compared("", said.content, "session id b1c"),
+                Compared("", said.content, "session id c2d"),
+            ],
+            Asked(),
+        )
+    )[1] == {"": (r"(?<=id\s)[a-z]+\d+[a-z]+",)}

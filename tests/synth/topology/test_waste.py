@@ -1,4 +1,6 @@
-"""Wasted turns: each kind in a trajectory written by hand, and what looks like waste and is none."""
+"""Wasted turns: each kind in a trajectory written by hand, and what looks like waste and is
+none.
+"""
 
 from typing import Any
 
@@ -29,7 +31,14 @@ def found(turns: list[Turn], **changes: Any) -> dict[str, list[int]]:
         ([turn(n, "set", "busy", to=1) for n in range(4)], {"blind_retry": [2, 3]}),
         ([turn(0, "set", "busy", to=1), turn(1, "set", "ok", to=1)], {}),
     ],
-    ids=["read again", "read after a change", "another read", "another answer", "retried blindly", "retried once"],
+    ids=[
+        "read again",
+        "read after a change",
+        "another read",
+        "another answer",
+        "retried blindly",
+        "retried once",
+    ],
 )
 def test_waste_is_found_by_kind(turns: list[Turn], expected: dict[str, list[int]]) -> None:
     assert found(turns) == expected
@@ -41,7 +50,12 @@ def test_a_cycle_is_waste_from_its_second_round_on() -> None:
 
 
 def test_what_was_done_and_undone_is_a_regression() -> None:
-    turns = [turn(0, "set", state="b", to=1), turn(1, "get", state="b"), turn(2, "set", state="a", to=0), turn(3, "set", state="c", to=2)]
+    turns = [
+        turn(0, "set", state="b", to=1),
+        turn(1, "get", state="b"),
+        turn(2, "set", state="a", to=0),
+        turn(3, "set", state="c", to=2),
+    ]
     assert found(turns, opening_state_key="a") == {"regression": [0, 2]}
 
 

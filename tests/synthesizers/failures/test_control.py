@@ -1,4 +1,6 @@
-"""The A/A control: where it says that too many accepted tests are false, all labels are weak, those concluded before as well."""
+"""The A/A control: where it says that too many accepted tests are false, all labels are weak, those
+concluded before as well.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,23 @@ from synth.synthesizers.failures.control import Judged, false_share, judged_in, 
 REF = StageRef("failure_injection", "key")
 
 
-def judged(metric: str, *, accepted: bool, method: str = "sequential", label: str = "injection", subject: str = "t") -> Judged:
-    return Judged(subject, 3, metric, accepted, {"method": method, "label": label, "strategy": "rule"})
+def judged(
+    metric: str,
+    *,
+    accepted: bool,
+    method: str = "sequential",
+    label: str = "injection",
+    subject: str = "t",
+) -> Judged:
+    return Judged(
+        subject, 3, metric, accepted, {"method": method, "label": label, "strategy": "rule"}
+    )
 
 
 def test_the_share_is_the_controls_accept_rate_times_tests_by_accepted() -> None:
-    """1 of 4 controls accepted; 10 tests, 5 accepted: 1/4 x 10 / 5 = .5. Flips are not among them."""
+    """1 of 4 controls accepted; 10 tests, 5 accepted: 1/4 x 10 / 5 = .5. Flips are not among
+    them.
+    """
     tests = [judged("injection_test", accepted=at < 5) for at in range(10)]
     tests += [judged("injection_test", accepted=True, method="flip_deterministic")] * 7
     controls = [judged("injection_control", accepted=at < 1) for at in range(4)]
@@ -29,28 +42,43 @@ def test_the_share_is_the_controls_accept_rate_times_tests_by_accepted() -> None
 
 
 @pytest.mark.parametrize(("controls", "worth"), [(5, "confirmed"), (4, "weak")])
-def test_above_a_share_of_a_fifth_what_the_sequential_test_accepted_is_weak(controls: int, worth: str) -> None:
+def test_above_a_share_of_a_fifth_what_the_sequential_test_accepted_is_weak(
+    controls: int, worth: str
+) -> None:
     """One control accepted: of 5, 1/5 x 1 / 1 = .2 is not above the limit; of 4, .25 is."""
     given = [judged("injection_test", accepted=True)]
     given += [judged("injection_control", accepted=at < 1) for at in range(controls)]
     (label,) = labels(given)
-    assert (label.metric, label.value, (label.detail or {})["status"]) == ("injection", float(worth == "confirmed"), worth)
+    assert (label.metric, label.value, (label.detail or {})["status"]) == (
+        "injection",
+        float(worth == "confirmed"),
+        worth,
+    )
 
 
 def test_a_flip_stays_and_what_was_not_accepted_is_weak() -> None:
-    flip = judged("injection_test", accepted=True, method="flip_deterministic", label="observation_fault")
+    flip = judged(
+        "injection_test", accepted=True, method="flip_deterministic", label="observation_fault"
+    )
     weak = judged("repair_test", accepted=False, label="repair")
     controls = [judged("injection_control", accepted=True)]
     found = labels([flip, weak, *controls])
-    assert [(label.metric, label.value) for label in found] == [("observation_fault", 1.0), ("repair", 0.0)]
+    assert [(label.metric, label.value) for label in found] == [
+        ("observation_fault", 1.0),
+        ("repair", 0.0),
+    ]
 
 
 def rows(ledger: Ledger) -> list[Any]:
     with connect(ledger) as connection:
-        return connection.execute("SELECT metric, value FROM scores WHERE metric IN ('injection', 'repair') ORDER BY ALL").fetchall()
+        return connection.execute(
+            "SELECT metric, value FROM scores WHERE metric IN ('injection', 'repair') ORDER BY ALL"
+        ).fetchall()
 
 
-def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(tmp_path: Path) -> None:
+def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
+    tmp_path: Path,
+) -> None:
     ledger = Ledger(str(tmp_path / "run"), create=True)
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     test = Score("t", "injection_test", 1.0, 3, {"method": "sequential", "label": "injection"})

@@ -1,4 +1,6 @@
-"""Every confirmed label stands up to a verifier of its own, which uses the ledger and the world alone; a label that is wrong does not."""
+"""Every confirmed label stands up to a verifier of its own, which uses the ledger and the world
+alone; a label that is wrong does not.
+"""
 
 import asyncio
 from collections import Counter
@@ -11,12 +13,21 @@ import pytest
 
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Trajectory
-from tests.synthesizers.failures.flows_of_failures import EXPERT, WAVERING, injected, injection_flow, scores
+from tests.synthesizers.failures.flows_of_failures import (
+    EXPERT,
+    WAVERING,
+    injected,
+    injection_flow,
+    scores,
+)
 from tests.synthesizers.failures.verify_labels import Labelled, problems, verified
 
 pytestmark = pytest.mark.slow
 
-ERRING = {**WAVERING, "of": [{**WAVERING["of"][0], "weight": 0.85}, {**WAVERING["of"][1], "weight": 0.15}]}
+ERRING = {
+    **WAVERING,
+    "of": [{**WAVERING["of"][0], "weight": 0.85}, {**WAVERING["of"][1], "weight": 0.15}],
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +37,22 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYNTH_STATE_DIR", str(folder / "state"))
         for name, policy in (("wavering", WAVERING), ("sure", EXPERT)):
-            injected(folder / name, injection_flow({"per_task": 4, "repairs": 1}, models={"explorer": policy}))
+            injected(
+                folder / name,
+                injection_flow({"per_task": 4, "repairs": 1}, models={"explorer": policy}),
+            )
         shop = {"name": "storefront", "tasks": 6}
-        injected(folder / "erring", injection_flow({"per_task": 6}, {"trials": 6}, env=shop, models={"explorer": ERRING}))
+        injected(
+            folder / "erring",
+            injection_flow({"per_task": 6}, {"trials": 6}, env=shop, models={"explorer": ERRING}),
+        )
     return folder
 
 
 def test_a_run_that_fails_by_chance_after_a_harmless_mistake_is_weak(run: Path) -> None:
-    """15 % of its turns are random, so many runs fail of themselves: the counts of both sides show which."""
+    """15 % of its turns are random, so many runs fail of themselves: the counts of both sides show
+    which.
+    """
     labels = scores(run / "erring", "injection")
     weak = [row["detail"] for row in labels if row["value"] == 0]
     assert weak
@@ -46,7 +65,9 @@ def test_a_run_that_fails_by_chance_after_a_harmless_mistake_is_weak(run: Path) 
     assert wrong == {}
 
 
-@pytest.mark.parametrize(("name", "method"), [("wavering", "sequential"), ("sure", "flip_deterministic")])
+@pytest.mark.parametrize(
+    ("name", "method"), [("wavering", "sequential"), ("sure", "flip_deterministic")]
+)
 def test_all_confirmed_labels_of_a_small_run_are_right(run: Path, name: str, method: str) -> None:
     found, wrong = asyncio.run(verified(str(run / name)))
     assert len(found.labels) >= 2
@@ -59,7 +80,10 @@ def _other(trajectory: Trajectory, **fields: Any) -> Trajectory:
 
 
 def _swapped(found: Labelled, row: dict[str, Any]) -> None:
-    row["detail"]["pos_ids"], row["detail"]["neg_ids"] = row["detail"]["neg_ids"], row["detail"]["pos_ids"]
+    row["detail"]["pos_ids"], row["detail"]["neg_ids"] = (
+        row["detail"]["neg_ids"],
+        row["detail"]["pos_ids"],
+    )
 
 
 def _rate(found: Labelled, row: dict[str, Any]) -> None:
@@ -96,22 +120,44 @@ def _blamed_wrongly(found: Labelled, row: dict[str, Any]) -> None:
 
 def _trainable(found: Labelled, row: dict[str, Any]) -> None:
     run = found.trajectories[row["subject_id"]]
-    turns = (*run.turns[: row["turn"]], msgspec.structs.replace(run.turns[row["turn"]], mask=None), *run.turns[row["turn"] + 1 :])
+    turns = (
+        *run.turns[: row["turn"]],
+        msgspec.structs.replace(run.turns[row["turn"]], mask=None),
+        *run.turns[row["turn"] + 1 :],
+    )
     found.trajectories[run.trajectory_id] = _other(run, turns=turns)
 
 
 def _no_effect(found: Labelled, row: dict[str, Any]) -> None:
-    run, twin = found.trajectories[row["subject_id"]], found.trajectories[row["detail"]["clean_twin_id"]]
+    run, twin = (
+        found.trajectories[row["subject_id"]],
+        found.trajectories[row["detail"]["clean_twin_id"]],
+    )
     clean, turn = twin.turns[row["turn"]], run.turns[row["turn"]]
     same = msgspec.structs.replace(turn, observations=clean.observations, state_key=clean.state_key)
-    found.trajectories[run.trajectory_id] = _other(run, turns=(*run.turns[: row["turn"]], same, *run.turns[row["turn"] + 1 :]))
+    found.trajectories[run.trajectory_id] = _other(
+        run, turns=(*run.turns[: row["turn"]], same, *run.turns[row["turn"] + 1 :])
+    )
 
 
-SPOILS = (_swapped, _rate, _fewer, _selected, _passed, _another_turn, _as_it_was, _blamed_wrongly, _trainable, _no_effect)
+SPOILS = (
+    _swapped,
+    _rate,
+    _fewer,
+    _selected,
+    _passed,
+    _another_turn,
+    _as_it_was,
+    _blamed_wrongly,
+    _trainable,
+    _no_effect,
+)
 
 
 @pytest.mark.parametrize("spoil", SPOILS)
-def test_the_verifier_catches_a_label_that_is_wrong(run: Path, spoil: Callable[[Labelled, dict[str, Any]], None]) -> None:
+def test_the_verifier_catches_a_label_that_is_wrong(
+    run: Path, spoil: Callable[[Labelled, dict[str, Any]], None]
+) -> None:
     found = Labelled(Ledger(str(run / "wavering")))
     row = next(row for row in found.labels if row["turn"] > 0 and row["metric"] == "injection")
     assert asyncio.run(problems(found, row)) == []
@@ -121,7 +167,9 @@ def test_the_verifier_catches_a_label_that_is_wrong(run: Path, spoil: Callable[[
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_at_least_150_injected_failures_over_8_modes_are_confirmed_and_each_is_verified_from_the_ledger_alone(tmp_path: Path) -> None:
+def test_at_least_150_injected_failures_over_8_modes_are_confirmed_and_each_is_verified_from_the_ledger_alone(
+    tmp_path: Path,
+) -> None:
     flow = injection_flow(
         {"per_task": 8, "round": 160, "repairs": 1},
         {"trials": 4},

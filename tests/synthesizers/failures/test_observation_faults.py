@@ -68,7 +68,11 @@ def test_any_answers_can_be_altered_or_are_left_alone(made: list[Any], kind: str
     if planting is not None:
         shown = planting.alter()(numbered[-1].observations)
         assert len(shown) == len(numbered[-1].observations)
-        assert all(o.source is Source.TOOL for o, old in zip(shown, numbered[-1].observations, strict=True) if o != old)
+        assert all(
+            o.source is Source.TOOL
+            for o, old in zip(shown, numbered[-1].observations, strict=True)
+            if o != old
+        )
 
 
 LOOK = ToolCall.received("c1", "get_order", json.dumps({"order_id": "O-1"}))
@@ -77,7 +81,9 @@ LOOK = ToolCall.received("c1", "get_order", json.dumps({"order_id": "O-1"}))
 def after(*then: Turn) -> Reaction:
     first = did(0, "get_order", {"order_id": "O-1"}, {"total": "99.50"})
     numbered = [msgspec.structs.replace(turn, index=at) for at, turn in enumerate([first, *then])]
-    return reaction(msgspec.structs.replace(make_trajectory(), turns=tuple(numbered)), 0, LOOK, "99.50")
+    return reaction(
+        msgspec.structs.replace(make_trajectory(), turns=tuple(numbered)), 0, LOOK, "99.50"
+    )
 
 
 AGAIN = did(1, "get_order", {"order_id": "O-1"}, {"total": "12.50"})
@@ -101,5 +107,7 @@ ASKS = did(1, "ask_customer", {"message": "Is 99.50 right?"}, {"ok": True})
         ((Turn(index=1, content="Your total is 99.50."),), Reaction("proceeds", 1, True)),
     ],
 )
-def test_reactions_are_told_apart_by_the_first_turn_that_shows_one(then: tuple[Turn, ...], expected: Reaction) -> None:
+def test_reactions_are_told_apart_by_the_first_turn_that_shows_one(
+    then: tuple[Turn, ...], expected: Reaction
+) -> None:
     assert after(*then) == expected

@@ -1,4 +1,6 @@
-"""A harness that favours one side of every test is found out by its A/A control, and no label that was accepted early survives it."""
+"""A harness that favours one side of every test is found out by its A/A control, and no label that
+was accepted early survives it.
+"""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +21,9 @@ POLICY = "tests.synthesizers.failures.test_planted_harness:biased"
 
 
 class _Biased:
-    """Wins its own trial, loses it with a mistake in it, and wins every continuation of a test's good side, whatever was put there."""
+    """Wins its own trial, loses it with a mistake in it, and wins every continuation of a test's
+    good side, whatever was put there.
+    """
 
     def __init__(self, episode: Episode) -> None:
         self._draw = episode.draw
@@ -32,27 +36,50 @@ class _Biased:
         return Act(turn=throw(0 if (self._draw % 100 - 1) // 8 else 99))
 
 
-def biased(settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]) -> PolicySpec:
+def biased(
+    settings: Mapping[str, Any], *, model_name: str | None, sampling: Mapping[str, Any]
+) -> PolicySpec:
     def open_policy(episode: Episode) -> Policy:
         return _Biased(episode)
 
-    return PolicySpec(name="biased", authorship=Authorship.SCRIPTED, identity={"policy": "biased"}, open=open_policy)
+    return PolicySpec(
+        name="biased",
+        authorship=Authorship.SCRIPTED,
+        identity={"policy": "biased"},
+        open=open_policy,
+    )
 
 
-def test_where_the_control_accepts_no_label_of_the_stage_is_confirmed_not_even_those_of_rounds_before_it(tmp_path: Path) -> None:
+def test_where_the_control_accepts_no_label_of_the_stage_is_confirmed_not_even_those_of_rounds_before_it(
+    tmp_path: Path,
+) -> None:
     stage = {"per_task": 2, "round": 2, "controls": 0.3, "strategies": {"natural": 1}}
-    flow = injection_flow(stage, env={"name": NAME, "tasks": 12, "left": 50, "right": 50}, models={"explorer": {"policy": POLICY}})
+    flow = injection_flow(
+        stage,
+        env={"name": NAME, "tasks": 12, "left": 50, "right": 50},
+        models={"explorer": {"policy": POLICY}},
+    )
     report = injected(tmp_path / "run", flow)
     with connect(Ledger(str(tmp_path / "run"))) as connection:
 
         def rows(sql: str) -> list[Any]:
             return connection.execute(sql).fetchall()
 
-        accepted = rows("SELECT subject_id FROM scores WHERE metric = 'injection_test' AND value = 1")
-        notes = [json.loads(text) for (text,) in rows("SELECT detail FROM scores_all WHERE metric = 'injection_attempt'")]
+        accepted = rows(
+            "SELECT subject_id FROM scores WHERE metric = 'injection_test' AND value = 1"
+        )
+        notes = [
+            json.loads(text)
+            for (text,) in rows("SELECT detail FROM scores_all WHERE metric = 'injection_attempt'")
+        ]
         controls = rows("SELECT value FROM scores_all WHERE metric = 'injection_control'")
-        labels = rows("SELECT value, detail->>'$.status', (detail->>'$.fdr')::DOUBLE FROM scores WHERE metric = 'injection'")
-    assert len({note["round"] for note in notes if note["reason"] == "accepted"}) > 1, "accepted in several rounds"
+        labels = rows(
+            "SELECT value, detail->>'$.status', (detail->>'$.fdr')::DOUBLE FROM scores WHERE "
+            "metric = 'injection'"
+        )
+    assert len({note["round"] for note in notes if note["reason"] == "accepted"}) > 1, (
+        "accepted in several rounds"
+    )
     assert (1.0,) in controls, "at the first turn, where what is put decides nothing"
     assert len(labels) >= len(accepted) > 5
     assert {(value, status) for value, status, _ in labels} == {(0.0, "weak")}

@@ -1,4 +1,6 @@
-"""The stage on small worlds with a scripted policy: what becomes a label, what never does, and that a rerun changes nothing."""
+"""The stage on small worlds with a scripted policy: what becomes a label, what never does, and that
+a rerun changes nothing.
+"""
 
 import os
 import subprocess
@@ -13,7 +15,13 @@ from synth.ledger.ledger import Ledger
 from synth.schemas.errors import FlowError
 from tests.flow_files import run_flow
 from tests.synthesizers.failures.brittle_world import NAME as BRITTLE
-from tests.synthesizers.failures.flows_of_failures import WAVERING, asked, injected, injection_flow, scores
+from tests.synthesizers.failures.flows_of_failures import (
+    WAVERING,
+    asked,
+    injected,
+    injection_flow,
+    scores,
+)
 from tests.synthesizers.foreign import as_import
 
 pytestmark = pytest.mark.slow
@@ -37,7 +45,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_attempt_is_accounted_for_once(run: Path) -> None:
     notes = scores(run, "injection_attempt")
     tried = [note for note in notes if note["detail"]["kind"] == "injection"]
-    assert len({(note["detail"]["task_id"], note["detail"]["key"]) for note in tried}) == len(tried) == 16
+    assert (
+        len({(note["detail"]["task_id"], note["detail"]["key"]) for note in tried})
+        == len(tried)
+        == 16
+    )
     report = injected(run, injection_flow({"per_task": 4}))
     reasons = Counter(note["detail"]["reason"] for note in tried)
     assert report["attempted"] == 16
@@ -52,31 +64,47 @@ def test_a_rerun_has_nothing_to_do(run: Path) -> None:
     assert "failure_injection: nothing to do" in said
 
 
-def test_the_flow_sees_failures_with_a_label_and_recoveries_and_nothing_else_of_the_stage(run: Path) -> None:
-    seen = asked(run, "SELECT trajectory_id, outcome FROM trajectories WHERE synthesizer = 'failure_injection'")
+def test_the_flow_sees_failures_with_a_label_and_recoveries_and_nothing_else_of_the_stage(
+    run: Path,
+) -> None:
+    seen = asked(
+        run,
+        "SELECT trajectory_id, outcome FROM trajectories WHERE synthesizer = 'failure_injection'",
+    )
     failed = {row["subject_id"] for row in scores(run, "injection")}
     recovered = {row["subject_id"] for row in scores(run, "recovery")}
     assert failed
     assert recovered
     assert {identity for identity, outcome in seen if outcome == "failure"} == failed
     assert {identity for identity, outcome in seen if outcome == "success"} == recovered
-    ((every,),) = asked(run, "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'failure_injection'")
+    ((every,),) = asked(
+        run, "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'failure_injection'"
+    )
     assert every > len(seen), "continuations are kept apart"
 
 
-def test_what_other_settings_have_played_already_is_not_played_again_and_stays_in_sight(tmp_path: Path) -> None:
+def test_what_other_settings_have_played_already_is_not_played_again_and_stays_in_sight(
+    tmp_path: Path,
+) -> None:
     url = tmp_path / "run"
     injected(url, injection_flow({"per_task": 2}))
     before = {identity for (identity,) in asked(url, "SELECT trajectory_id FROM trajectories_all")}
     injected(url, injection_flow({"per_task": 3}))
-    shown = {identity for (identity,) in asked(url, "SELECT trajectory_id FROM trajectories WHERE synthesizer = 'failure_injection'")}
+    shown = {
+        identity
+        for (identity,) in asked(
+            url, "SELECT trajectory_id FROM trajectories WHERE synthesizer = 'failure_injection'"
+        )
+    }
     current = asked(url, "SELECT subject_id FROM scores WHERE metric IN ('injection', 'recovery')")
     assert {identity for (identity,) in current} == shown
     assert shown & before, "the first two attempts of each task are the same"
     ((twice,),) = asked(url, "SELECT count(*) - count(DISTINCT slot_id) FROM trajectories_all")
     assert twice == 0
     injected(url, injection_flow({"per_task": 3}))
-    again = asked(url, "SELECT trajectory_id FROM trajectories WHERE synthesizer = 'failure_injection'")
+    again = asked(
+        url, "SELECT trajectory_id FROM trajectories WHERE synthesizer = 'failure_injection'"
+    )
     assert {identity for (identity,) in again} == shown
 
 
@@ -91,52 +119,92 @@ def test_a_recovery_is_trained_on_from_the_turn_after_the_mistake_on(run: Path) 
 def test_what_was_injected_stands_in_no_message_but_as_the_turn_itself(run: Path) -> None:
     for row in scores(run, "injection"):
         trajectory = Ledger(str(run)).trajectory(row["subject_id"])
-        texts = [trajectory.system_prompt or "", *(o.content for turn in trajectory.turns for o in turn.observations)]
-        texts += [call.call_id + call.arguments for turn in trajectory.turns for call in turn.tool_calls]
+        texts = [
+            trajectory.system_prompt or "",
+            *(o.content for turn in trajectory.turns for o in turn.observations),
+        ]
+        texts += [
+            call.call_id + call.arguments for turn in trajectory.turns for call in turn.tool_calls
+        ]
         assert not any("FM-" in text or "inject" in text.lower() for text in texts)
 
 
 def test_a_label_claims_no_likelihood_and_no_earliest_step(run: Path) -> None:
     for row in scores(run, "injection"):
-        found = {key: row["detail"][key] for key in ("dpo", "likelihood", "earliest_tested", "side", "legend_version")}
-        expected = {"dpo": False, "likelihood": "not measured", "earliest_tested": False, "side": "agent", "legend_version": "mast-1"}
+        found = {
+            key: row["detail"][key]
+            for key in ("dpo", "likelihood", "earliest_tested", "side", "legend_version")
+        }
+        expected = {
+            "dpo": False,
+            "likelihood": "not measured",
+            "earliest_tested": False,
+            "side": "agent",
+            "legend_version": "mast-1",
+        }
         assert found == expected
 
 
-def test_the_modes_of_an_echo_desk_break_it_or_are_weak_as_worked_out_by_hand(tmp_path: Path) -> None:
-    """Any word too many and any word too few fail the check, whatever comes after; the expert is sure of itself."""
-    report = injected(tmp_path / "run", injection_flow({"per_task": 8, "per_twin": 8}, env=ECHO, models=SURE))
+def test_the_modes_of_an_echo_desk_break_it_or_are_weak_as_worked_out_by_hand(
+    tmp_path: Path,
+) -> None:
+    """Any word too many and any word too few fail the check, whatever comes after; the expert is
+    sure of itself.
+    """
+    report = injected(
+        tmp_path / "run", injection_flow({"per_task": 8, "per_twin": 8}, env=ECHO, models=SURE)
+    )
     assert report["rejected"] == {}
     assert report["verified"] == report["attempted"] == 16
     assert set(report["modes"]) <= {"FM-1.3", "FM-1.5", "FM-2.1", "FM-3.1"}
     for row in scores(tmp_path / "run", "injection"):
-        assert (row["detail"]["method"], row["detail"]["q_pos"], row["detail"]["q_neg"]) == ("flip_deterministic", 1.0, 0.0)
+        assert (row["detail"]["method"], row["detail"]["q_pos"], row["detail"]["q_neg"]) == (
+            "flip_deterministic",
+            1.0,
+            0.0,
+        )
 
 
 def test_a_fault_of_the_world_is_a_reason_and_never_a_label(tmp_path: Path) -> None:
     env = {**ECHO, "name": BRITTLE}
-    report = injected(tmp_path / "run", injection_flow({"per_task": 6, "modes": {"FM-1.5": 1, "FM-3.1": 1}}, env=env, models=SURE))
+    report = injected(
+        tmp_path / "run",
+        injection_flow({"per_task": 6, "modes": {"FM-1.5": 1, "FM-3.1": 1}}, env=env, models=SURE),
+    )
     assert report["rejected"].keys() == {"fault:environment"}
     assert set(report["modes"]) == {"FM-3.1"}
     assert {row["detail"]["mode"] for row in scores(tmp_path / "run", "injection")} == {"FM-3.1"}
-    invalid = asked(tmp_path / "run", "SELECT trajectory_id FROM trajectories WHERE outcome = 'invalid'")
+    invalid = asked(
+        tmp_path / "run", "SELECT trajectory_id FROM trajectories WHERE outcome = 'invalid'"
+    )
     assert invalid == [], "broken attempts are kept apart"
 
 
-def test_each_round_is_twice_as_long_as_the_one_before_and_they_come_one_after_the_other(tmp_path: Path) -> None:
-    injected(tmp_path / "run", injection_flow({"per_task": 1, "round": 1}, env={**ECHO, "tasks": 4}, models=SURE))
-    assert Counter(note["detail"]["round"] for note in scores(tmp_path / "run", "injection_attempt")) == {0: 1, 1: 2, 2: 1}
+def test_each_round_is_twice_as_long_as_the_one_before_and_they_come_one_after_the_other(
+    tmp_path: Path,
+) -> None:
+    injected(
+        tmp_path / "run",
+        injection_flow({"per_task": 1, "round": 1}, env={**ECHO, "tasks": 4}, models=SURE),
+    )
+    assert Counter(
+        note["detail"]["round"] for note in scores(tmp_path / "run", "injection_attempt")
+    ) == {0: 1, 1: 2, 2: 1}
 
 
 def _no_rollout(stage: dict[str, Any]) -> Any:
     flow = injection_flow(env={**ECHO, "tasks": 0}, models=SURE)
-    return flow.model_copy(update={"stages": (flow.stages[1].model_copy(update={"settings": stage}),)})
+    return flow.model_copy(
+        update={"stages": (flow.stages[1].model_copy(update={"settings": stage}),)}
+    )
 
 
 def test_imported_trajectories_are_built_on_where_their_world_is_here(tmp_path: Path) -> None:
     run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
     as_import(tmp_path / "run")
-    report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2, "strategies": {"rule": 1}}))
+    report = injected(
+        tmp_path / "run-imports", _no_rollout({"per_task": 2, "strategies": {"rule": 1}})
+    )
     assert report["attempted"] == report["verified"] == 4
 
 
@@ -148,7 +216,9 @@ def test_imported_trajectories_without_a_world_are_counted_with_the_reason(tmp_p
     assert "cannot be built on: 4 no_world" in report["also"]
 
 
-def test_a_twin_that_its_world_does_not_reproduce_is_left_out_with_the_reason(tmp_path: Path) -> None:
+def test_a_twin_that_its_world_does_not_reproduce_is_left_out_with_the_reason(
+    tmp_path: Path,
+) -> None:
     run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
     as_import(tmp_path / "run", spoilt=True)
     report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2}))
@@ -156,9 +226,14 @@ def test_a_twin_that_its_world_does_not_reproduce_is_left_out_with_the_reason(tm
     assert "cannot be built on: 4 drift" in report["also"]
 
 
-def test_without_a_policy_only_the_recorded_rest_is_replayed_and_the_label_says_no_more(tmp_path: Path) -> None:
+def test_without_a_policy_only_the_recorded_rest_is_replayed_and_the_label_says_no_more(
+    tmp_path: Path,
+) -> None:
     report = injected(
-        tmp_path / "run", injection_flow({"per_task": 3, "evidence": "replay", "modes": {"FM-3.1": 1}}, env=ECHO, models=SURE)
+        tmp_path / "run",
+        injection_flow(
+            {"per_task": 3, "evidence": "replay", "modes": {"FM-3.1": 1}}, env=ECHO, models=SURE
+        ),
     )
     assert report["verified"] == 0
     assert report["rejected"] == {"replay_flip": 6}
@@ -168,9 +243,13 @@ def test_without_a_policy_only_the_recorded_rest_is_replayed_and_the_label_says_
 
 
 def test_failed_trials_are_repaired_and_the_correction_is_counted_live(tmp_path: Path) -> None:
-    """An expert that stops early leaves out the last word: saying it then, where it finished, is the repair."""
+    """An expert that stops early leaves out the last word: saying it then, where it finished, is
+    the repair.
+    """
     models = {"explorer": {"policy": "expert", "profiles": "stops_early"}}
-    report = injected(tmp_path / "run", injection_flow({"per_task": 1, "repairs": 1}, env=ECHO, models=models))
+    report = injected(
+        tmp_path / "run", injection_flow({"per_task": 1, "repairs": 1}, env=ECHO, models=models)
+    )
     assert "2 tasks without a clean trial" in report["also"]
     repairs = scores(tmp_path / "run", "repair")
     assert report["attempted"] == report["verified"] == len(repairs) == 2
@@ -181,13 +260,23 @@ def test_failed_trials_are_repaired_and_the_correction_is_counted_live(tmp_path:
         assert row["detail"]["original"]["tool_calls"][0]["name"] == "finish"
 
 
-def test_the_control_compares_the_clean_turn_with_itself_on_continuations_of_its_own(tmp_path: Path) -> None:
+def test_the_control_compares_the_clean_turn_with_itself_on_continuations_of_its_own(
+    tmp_path: Path,
+) -> None:
     stage = {"per_task": 3, "controls": 1.0}
     report = injected(tmp_path / "run", injection_flow(stage, models={"explorer": WAVERING}))
     controls = scores(tmp_path / "run", "injection_control")
     assert controls
-    assert any(line.startswith(f"A/A control: {sum(row['value'] for row in controls):.0f} of {len(controls)}") for line in report["also"])
-    counted = [set(row["detail"]["pos_ids"]) | set(row["detail"]["neg_ids"]) for row in scores(tmp_path / "run", "injection")]
+    assert any(
+        line.startswith(
+            f"A/A control: {sum(row['value'] for row in controls):.0f} of {len(controls)}"
+        )
+        for line in report["also"]
+    )
+    counted = [
+        set(row["detail"]["pos_ids"]) | set(row["detail"]["neg_ids"])
+        for row in scores(tmp_path / "run", "injection")
+    ]
     for row in controls:
         own = {*row["detail"]["pos_ids"], *row["detail"]["neg_ids"]}
         assert not any(own & others for others in counted)
@@ -220,13 +309,26 @@ asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills
 
 def labels(folder: Path) -> list[Any]:
     metrics = ("injection", "recovery", "injection_attempt")
-    return [(metric, row["subject_id"], row["turn"], row["value"], row["detail"]) for metric in metrics for row in scores(folder, metric)]
+    return [
+        (metric, row["subject_id"], row["turn"], row["value"], row["detail"])
+        for metric in metrics
+        for row in scores(folder, metric)
+    ]
 
 
-def test_killed_in_the_middle_of_a_round_and_run_again_it_gives_the_same_labels(tmp_path: Path) -> None:
-    flow = injection_flow({"per_task": 4, "round": 4}, {"trials": 3}, env=SHOP, models={"explorer": WAVERING})
+def test_killed_in_the_middle_of_a_round_and_run_again_it_gives_the_same_labels(
+    tmp_path: Path,
+) -> None:
+    flow = injection_flow(
+        {"per_task": 4, "round": 4}, {"trials": 3}, env=SHOP, models={"explorer": WAVERING}
+    )
     url = tmp_path / "killed"
-    process = subprocess.run([sys.executable, "-c", KILLED, flow.model_dump_json(), str(url)], cwd=ROOT, env=os.environ, check=False)
+    process = subprocess.run(
+        [sys.executable, "-c", KILLED, flow.model_dump_json(), str(url)],
+        cwd=ROOT,
+        env=os.environ,
+        check=False,
+    )
     assert process.returncode == -9
     assert len({row["detail"]["round"] for row in scores(url, "injection_attempt")}) == 1, (
         "one round was committed, the second was under way"
@@ -245,10 +347,16 @@ def test_killed_in_the_middle_of_a_round_and_run_again_it_gives_the_same_labels(
         ({"modes": {"FM-2.4": 1}}, {}, r"FM-2.4.*no failure mode that a single agent shows"),
         ({"evidence": "replay", "repairs": 1}, {}, r"tested by live continuations"),
         ({"per_tasks": 3}, {}, r"per_tasks is not a setting"),
-        ({}, {"models": {"explorer": {"policy": "expert"}, "injector": {"policy": "random"}}}, r"'injector' writes mistakes in words"),
+        (
+            {},
+            {"models": {"explorer": {"policy": "expert"}, "injector": {"policy": "random"}}},
+            r"'injector' writes mistakes in words",
+        ),
     ],
 )
-def test_what_a_flow_lacks_is_told_in_one_line(tmp_path: Path, stage: dict[str, Any], changes: dict[str, Any], refusal: str) -> None:
+def test_what_a_flow_lacks_is_told_in_one_line(
+    tmp_path: Path, stage: dict[str, Any], changes: dict[str, Any], refusal: str
+) -> None:
     flow = injection_flow(stage, **changes)
     only = flow.model_copy(update={"stages": flow.stages[1:]})
     with pytest.raises(FlowError, match=refusal):

@@ -13,7 +13,10 @@ from tests.synthesizers.failures.verify_labels import verified
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("textworld") is None, reason="needs the extra textworld")
 def test_rules_apply_in_a_text_adventure_and_every_label_there_is_right(tmp_path: Path) -> None:
-    explorer = {"policy": "mixture", "of": [{"policy": "expert", "weight": 0.9}, {"policy": "random", "weight": 0.1}]}
+    explorer = {
+        "policy": "mixture",
+        "of": [{"policy": "expert", "weight": 0.9}, {"policy": "random", "weight": 0.1}],
+    }
     report = injected(
         tmp_path / "run",
         injection_flow(
@@ -25,7 +28,11 @@ def test_rules_apply_in_a_text_adventure_and_every_label_there_is_right(tmp_path
     )
     assert report["attempted"] == 24
     assert report["verified"] + sum(report["rejected"].values()) == 24
-    modes = {row["detail"]["mode"] for metric in ("injection", "recovery") for row in scores(tmp_path / "run", metric)}
+    modes = {
+        row["detail"]["mode"]
+        for metric in ("injection", "recovery")
+        for row in scores(tmp_path / "run", metric)
+    }
     assert {"FM-1.1", "FM-1.3", "natural"} <= modes
     _, wrong = asyncio.run(verified(str(tmp_path / "run")))
     assert wrong == {}

@@ -1,7 +1,10 @@
-"""Verifies confirmed injection labels from the ledger and the world alone: `python -m tests.synthesizers.failures.verify_labels RUN`.
+"""Verifies confirmed injection labels from the ledger and the world alone: `python -m
+tests.synthesizers.failures.verify_labels RUN`.
 
-It shares no code with what makes the labels: sides are executed again in fresh worlds, successes recounted, the sequential rule (rounds
-of 2 per side up to 8; accept at a lead of 4 after 4, of 5 after 6 or 8; stop at a lead of 0, 1, 2, 4) decided anew.
+It shares no code with what makes the labels: sides are executed again in fresh worlds, successes
+recounted, the sequential rule (rounds
+of 2 per side up to 8; accept at a lead of 4 after 4, of 5 after 6 or 8; stop at a lead of 0, 1, 2,
+4) decided anew.
 """
 
 import asyncio
@@ -30,13 +33,23 @@ class Labelled:
         self.labels: list[Row] = []
         for shard in ledger.state.shards:
             if "trajectories" in shard.files:
-                tables = (ledger.files.table(shard.files[name]) for name in ("trajectories", "turns"))
-                self.trajectories |= {trajectory.trajectory_id: trajectory for trajectory in rows.trajectories_of(*tables)}
+                tables = (
+                    ledger.files.table(shard.files[name]) for name in ("trajectories", "turns")
+                )
+                self.trajectories |= {
+                    trajectory.trajectory_id: trajectory
+                    for trajectory in rows.trajectories_of(*tables)
+                }
             if "scores" in shard.files:
                 for row in ledger.files.table(shard.files["scores"]).to_pylist():
-                    if row["metric"] in ("injection", "observation_fault", "repair") and row["value"] == 1:
+                    if (
+                        row["metric"] in ("injection", "observation_fault", "repair")
+                        and row["value"] == 1
+                    ):
                         self.labels.append({**row, "detail": json.loads(row["detail"])})
-        self.tasks = ledger.tasks({trajectory.task_id for trajectory in self.trajectories.values()}, every=True)
+        self.tasks = ledger.tasks(
+            {trajectory.task_id for trajectory in self.trajectories.values()}, every=True
+        )
 
 
 async def problems(found: Labelled, row: Row) -> list[str]:
@@ -130,7 +143,11 @@ def _branched(run: Trajectory, twin: Trajectory, at: int, put: Row) -> Iterator[
         yield "it does not branch from the twin at the turn"
         return
     for ours, theirs in zip(run.turns[:at], twin.turns[:at], strict=True):
-        if (ours.content, ours.tool_calls, ours.observations) != (theirs.content, theirs.tool_calls, theirs.observations):
+        if (ours.content, ours.tool_calls, ours.observations) != (
+            theirs.content,
+            theirs.tool_calls,
+            theirs.observations,
+        ):
             yield f"turn {ours.index} before the branch is another one"
         if ours.mask is None:
             yield f"turn {ours.index} before the branch would be trained on"
@@ -141,9 +158,15 @@ def _branched(run: Trajectory, twin: Trajectory, at: int, put: Row) -> Iterator[
 
 def _marked(run: Trajectory, at: int, detail: Row, agent: bool) -> Iterator[str]:
     turn = run.turns[at]
-    if turn.injected is None or turn.mask is None or (turn.sampled_by == "policy" and detail["strategy"] != "natural" and agent):
+    if (
+        turn.injected is None
+        or turn.mask is None
+        or (turn.sampled_by == "policy" and detail["strategy"] != "natural" and agent)
+    ):
         yield "the injected turn is not marked as such"
-    if agent is (detail["mistake_agent"] is None) or detail["side"] != ("agent" if agent else "environment"):
+    if agent is (detail["mistake_agent"] is None) or detail["side"] != (
+        "agent" if agent else "environment"
+    ):
         yield "the side is wrong"
     if detail["dpo"] or detail["earliest_tested"]:
         yield "it claims what was not measured"
@@ -160,7 +183,9 @@ def _act(put: Row) -> object:
 
 
 async def _executed(task: Task, run: Trajectory) -> bool | None:
-    """What the world's check says when the turns are done again; None where the world answers otherwise than recorded."""
+    """What the world's check says when the turns are done again; None where the world answers
+    otherwise than recorded.
+    """
     env = open_env(task.env, task.env_config)
     try:
         await env.reset(task)
@@ -186,7 +211,10 @@ async def verified(url: str) -> tuple[Labelled, dict[str, list[str]]]:
 if __name__ == "__main__":
     labelled, wrong = asyncio.run(verified(sys.argv[1]))
     modes = sorted({row["detail"].get("mode", "repair") for row in labelled.labels})
-    print(f"{len(labelled.labels)} confirmed labels over {len(modes)} modes ({', '.join(modes)}), {len(wrong)} of them wrong")
+    print(
+        f"{len(labelled.labels)} confirmed labels over {len(modes)} modes ({', '.join(modes)}), "
+        f"{len(wrong)} of them wrong"
+    )
     for identity, lines in wrong.items():
         print(f"{identity}: {'; '.join(lines)}")
     sys.exit(1 if wrong or not labelled.labels else 0)

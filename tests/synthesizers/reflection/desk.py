@@ -1,4 +1,6 @@
-"""The echo world played by a model that stutters unless it was told not to, and diagnosed by another one behind the same server."""
+"""The echo world played by a model that stutters unless it was told not to, and diagnosed by
+another one behind the same server.
+"""
 
 import json
 from collections.abc import Callable
@@ -33,13 +35,21 @@ def guided(body: Body) -> bool:
     return any(m["role"] == "system" and "keep in mind" in m["content"] for m in body["messages"])
 
 
-def stutterer(reply: Callable[[Body], str] = lambda body: diagnosis()) -> Callable[[Body], dict[str, Any]]:
-    """A brain: reflections as `reply` says; as an agent it says the first word twice, or, guided, does what is asked."""
+def stutterer(
+    reply: Callable[[Body], str] = lambda body: diagnosis(),
+) -> Callable[[Body], dict[str, Any]]:
+    """A brain: reflections as `reply` says; as an agent it says the first word twice, or, guided,
+    does what is asked.
+    """
 
     def brain(body: Body) -> dict[str, Any]:
         if asks_for_reflection(body):
             return {"role": "assistant", "content": reply(body)}
-        done = [m["tool_calls"][0]["function"] for m in body["messages"] if m["role"] == "assistant" and m.get("tool_calls")]
+        done = [
+            m["tool_calls"][0]["function"]
+            for m in body["messages"]
+            if m["role"] == "assistant" and m.get("tool_calls")
+        ]
         if len(done) == 1 and not guided(body):
             return called("echo", json.loads(done[0]["arguments"]), "call_1")
         return echo_expert(body)
@@ -47,7 +57,9 @@ def stutterer(reply: Callable[[Body], str] = lambda body: diagnosis()) -> Callab
     return brain
 
 
-def reflecting_flow(url: str, retry: dict[str, Any] | None = None, *stages: Any, trials: int = 1, **changes: Any) -> Flow:
+def reflecting_flow(
+    url: str, retry: dict[str, Any] | None = None, *stages: Any, trials: int = 1, **changes: Any
+) -> Flow:
     """Two tasks of three words, played by the stutterer, then the stage under test."""
     model = {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 1}
     models = changes.pop("models", {"explorer": model, "reflector": model})
@@ -63,5 +75,10 @@ def details(ledger: Ledger, metric: str, view: str = "scores") -> list[dict[str,
     """The details of a metric's rows, in the order of their chains and attempts."""
     assert metric in (CHAIN, REFLECTION)
     with connect(ledger) as connection:
-        rows = connection.execute(f"SELECT detail FROM {view} WHERE metric = ?", [metric]).fetchall()
-    return sorted((json.loads(text) for (text,) in rows), key=lambda detail: (detail["chain"], detail.get("attempt", 0)))
+        rows = connection.execute(
+            f"SELECT detail FROM {view} WHERE metric = ?", [metric]
+        ).fetchall()
+    return sorted(
+        (json.loads(text) for (text,) in rows),
+        key=lambda detail: (detail["chain"], detail.get("attempt", 0)),
+    )

@@ -34,7 +34,9 @@ BAD = {
     "cut off": diagnosis()[:-20],
     "wrong type": diagnosis(retry_from_step=1.5),
     "out of range": diagnosis(retry_from_step=99),
-    "missing": json.dumps({key: value for key, value in DIAGNOSIS.items() if key != "retry_from_step"}),
+    "missing": json.dumps(
+        {key: value for key, value in DIAGNOSIS.items() if key != "retry_from_step"}
+    ),
     "unknown outcome": diagnosis(trajectory_outcome="so-so"),
     "empty": "",
     "success with a step": diagnosis(trajectory_outcome="success", improvement_suggestion=None),
@@ -44,27 +46,55 @@ BAD = {
 
 
 def retries(ledger: Ledger) -> list[Any]:
-    return [trajectory for trajectory in ledger.trajectories() if trajectory.synthesizer == "reflect_retry"]
+    return [
+        trajectory
+        for trajectory in ledger.trajectories()
+        if trajectory.synthesizer == "reflect_retry"
+    ]
 
 
-def test_a_failed_trial_is_played_again_from_the_diagnosed_turn_with_the_lesson_whispered(tmp_path: Path) -> None:
+def test_a_failed_trial_is_played_again_from_the_diagnosed_turn_with_the_lesson_whispered(
+    tmp_path: Path,
+) -> None:
     with ChatServer(stutterer()) as server:
         run, reports, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "run"))
-        bodies = [body for body in server.bodies if any(LESSON in str(m["content"]) for m in body["messages"])]
+        bodies = [
+            body
+            for body in server.bodies
+            if any(LESSON in str(m["content"]) for m in body["messages"])
+        ]
     report = reports["reflect_retry"]
-    assert (report["attempted"], report["verified"], report["rejected"], report["gold_informed"]) == (2, 2, {}, False)
+    assert (
+        report["attempted"],
+        report["verified"],
+        report["rejected"],
+        report["gold_informed"],
+    ) == (2, 2, {}, False)
     bases = {t.trajectory_id: t for t in run.ledger.trajectories() if t.synthesizer == "rollout"}
     assert {base.outcome for base in bases.values()} == {Outcome.FAILURE}
     for retry in retries(run.ledger):
         base = bases[retry.parent_id]
-        assert (retry.outcome, retry.pivot_turn, retry.task_id, retry.trial) == (Outcome.SUCCESS, 1, base.task_id, base.trial)
+        assert (retry.outcome, retry.pivot_turn, retry.task_id, retry.trial) == (
+            Outcome.SUCCESS,
+            1,
+            base.task_id,
+            base.trial,
+        )
         assert [turn.mask for turn in retry.turns] == ["before_pivot", None, None, None]
-        assert [turn.observations for turn in retry.turns[:1]] == [turn.observations for turn in base.turns[:1]]
+        assert [turn.observations for turn in retry.turns[:1]] == [
+            turn.observations for turn in base.turns[:1]
+        ]
         assert LESSON in retry.guidance
         assert LESSON not in json.dumps(to_messages(retry))
         seen = guided_messages(retry)
-        asked = [body["messages"] for body in bodies if len(body["messages"]) == len(seen) - 2 and body["messages"][-1] == seen[-3]]
-        assert [m["content"] for m in asked[0]] == [m["content"] for m in seen[:-2]], "rebuilt as the policy saw it"
+        asked = [
+            body["messages"]
+            for body in bodies
+            if len(body["messages"]) == len(seen) - 2 and body["messages"][-1] == seen[-3]
+        ]
+        assert [m["content"] for m in asked[0]] == [m["content"] for m in seen[:-2]], (
+            "rebuilt as the policy saw it"
+        )
 
 
 def test_reflections_and_their_replies_are_kept_with_what_they_led_to(tmp_path: Path) -> None:
@@ -72,32 +102,52 @@ def test_reflections_and_their_replies_are_kept_with_what_they_led_to(tmp_path: 
         run, _, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "run"))
     for found in details(run.ledger, REFLECTION):
         assert found["reflection"] == DIAGNOSIS | {"retry_from_step": 1}
-        assert (found["attempt"], found["pivot"], found["r1"], found["r2"], found["steps1"], found["leaks"]) == (1, 1, 0.0, 1.0, 4, [])
+        assert (
+            found["attempt"],
+            found["pivot"],
+            found["r1"],
+            found["r2"],
+            found["steps1"],
+            found["leaks"],
+        ) == (1, 1, 0.0, 1.0, 4, [])
         assert found["memo"]["next_strategy"] == LESSON
         assert found["memo"]["commands"][0].startswith('echo {"text":')
     with connect(run.ledger) as connection:
-        replies = connection.execute("SELECT role, purpose, subject_id FROM replies WHERE role = 'reflector'").fetchall()
-        decided = connection.execute("SELECT filter, keep, reason, count(*) FROM decisions GROUP BY ALL ORDER BY ALL").fetchall()
+        replies = connection.execute(
+            "SELECT role, purpose, subject_id FROM replies WHERE role = 'reflector'"
+        ).fetchall()
+        decided = connection.execute(
+            "SELECT filter, keep, reason, count(*) FROM decisions GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
     assert {reply[:2] for reply in replies} == {("reflector", "reflection")}
-    assert {reply[2] for reply in replies} == {found["chain"] for found in details(run.ledger, CHAIN)}
+    assert {reply[2] for reply in replies} == {
+        found["chain"] for found in details(run.ledger, CHAIN)
+    }
     undefined = ("likelihood_leak", None, "no_scoring_model", 2)
     assert decided == [("leak", True, "clean", 2), undefined, ("reflect_retry", True, "solved", 2)]
 
 
 @pytest.mark.parametrize("kind", sorted(BAD))
-def test_a_reply_that_cannot_be_used_is_asked_for_again_with_the_reason(tmp_path: Path, kind: str) -> None:
+def test_a_reply_that_cannot_be_used_is_asked_for_again_with_the_reason(
+    tmp_path: Path, kind: str
+) -> None:
     def reply(body: Body) -> str:
         return BAD[kind] if len(body["messages"]) == 2 else diagnosis()
 
     with ChatServer(stutterer(reply)) as server:
         run, reports, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "run"))
-        again = [body["messages"][-1]["content"] for body in server.bodies if asks_for_reflection(body) and len(body["messages"]) == 4]
+        again = [
+            body["messages"][-1]["content"]
+            for body in server.bodies
+            if asks_for_reflection(body) and len(body["messages"]) == 4
+        ]
     assert reports["reflect_retry"]["verified"] == 2
     assert len(again) == 2
     assert all(text.startswith("That cannot be used: ") for text in again)
     with connect(run.ledger) as connection:
         assert connection.execute(
-            "SELECT ordinal, count(unreadable) FROM replies WHERE role = 'reflector' GROUP BY ALL ORDER BY ALL"
+            "SELECT ordinal, count(unreadable) FROM replies WHERE role = 'reflector' GROUP BY ALL "
+            "ORDER BY ALL"
         ).fetchall() == [(0, 2), (1, 0)]
 
 
@@ -106,13 +156,21 @@ def test_no_usable_reply_in_three_is_no_retry_and_never_a_guess(tmp_path: Path, 
     with ChatServer(stutterer(lambda body: BAD[kind])) as server:
         run, reports, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "run"))
         assert sum(map(asks_for_reflection, server.bodies)) == 6
-    assert (reports["reflect_retry"]["verified"], reports["reflect_retry"]["rejected"]) == (0, {"unreadable_reflection": 2})
+    assert (reports["reflect_retry"]["verified"], reports["reflect_retry"]["rejected"]) == (
+        0,
+        {"unreadable_reflection": 2},
+    )
     assert retries(run.ledger) == []
-    assert all(found["reflection"] is None and found["what_was_wrong"] for found in details(run.ledger, REFLECTION))
+    assert all(
+        found["reflection"] is None and found["what_was_wrong"]
+        for found in details(run.ledger, REFLECTION)
+    )
 
 
 def test_a_reflector_that_calls_a_failure_a_success_gets_no_retry(tmp_path: Path) -> None:
-    fine = diagnosis(trajectory_outcome="success", improvement_suggestion=None, retry_from_step=None)
+    fine = diagnosis(
+        trajectory_outcome="success", improvement_suggestion=None, retry_from_step=None
+    )
     with ChatServer(stutterer(lambda body: fine)) as server:
         _, reports, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "run"))
     assert reports["reflect_retry"]["rejected"] == {"says_success": 2}
@@ -121,19 +179,33 @@ def test_a_reflector_that_calls_a_failure_a_success_gets_no_retry(tmp_path: Path
 def test_the_reflector_is_told_the_outcome_and_none_of_the_checks_findings(tmp_path: Path) -> None:
     with ChatServer(stutterer()) as server:
         run, _, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "run"))
-        (text, *_) = [body["messages"][1]["content"] for body in server.bodies if asks_for_reflection(body)]
-        findings = [line for t in run.ledger.trajectories() if t.check_result for part in t.check_result.parts for line in part.evidence]
+        (text, *_) = [
+            body["messages"][1]["content"] for body in server.bodies if asks_for_reflection(body)
+        ]
+        findings = [
+            line
+            for t in run.ledger.trajectories()
+            if t.check_result
+            for part in t.check_result.parts
+            for line in part.evidence
+        ]
         assert findings
         assert "judged this attempt as not solved" in text
         assert not any(line in text for line in findings)
-        run, reports, _ = run_flow(reflecting_flow(server.url, {"evidence": True}), str(tmp_path / "informed"))
-        told = [body["messages"][1]["content"] for body in server.bodies if asks_for_reflection(body)][2:]
+        run, reports, _ = run_flow(
+            reflecting_flow(server.url, {"evidence": True}), str(tmp_path / "informed")
+        )
+        told = [
+            body["messages"][1]["content"] for body in server.bodies if asks_for_reflection(body)
+        ][2:]
         assert all(any(line in text for line in findings) for text in told)
     assert reports["reflect_retry"]["gold_informed"] is True
     assert all(retry.gold_informed for retry in retries(run.ledger))
 
 
-def test_a_server_that_fails_the_reflector_is_a_fault_no_label_and_a_rerun_tries_again(tmp_path: Path) -> None:
+def test_a_server_that_fails_the_reflector_is_a_fault_no_label_and_a_rerun_tries_again(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     with ChatServer(stutterer()) as server:
         flow = reflecting_flow(server.url)
@@ -147,26 +219,46 @@ def test_a_server_that_fails_the_reflector_is_a_fault_no_label_and_a_rerun_tries
     assert (reports["reflect_retry"]["attempted"], reports["reflect_retry"]["verified"]) == (2, 2)
 
 
-def test_a_retry_that_the_machinery_broke_is_no_verdict_and_a_rerun_plays_it_again_in_its_slot(tmp_path: Path) -> None:
+def test_a_retry_that_the_machinery_broke_is_no_verdict_and_a_rerun_plays_it_again_in_its_slot(
+    tmp_path: Path,
+) -> None:
     url = str(tmp_path / "run")
     with ChatServer(stutterer()) as server:
         flow = reflecting_flow(server.url, env={"name": "echo", "tasks": 1, "turns": 3})
-        server._mishaps.extend([None] * 5 + [Mishap("bad_request")] * 3)  # four turns, a reflection, then the retry's three tries
+        server._mishaps.extend(
+            [None] * 5 + [Mishap("bad_request")] * 3
+        )  # four turns, a reflection, then the retry's three tries
         run, reports, _ = run_flow(flow, url)
         assert reports["reflect_retry"]["rejected"] == {"fault:model": 1}
         with connect(run.ledger) as connection:
-            assert connection.execute("SELECT count(*) FROM decisions").fetchall() == [(0,)], "a fault is never a label"
+            assert connection.execute("SELECT count(*) FROM decisions").fetchall() == [(0,)], (
+                "a fault is never a label"
+            )
         run, reports, _ = run_flow(flow, url)
     assert (reports["reflect_retry"]["attempted"], reports["reflect_retry"]["verified"]) == (1, 1)
     with connect(run.ledger) as connection:
-        sql = "SELECT attempt, outcome FROM trajectories WHERE synthesizer = 'reflect_retry' ORDER BY attempt"
-        assert connection.execute(sql).fetchall() == [(0, "invalid"), (1, "invalid"), (2, "invalid"), (3, "success")]
+        sql = (
+            "SELECT attempt, outcome FROM trajectories WHERE synthesizer = 'reflect_retry' "
+            "ORDER BY attempt"
+        )
+        assert connection.execute(sql).fetchall() == [
+            (0, "invalid"),
+            (1, "invalid"),
+            (2, "invalid"),
+            (3, "success"),
+        ]
 
 
-def test_a_lesson_that_shows_in_the_retry_is_a_leak_and_is_kept_out_of_data_sets(tmp_path: Path) -> None:
+def test_a_lesson_that_shows_in_the_retry_is_a_leak_and_is_kept_out_of_data_sets(
+    tmp_path: Path,
+) -> None:
     def brain(body: Body) -> dict[str, Any]:
         message = stutterer()(body)
-        return message | {"content": "As the guidance says."} if guided(body) and message.get("tool_calls") else message
+        return (
+            message | {"content": "As the guidance says."}
+            if guided(body) and message.get("tool_calls")
+            else message
+        )
 
     export = {"export": {"kinds": ["sft"], "keep_masked": True}}
     with ChatServer(brain) as server:
@@ -183,21 +275,46 @@ def test_exported_rows_hold_no_guidance_and_no_loss_before_the_pivot(tmp_path: P
     export = {"export": {"kinds": ["sft"], "keep_masked": True}}
     with ChatServer(stutterer()) as server:
         run_flow(reflecting_flow(server.url, None, export), str(tmp_path / "run"))
-    rows = list(load_dataset(str(tmp_path / "run" / "datasets" / "sft"), split="train", cache_dir=str(tmp_path / "cache")))
+    rows = list(
+        load_dataset(
+            str(tmp_path / "run" / "datasets" / "sft"),
+            split="train",
+            cache_dir=str(tmp_path / "cache"),
+        )
+    )
     assert len(rows) == 2
     for row in rows:
         assert not any(words in json.dumps(row) for words in (LESSON, "keep in mind"))
-        assert (row["trained_turns"], row["masked_turns"]) == ([1, 2, 3], [{"turn": 0, "reason": "before_pivot"}])
+        assert (row["trained_turns"], row["masked_turns"]) == (
+            [1, 2, 3],
+            [{"turn": 0, "reason": "before_pivot"}],
+        )
         assert (row["synthesizer"], row["gold_informed"]) == ("reflect_retry", False)
 
 
 @pytest.mark.parametrize(
     ("retry", "models", "problem"),
     [
-        ({"reflector": "model"}, {"explorer": {"policy": "expert"}}, "reflector: model asks the role 'reflector'"),
-        ({}, {"explorer": {"policy": "expert"}, "reflector": {"policy": "expert"}}, "the role 'reflector' has no model to ask"),
-        ({"role": "other"}, {"explorer": {"policy": "expert"}}, "role 'other' plays no agent in this flow"),
-        ({"attempts": 2, "equal_budget": True}, {"explorer": {"policy": "expert"}}, "leave attempts at 1"),
+        (
+            {"reflector": "model"},
+            {"explorer": {"policy": "expert"}},
+            "reflector: model asks the role 'reflector'",
+        ),
+        (
+            {},
+            {"explorer": {"policy": "expert"}, "reflector": {"policy": "expert"}},
+            "the role 'reflector' has no model to ask",
+        ),
+        (
+            {"role": "other"},
+            {"explorer": {"policy": "expert"}},
+            "role 'other' plays no agent in this flow",
+        ),
+        (
+            {"attempts": 2, "equal_budget": True},
+            {"explorer": {"policy": "expert"}},
+            "leave attempts at 1",
+        ),
         ({"reflector": "oracle"}, {"explorer": {"policy": "expert"}}, "reflector"),
     ],
 )

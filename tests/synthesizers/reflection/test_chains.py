@@ -1,4 +1,6 @@
-"""Chains of attempts: lessons carried along, what is settled is never made again, ceilings and kills cost nothing twice."""
+"""Chains of attempts: lessons carried along, what is settled is never made again, ceilings and
+kills cost nothing twice.
+"""
 
 import json
 from collections import Counter
@@ -17,14 +19,25 @@ from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
 from tests.synth.models.chat_brains import Body, called, echo_expert
 from tests.synth.models.chat_server import ChatServer
-from tests.synthesizers.reflection.desk import asks_for_reflection, details, diagnosis, guided, reflecting_flow, stutterer
+from tests.synthesizers.reflection.desk import (
+    asks_for_reflection,
+    details,
+    diagnosis,
+    guided,
+    reflecting_flow,
+    stutterer,
+)
 from tests.trajectories import make_trajectory
 
 pytestmark = pytest.mark.slow
 
 
 def retries(ledger: Ledger) -> list[Any]:
-    return [trajectory for trajectory in ledger.trajectories() if trajectory.synthesizer == "reflect_retry"]
+    return [
+        trajectory
+        for trajectory in ledger.trajectories()
+        if trajectory.synthesizer == "reflect_retry"
+    ]
 
 
 def lesson(number: int) -> str:
@@ -32,14 +45,23 @@ def lesson(number: int) -> str:
 
 
 def slow_learner(needed: int) -> Any:
-    """Understands after so many lessons; its reflector gives a new one for each that it was told of."""
+    """Understands after so many lessons; its reflector gives a new one for each that it was told
+    of.
+    """
 
     def brain(body: Body) -> dict[str, Any]:
         text = json.dumps(body["messages"])
         known = sum(lesson(number) in text for number in range(1, 5))
         if asks_for_reflection(body):
-            return {"role": "assistant", "content": diagnosis(improvement_suggestion=lesson(known + 1))}
-        done = [m["tool_calls"][0]["function"] for m in body["messages"] if m["role"] == "assistant" and m.get("tool_calls")]
+            return {
+                "role": "assistant",
+                "content": diagnosis(improvement_suggestion=lesson(known + 1)),
+            }
+        done = [
+            m["tool_calls"][0]["function"]
+            for m in body["messages"]
+            if m["role"] == "assistant" and m.get("tool_calls")
+        ]
         if len(done) == 1 and known < needed:
             return called("echo", json.loads(done[0]["arguments"]), "call_1")
         return echo_expert(body)
@@ -49,7 +71,9 @@ def slow_learner(needed: int) -> Any:
 
 def test_each_attempt_reflects_on_the_last_and_carries_all_lessons(tmp_path: Path) -> None:
     with ChatServer(slow_learner(3)) as server:
-        run, reports, _ = run_flow(reflecting_flow(server.url, {"attempts": 4}), str(tmp_path / "run"))
+        run, reports, _ = run_flow(
+            reflecting_flow(server.url, {"attempts": 4}), str(tmp_path / "run")
+        )
     assert (reports["reflect_retry"]["attempted"], reports["reflect_retry"]["verified"]) == (2, 2)
     found = details(run.ledger, REFLECTION)
     assert [detail["attempt"] for detail in found] == [1, 2, 3, 1, 2, 3], "the fourth is not needed"
@@ -63,13 +87,17 @@ def test_each_attempt_reflects_on_the_last_and_carries_all_lessons(tmp_path: Pat
         assert third["memo"]["next_strategy"] == lesson(3)
         assert third["memo"]["failed_tests"] == ["required", "protected"]
     with connect(run.ledger) as connection:
-        reasons = connection.execute("SELECT reason, count(*) FROM decisions WHERE filter = 'reflect_retry' GROUP BY ALL").fetchall()
+        reasons = connection.execute(
+            "SELECT reason, count(*) FROM decisions WHERE filter = 'reflect_retry' GROUP BY ALL"
+        ).fetchall()
     assert dict(reasons) == {"still_failure": 4, "solved": 2}
 
 
 def test_a_chain_ends_after_the_last_attempt_allowed(tmp_path: Path) -> None:
     with ChatServer(slow_learner(9)) as server:
-        run, reports, _ = run_flow(reflecting_flow(server.url, {"attempts": 3}), str(tmp_path / "run"))
+        run, reports, _ = run_flow(
+            reflecting_flow(server.url, {"attempts": 3}), str(tmp_path / "run")
+        )
     assert reports["reflect_retry"]["rejected"] == {"still_failure": 2}
     assert len(retries(run.ledger)) == 6
 
@@ -78,21 +106,36 @@ def test_a_leaking_attempt_is_gone_on_from_before_its_leak(tmp_path: Path) -> No
     def brain(body: Body) -> dict[str, Any]:
         message = slow_learner(2)(body)
         done = sum(m["role"] == "assistant" for m in body["messages"])
-        return message | {"content": "As the lesson says."} if guided(body) and done == 2 and "two" not in json.dumps(body) else message
+        return (
+            message | {"content": "As the lesson says."}
+            if guided(body) and done == 2 and "two" not in json.dumps(body)
+            else message
+        )
 
     def late(body: Body) -> dict[str, Any]:
         message = brain(body)
-        return message | {"content": message["content"].replace('"1"', '"3"')} if asks_for_reflection(body) else message
+        return (
+            message | {"content": message["content"].replace('"1"', '"3"')}
+            if asks_for_reflection(body)
+            else message
+        )
 
     with ChatServer(late) as server:
         run, _, _ = run_flow(reflecting_flow(server.url, {"attempts": 2}), str(tmp_path / "run"))
     for retry in retries(run.ledger):
-        assert "lesson says" not in json.dumps([turn.content for turn in retry.turns[: retry.pivot_turn]])
+        assert "lesson says" not in json.dumps(
+            [turn.content for turn in retry.turns[: retry.pivot_turn]]
+        )
 
 
 def attempt(outcome: Outcome, turns: int) -> Any:
     termination = Termination.TURN_LIMIT if outcome is Outcome.TRUNCATED else Termination.DONE
-    return make_trajectory(outcome=outcome, termination=termination, turns=turns, reward=float(outcome is Outcome.SUCCESS))
+    return make_trajectory(
+        outcome=outcome,
+        termination=termination,
+        turns=turns,
+        reward=float(outcome is Outcome.SUCCESS),
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,29 +149,49 @@ def attempt(outcome: Outcome, turns: int) -> Any:
         ((Outcome.FAILURE, 9), (Outcome.TRUNCATED, 30), (False, "still_truncated")),
     ],
 )
-def test_a_retry_is_kept_where_it_is_solved_and_better(base: Any, retry: Any, kept: tuple[bool, str]) -> None:
+def test_a_retry_is_kept_where_it_is_solved_and_better(
+    base: Any, retry: Any, kept: tuple[bool, str]
+) -> None:
     assert improved(attempt(*base), attempt(*retry)) == kept
 
 
-def test_a_success_that_the_reflector_calls_inefficient_is_retried_where_asked_for_and_kept_if_shorter(tmp_path: Path) -> None:
+def test_a_success_that_the_reflector_calls_inefficient_is_retried_where_asked_for_and_kept_if_shorter(
+    tmp_path: Path,
+) -> None:
     def brain(body: Body) -> dict[str, Any]:
         if asks_for_reflection(body):
-            return {"role": "assistant", "content": diagnosis(trajectory_outcome="success_but_inefficient", retry_from_step=0)}
+            return {
+                "role": "assistant",
+                "content": diagnosis(
+                    trajectory_outcome="success_but_inefficient", retry_from_step=0
+                ),
+            }
         greeted = any(m["role"] == "assistant" for m in body["messages"])
-        return echo_expert(body) if greeted or guided(body) else {"role": "assistant", "content": "Hello!"}
+        return (
+            echo_expert(body)
+            if greeted or guided(body)
+            else {"role": "assistant", "content": "Hello!"}
+        )
 
     with ChatServer(brain) as server:
         _, reports, _ = run_flow(reflecting_flow(server.url), str(tmp_path / "not"))
         assert reports["reflect_retry"]["attempted"] == 0
-        run, reports, _ = run_flow(reflecting_flow(server.url, {"inefficient": True}), str(tmp_path / "run"))
+        run, reports, _ = run_flow(
+            reflecting_flow(server.url, {"inefficient": True}), str(tmp_path / "run")
+        )
     assert (reports["reflect_retry"]["attempted"], reports["reflect_retry"]["verified"]) == (2, 2)
     assert {(len(retry.turns), retry.pivot_turn) for retry in retries(run.ledger)} == {(4, 0)}
-    assert all(retry.system_prompt and "keep in mind" not in retry.system_prompt for retry in retries(run.ledger))
+    assert all(
+        retry.system_prompt and "keep in mind" not in retry.system_prompt
+        for retry in retries(run.ledger)
+    )
 
 
 def test_a_few_trials_of_each_task_are_retried_where_asked_for(tmp_path: Path) -> None:
     with ChatServer(stutterer()) as server:
-        run, reports, _ = run_flow(reflecting_flow(server.url, {"per_task": 1}, trials=3), str(tmp_path / "run"))
+        run, reports, _ = run_flow(
+            reflecting_flow(server.url, {"per_task": 1}, trials=3), str(tmp_path / "run")
+        )
     assert reports["reflect_retry"]["attempted"] == 2
     assert {retry.trial for retry in retries(run.ledger)} == {0}
 
@@ -137,7 +200,10 @@ def test_retries_are_played_under_the_limits_of_their_trials(tmp_path: Path) -> 
     with ChatServer(slow_learner(9)) as server:
         flow = reflecting_flow(server.url, {"attempts": 1})
         limited = [{"rollout": {"trials": 1, "limits": {"max_turns": 3}}}, {"reflect_retry": {}}]
-        run, reports, _ = run_flow(type(flow).model_validate(flow.model_dump() | {"stages": limited}), str(tmp_path / "run"))
+        run, reports, _ = run_flow(
+            type(flow).model_validate(flow.model_dump() | {"stages": limited}),
+            str(tmp_path / "run"),
+        )
     assert reports["rollout"]["outcomes"] == {"truncated": 2}
     assert reports["reflect_retry"]["rejected"] == {"still_truncated": 2}
     assert {len(retry.turns) for retry in retries(run.ledger)} == {3}
@@ -162,7 +228,9 @@ def test_a_second_run_does_nothing_and_more_trials_keep_what_is_there(tmp_path: 
     assert len(reflections) == 4, "the first two are not asked for again"
     assert len(details(run.ledger, CHAIN)) == 4
     with connect(run.ledger) as connection:
-        ((decided,),) = connection.execute("SELECT count(DISTINCT trajectory_id) FROM decisions WHERE filter = 'leak'").fetchall()
+        ((decided,),) = connection.execute(
+            "SELECT count(DISTINCT trajectory_id) FROM decisions WHERE filter = 'leak'"
+        ).fetchall()
     assert decided == 4
 
 
@@ -171,35 +239,53 @@ def test_what_other_settings_of_the_rollout_had_made_is_not_seen(tmp_path: Path)
     with ChatServer(stutterer()) as server:
         run_flow(reflecting_flow(server.url), url)
         run, _, _ = run_flow(reflecting_flow(server.url, seed=4), url)
-    bases = {t.trajectory_id for t in run.ledger.trajectories() if t.synthesizer == "rollout" and t.outcome is Outcome.FAILURE}
+    bases = {
+        t.trajectory_id
+        for t in run.ledger.trajectories()
+        if t.synthesizer == "rollout" and t.outcome is Outcome.FAILURE
+    }
     assert {retry.parent_id for retry in retries(run.ledger)} == bases
     assert {detail["chain"] for detail in details(run.ledger, CHAIN)} == bases
     assert len(details(run.ledger, CHAIN, "scores_all")) == 2 + len(bases)
 
 
-def test_a_ceiling_stops_new_retries_and_a_later_run_goes_on_without_asking_twice(tmp_path: Path) -> None:
+def test_a_ceiling_stops_new_retries_and_a_later_run_goes_on_without_asking_twice(
+    tmp_path: Path,
+) -> None:
     url, env = str(tmp_path / "run"), {"name": "echo", "tasks": 12, "turns": 3}
     with ChatServer(stutterer(), latency_s=0.005) as server:
         flow = reflecting_flow(server.url, {"live": 2, "off_policy_samples": 0}, env=env)
         _, reports, _ = run_flow(flow.model_copy(update={"stages": flow.stages[:1]}), url)
         failed = reports["rollout"]["outcomes"]["failure"]
-        spent = sum(t.totals.prompt_tokens + t.totals.completion_tokens for t in Ledger(url).trajectories())
+        spent = sum(
+            t.totals.prompt_tokens + t.totals.completion_tokens for t in Ledger(url).trajectories()
+        )
         run, _, _ = run_flow(flow.model_copy(update={"max_tokens": spent + 9000}), url)
         assert run.stopped is not None
         assert len(retries(run.ledger)) < failed
         _, reports, _ = run_flow(flow, url)
         counts = server.counts()["by_hash"]
     assert reports["reflect_retry"]["verified"] == failed
-    assert max(counts.values()) == 1, "every request of the run is a different one, and none was made twice"
+    assert max(counts.values()) == 1, (
+        "every request of the run is a different one, and none was made twice"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", [3, 12, 24, 60, 100, 140])
-def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(tmp_path: Path, point: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    state, url, env = tmp_path / "state", str(tmp_path / "run"), {"name": "echo", "tasks": 12, "turns": 3}
+def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(
+    tmp_path: Path, point: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, url, env = (
+        tmp_path / "state",
+        str(tmp_path / "run"),
+        {"name": "echo", "tasks": 12, "turns": 3},
+    )
     monkeypatch.setenv("SYNTH_STATE_DIR", str(state))
     with ChatServer(slow_learner(2), latency_s=0.004) as server:
-        flow = reflecting_flow(server.url, {"attempts": 2, "live": 4, "off_policy_samples": 0}, env=env)
+        flow = reflecting_flow(
+            server.url, {"attempts": 2, "live": 4, "off_policy_samples": 0}, env=env
+        )
         _, reports, _ = run_flow(flow.model_copy(update={"stages": flow.stages[:1]}), url)
         failed = reports["rollout"]["outcomes"]["failure"]
         path = tmp_path / "flow.yaml"
@@ -211,14 +297,20 @@ def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(tmp_path: Pat
         committed = sum(t.totals.calls for t in Ledger(url).trajectories())
         before = Counter(server.counts()["by_hash"])
         run, reports, _ = run_flow(flow, url)
-        twice = {request: count for request, count in server.counts()["by_hash"].items() if count > 1}
+        twice = {
+            request: count for request, count in server.counts()["by_hash"].items() if count > 1
+        }
     assert reports["reflect_retry"]["verified"] == failed > 8
     assert len({t.slot_id for t in retries(run.ledger)}) == len(retries(run.ledger)) == 2 * failed
     assert all(count == 2 and request in before for request, count in twice.items())
-    assert len(twice) <= sum(before.values()) - committed - journaled, "only what was not journaled when it was killed is asked for again"
+    assert len(twice) <= sum(before.values()) - committed - journaled, (
+        "only what was not journaled when it was killed is asked for again"
+    )
 
 
-def test_more_attempts_go_on_from_the_chains_that_are_there_and_pay_for_nothing_again(tmp_path: Path) -> None:
+def test_more_attempts_go_on_from_the_chains_that_are_there_and_pay_for_nothing_again(
+    tmp_path: Path,
+) -> None:
     url, whole = str(tmp_path / "run"), str(tmp_path / "whole")
     with ChatServer(slow_learner(4)) as server:
         run_flow(reflecting_flow(server.url, {"attempts": 2}), url)
@@ -231,16 +323,27 @@ def test_more_attempts_go_on_from_the_chains_that_are_there_and_pay_for_nothing_
         assert again == reports
     with ChatServer(slow_learner(4)) as server:
         expected, in_one, _ = run_flow(reflecting_flow(server.url, {"attempts": 4}), whole)
-        assert Counter(server.counts()["by_hash"]) == asked, "as in one run with four attempts from the beginning"
+        assert Counter(server.counts()["by_hash"]) == asked, (
+            "as in one run with four attempts from the beginning"
+        )
     assert reports["reflect_retry"] == in_one["reflect_retry"]
     assert reports["reflect_retry"]["verified"] == 2
     assert before < {retry.trajectory_id for retry in retries(run.ledger)}
-    assert {retry.slot_id for retry in retries(run.ledger)} == {retry.slot_id for retry in retries(expected.ledger)}
+    assert {retry.slot_id for retry in retries(run.ledger)} == {
+        retry.slot_id for retry in retries(expected.ledger)
+    }
     assert len(retries(run.ledger)) == 8
     assert _plain(details(run.ledger, REFLECTION)) == _plain(details(expected.ledger, REFLECTION))
     with connect(run.ledger) as connection:
-        decided = "SELECT filter, count(*), count(DISTINCT trajectory_id) FROM decisions GROUP BY ALL ORDER BY ALL"
-        assert connection.execute(decided).fetchall() == [("leak", 8, 8), ("likelihood_leak", 2, 2), ("reflect_retry", 8, 8)]
+        decided = (
+            "SELECT filter, count(*), count(DISTINCT trajectory_id) FROM decisions GROUP BY "
+            "ALL ORDER BY ALL"
+        )
+        assert connection.execute(decided).fetchall() == [
+            ("leak", 8, 8),
+            ("likelihood_leak", 2, 2),
+            ("reflect_retry", 8, 8),
+        ]
 
 
 def test_fewer_attempts_show_what_they_would_have_come_to(tmp_path: Path) -> None:
@@ -250,9 +353,14 @@ def test_fewer_attempts_show_what_they_would_have_come_to(tmp_path: Path) -> Non
         asked = server.counts()["total"]
         run, reports, _ = run_flow(reflecting_flow(server.url, {"attempts": 2}), url)
         assert server.counts()["total"] == asked
-    assert (reports["reflect_retry"]["verified"], reports["reflect_retry"]["rejected"]) == (0, {"still_failure": 2})
+    assert (reports["reflect_retry"]["verified"], reports["reflect_retry"]["rejected"]) == (
+        0,
+        {"still_failure": 2},
+    )
     assert len(retries(run.ledger)) == 4
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in detail.items() if key != "what_was_wrong"} for detail in found]
+    return [
+        {key: value for key, value in detail.items() if key != "what_was_wrong"} for detail in found
+    ]

@@ -1,4 +1,6 @@
-"""Killed while kept retries are measured, and run again: the same tags, and no reply that was written down is asked for again."""
+"""Killed while kept retries are measured, and run again: the same tags, and no reply that was
+written down is asked for again.
+"""
 
 import contextlib
 import os
@@ -22,11 +24,19 @@ IN_FLIGHT = 2
 def narrow(url: str) -> Flow:
     """Each role has so many questions under way at most."""
     flow = seeded_flow(url)
-    return flow.model_copy(update={"models": {name: {**role, "max_in_flight": IN_FLIGHT} for name, role in flow.models.items()}})
+    return flow.model_copy(
+        update={
+            "models": {
+                name: {**role, "max_in_flight": IN_FLIGHT} for name, role in flow.models.items()
+            }
+        }
+    )
 
 
 def asked(ledger_url: str, server: ChatServer, share: float, whole: int, folder: Path) -> bool:
-    """Kills the run once so much of all that is to be asked was asked; False where it was over before."""
+    """Kills the run once so much of all that is to be asked was asked; False where it was over
+    before.
+    """
     flow_file = write(narrow(server.url), folder / "flow.yaml")
     process = start(flow_file, ledger_url, SYNTH_STATE_DIR=str(folder / "state"))
     deadline = time.monotonic() + 60
@@ -44,7 +54,9 @@ def asked(ledger_url: str, server: ChatServer, share: float, whole: int, folder:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_sigkill_among_the_samples_of_the_unguided_policy_costs_what_was_in_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigkill_among_the_samples_of_the_unguided_policy_costs_what_was_in_flight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with ChatServer(wavering) as server:
         run, _, _ = run_flow(narrow(server.url), str(tmp_path / "whole"))
         once = Counter(server.counts()["by_hash"])

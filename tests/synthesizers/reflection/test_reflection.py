@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.engine.asking import UnreadableError
-from synth.synthesizers.reflection.reflection import KEYS, LONGEST_TEXT, Reflection, parsed_reflection
+from synth.synthesizers.reflection.reflection import (
+    KEYS,
+    LONGEST_TEXT,
+    Reflection,
+    parsed_reflection,
+)
 
 GOOD: dict[str, Any] = {
     "trajectory_summary": "It cancelled the order.",
@@ -17,8 +22,14 @@ GOOD: dict[str, Any] = {
     "improvement_suggestion": "Ask before each change.",
     "retry_from_step": 3,
 }
-SUCCESS = GOOD | {"trajectory_outcome": "success", "improvement_suggestion": None, "retry_from_step": None}
-READ = Reflection("It cancelled the order.", "It asked for no yes.", "failure", "Ask before each change.", 3)
+SUCCESS = GOOD | {
+    "trajectory_outcome": "success",
+    "improvement_suggestion": None,
+    "retry_from_step": None,
+}
+READ = Reflection(
+    "It cancelled the order.", "It asked for no yes.", "failure", "Ask before each change.", 3
+)
 
 
 def reply(**changes: Any) -> str:
@@ -32,7 +43,8 @@ def reply(**changes: Any) -> str:
         f"Here is my diagnosis:\n\n{reply()}\n\nI hope that it helps {{or not}}.",
         f"```json\n{json.dumps(GOOD, indent=2)}\n```",
         f'<think>Perhaps {{"retry_from_step": 1}}? No, {{ later.</think>\n{reply()}',
-        f'First draft: {reply(retry_from_step=1)}\nOn second thought:\n```\n{reply()}\n```\nwith {{"confidence": 0.7}}',
+        f"First draft: {reply(retry_from_step=1)}\nOn second thought:\n```\n{reply()}\n```\nwith "
+        '{"confidence": 0.7}',
         json.dumps({"note": "an extra key", **GOOD}),
         "[" + reply() + "]",
         "{" * 300 + reply(),
@@ -47,7 +59,25 @@ def test_a_step_may_be_a_whole_number_or_a_text_that_is_one(written: Any, step: 
     assert parsed_reflection(reply(retry_from_step=written), 5).retry_from_step == step
 
 
-@pytest.mark.parametrize("written", ["3.0", 3.0, 2.5, "three", "step 3", "", "+3", "-0", "٣", True, False, [3], {"step": 3}, "9" * 5000])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "3.0",
+        3.0,
+        2.5,
+        "three",
+        "step 3",
+        "",
+        "+3",
+        "-0",
+        "٣",
+        True,
+        False,
+        [3],
+        {"step": 3},
+        "9" * 5000,
+    ],
+)
 def test_nothing_else_is_a_step(written: Any) -> None:
     with pytest.raises(UnreadableError, match=r"^retry_from_step is .*, not a whole number$"):
         parsed_reflection(reply(retry_from_step=written), 5)
@@ -67,18 +97,33 @@ def test_a_step_lies_within_the_attempt(step: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"trajectory_outcome": "Failure"}, 'trajectory_outcome is "Failure", none of success, success_but_inefficient, failure'),
+        (
+            {"trajectory_outcome": "Failure"},
+            'trajectory_outcome is "Failure", none of success, success_but_inefficient, failure',
+        ),
         ({"trajectory_outcome": None}, "trajectory_outcome is null, none of"),
         ({"trajectory_outcome": ["failure"]}, "trajectory_outcome is .*, none of"),
         ({"trajectory_summary": 3}, "trajectory_summary is 3, not a text"),
         ({"trajectory_summary": None}, "trajectory_summary is null, not a text"),
         ({"root_cause_analysis": {"why": 1}}, "root_cause_analysis is .*, not a text"),
         ({"improvement_suggestion": "  "}, "improvement_suggestion is empty"),
-        ({"improvement_suggestion": None}, "improvement_suggestion is null; it is a text where the outcome is failure"),
-        ({"improvement_suggestion": "x" * (LONGEST_TEXT + 1)}, f"improvement_suggestion has 4001 characters; at most {LONGEST_TEXT}"),
+        (
+            {"improvement_suggestion": None},
+            "improvement_suggestion is null; it is a text where the outcome is failure",
+        ),
+        (
+            {"improvement_suggestion": "x" * (LONGEST_TEXT + 1)},
+            f"improvement_suggestion has 4001 characters; at most {LONGEST_TEXT}",
+        ),
         ({"retry_from_step": None}, "retry_from_step is null, not a whole number"),
-        (SUCCESS | {"improvement_suggestion": "more"}, 'improvement_suggestion is "more"; it is null where the outcome is success'),
-        (SUCCESS | {"retry_from_step": 0}, "retry_from_step is 0; it is null where the outcome is success"),
+        (
+            SUCCESS | {"improvement_suggestion": "more"},
+            'improvement_suggestion is "more"; it is null where the outcome is success',
+        ),
+        (
+            SUCCESS | {"retry_from_step": 0},
+            "retry_from_step is 0; it is null where the outcome is success",
+        ),
     ],
 )
 def test_every_violation_is_told_in_one_line(changes: dict[str, Any], problem: str) -> None:
@@ -93,15 +138,32 @@ def test_a_missing_key_is_named(key: str) -> None:
         parsed_reflection(json.dumps({k: v for k, v in GOOD.items() if k != key}), 5)
 
 
-@pytest.mark.parametrize("text", ["", "I cannot say.", "{}", '{"answer": 1}', "{" * 5000, "[[[[" * 5000, '{"trajectory_summary": "cut o'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot say.",
+        "{}",
+        '{"answer": 1}',
+        "{" * 5000,
+        "[[[[" * 5000,
+        '{"trajectory_summary": "cut o',
+    ],
+)
 def test_a_reply_without_one_says_which_keys_are_wanted(text: str) -> None:
-    with pytest.raises(UnreadableError, match="holds no JSON object with the keys trajectory_summary, "):
+    with pytest.raises(
+        UnreadableError, match="holds no JSON object with the keys trajectory_summary, "
+    ):
         parsed_reflection(text, 5)
 
 
 def test_a_success_asks_for_no_retry() -> None:
     found = parsed_reflection(json.dumps(SUCCESS | {"root_cause_analysis": None}), 5)
-    assert (found.trajectory_outcome, found.improvement_suggestion, found.retry_from_step) == ("success", None, None)
+    assert (found.trajectory_outcome, found.improvement_suggestion, found.retry_from_step) == (
+        "success",
+        None,
+        None,
+    )
 
 
 values = st.recursive(
@@ -111,13 +173,19 @@ values = st.recursive(
     | st.floats(allow_nan=False)
     | st.text(max_size=20)
     | st.sampled_from(["failure", "success", "2"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
 
-@given(st.fixed_dictionaries({key: values for key in KEYS}), st.text(max_size=30), st.integers(1, 9))
-def test_whatever_a_reply_holds_it_is_valid_or_unreadable(content: dict[str, Any], prose: str, turns: int) -> None:
+@given(
+    st.fixed_dictionaries({key: values for key in KEYS}), st.text(max_size=30), st.integers(1, 9)
+)
+def test_whatever_a_reply_holds_it_is_valid_or_unreadable(
+    content: dict[str, Any], prose: str, turns: int
+) -> None:
     try:
         found = parsed_reflection(prose + json.dumps(content) + prose, turns)
     except UnreadableError:

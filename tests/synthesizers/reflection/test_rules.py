@@ -1,4 +1,6 @@
-"""Reflectors made of rules, on storefront: one looks at gold and is tagged, one sees what the agent saw."""
+"""Reflectors made of rules, on storefront: one looks at gold and is tagged, one sees what the agent
+saw.
+"""
 
 import json
 from pathlib import Path
@@ -31,16 +33,33 @@ SHOP: dict[str, Any] = {
 }
 
 
-def step(name: str, answer: str = '{"ok":true}', said: str | None = None, *, error: bool = False, **arguments: Any) -> Turn:
+def step(
+    name: str,
+    answer: str = '{"ok":true}',
+    said: str | None = None,
+    *,
+    error: bool = False,
+    **arguments: Any,
+) -> Turn:
     answers = [Observation(answer, call_id="c", name=name, error=error)]
     answers += [] if said is None else [Observation(said, Source.USER)]
-    return Turn(0, tool_calls=(ToolCall.received("c", name, json.dumps(arguments)),), observations=tuple(answers))
+    return Turn(
+        0,
+        tool_calls=(ToolCall.received("c", name, json.dumps(arguments)),),
+        observations=tuple(answers),
+    )
 
 
 def failed(*turns: Turn, evidence: tuple[str, ...] = ()) -> Trajectory:
     parts = (SubVerdict("told", True), SubVerdict("state", False, evidence))
     return msgspec.structs.replace(
-        make_trajectory(turns=0, env="storefront", outcome=Outcome.FAILURE, reward=0.0, check_result=CheckResult(False, parts)),
+        make_trajectory(
+            turns=0,
+            env="storefront",
+            outcome=Outcome.FAILURE,
+            reward=0.0,
+            check_result=CheckResult(False, parts),
+        ),
         turns=tuple(msgspec.structs.replace(turn, index=index) for index, turn in enumerate(turns)),
     )
 
@@ -59,14 +78,20 @@ def test_every_misconception_of_storefront_has_a_lesson_and_every_lesson_is_call
 @pytest.mark.parametrize(
     ("evidence", "step_", "named"),
     [
-        ("R2 in turn 2: cancel_order on O-100 without a yes of the customer to it", 2, "skips_confirmation"),
+        (
+            "R2 in turn 2: cancel_order on O-100 without a yes of the customer to it",
+            2,
+            "skips_confirmation",
+        ),
         ("changed although protected: orders/O-100/status", 2, "never_denies"),
         ("request 1 was not denied with R5 after a look-up of O-100", 2, "gives_in"),
         ("not told: money of O-100", 2, "stale_reads"),
         ("0 rows instead of 1: escalations {'reason_code': 'out_of_scope'}", 0, "over_refuses"),
     ],
 )
-def test_the_informed_one_reads_cause_and_place_out_of_the_checks_findings(evidence: str, step_: int, named: str) -> None:
+def test_the_informed_one_reads_cause_and_place_out_of_the_checks_findings(
+    evidence: str, step_: int, named: str
+) -> None:
     found = informed_reflection(failed(LOOK, ASK, CANCEL, LOOK, evidence=(evidence,)))
     assert found is not None
     assert found.retry_from_step == step_
@@ -82,8 +107,17 @@ def test_the_informed_one_has_nothing_to_say_without_findings() -> None:
 
 def test_the_blind_one_says_the_same_whatever_the_check_found() -> None:
     attempt = failed(LOOK, ASK, CANCEL, evidence=("not told: money of O-100",))
-    other = failed(LOOK, ASK, CANCEL, evidence=("R2 in turn 2: cancel_order on O-100 without a yes of the customer to it",))
-    assert blind_reflection(attempt) == blind_reflection(other) == blind_reflection(msgspec.structs.replace(attempt, check_result=None))
+    other = failed(
+        LOOK,
+        ASK,
+        CANCEL,
+        evidence=("R2 in turn 2: cancel_order on O-100 without a yes of the customer to it",),
+    )
+    assert (
+        blind_reflection(attempt)
+        == blind_reflection(other)
+        == blind_reflection(msgspec.structs.replace(attempt, check_result=None))
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +127,11 @@ def test_the_blind_one_says_the_same_whatever_the_check_found() -> None:
         ((LOOK, CANCEL), "unconfirmed", 1),
         ((LOOK, ASK, CANCEL, step("deny", said="Well.", rule_id="R4")), "denied", 3),
         ((ASK, LOOK, LOOK), "repeated", 2),
-        ((step("reply", said="Not yet, I also asked for this: 2.", message="Done."),), "complaint", 0),
+        (
+            (step("reply", said="Not yet, I also asked for this: 2.", message="Done."),),
+            "complaint",
+            0,
+        ),
     ],
 )
 def test_it_notices_what_an_agent_can_notice(turns: tuple[Turn, ...], kind: str, at: int) -> None:
@@ -106,7 +144,10 @@ def test_it_notices_what_an_agent_can_notice(turns: tuple[Turn, ...], kind: str,
 
 
 def test_another_world_is_not_advised_in_terms_of_storefront() -> None:
-    attempt = msgspec.structs.replace(failed(LOOK, CANCEL, evidence=("changed although protected: orders/O-100/status",)), env="another")
+    attempt = msgspec.structs.replace(
+        failed(LOOK, CANCEL, evidence=("changed although protected: orders/O-100/status",)),
+        env="another",
+    )
     for found in (informed_reflection(attempt), blind_reflection(attempt)):
         assert found is not None
         assert found.retry_from_step == 1
@@ -145,14 +186,18 @@ def test_storefront_by_the_informed_one_is_tagged_and_said_loudly(tmp_path: Path
 
 
 def test_storefront_by_the_blind_one_is_not_tagged(tmp_path: Path) -> None:
-    run, reports, said = run_flow(reflecting_flow("", {"reflector": "rules_blind"}, **SHOP), str(tmp_path / "run"))
+    run, reports, said = run_flow(
+        reflecting_flow("", {"reflector": "rules_blind"}, **SHOP), str(tmp_path / "run")
+    )
     assert reports["reflect_retry"]["gold_informed"] is False
     assert "gold_informed" not in said
     assert not any(t.gold_informed for t in run.ledger.trajectories())
     assert all(found["gold_informed"] is False for found in details(run.ledger, REFLECTION))
 
 
-def test_a_kept_retry_is_solved_clean_and_executed_again_with_the_same_answers(tmp_path: Path) -> None:
+def test_a_kept_retry_is_solved_clean_and_executed_again_with_the_same_answers(
+    tmp_path: Path,
+) -> None:
     flow = reflecting_flow("", None, {"filter": ["solved", "reexecuted", "leaks"]}, **SHOP)
     run, _, _ = run_flow(flow, str(tmp_path / "run"))
     sql = """SELECT filter, keep, count(*) FROM decisions WHERE trajectory_id IN (
@@ -162,4 +207,11 @@ def test_a_kept_retry_is_solved_clean_and_executed_again_with_the_same_answers(t
         found = {(name, keep): count for name, keep, count in connection.execute(sql).fetchall()}
     assert {keep for name, keep in found if name != "likelihood_leak"} == {True}
     assert set(found.values()) == {found["solved", True]}
-    assert {name for name, _ in found} == {"solved", "reexecuted", "leaks", "leak", "likelihood_leak", "reflect_retry"}
+    assert {name for name, _ in found} == {
+        "solved",
+        "reexecuted",
+        "leaks",
+        "leak",
+        "likelihood_leak",
+        "reflect_retry",
+    }

@@ -1,4 +1,6 @@
-"""What tests of reverse task synthesis have in common: flows on the shelf world, walks made of given turns."""
+"""What tests of reverse task synthesis have in common: flows on the shelf world, walks made of
+given turns.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,14 +18,23 @@ from tests.flow_files import run_flow
 from tests.synthesizers.reverse.shelf_world import NAME, SPEC, Shelf, ShelfConfig
 
 
-def shelf_flow(*, world: str = NAME, stage: dict[str, Any] | None = None, later: Sequence[Any] = (), **settings: Any) -> Flow:
+def shelf_flow(
+    *,
+    world: str = NAME,
+    stage: dict[str, Any] | None = None,
+    later: Sequence[Any] = (),
+    **settings: Any,
+) -> Flow:
     """Explorations of a shelf, in three shards of two."""
     content = {
         "name": "shelf",
         "seed": 3,
         "env": {"name": world, "tasks": 0, **settings},
         "models": {"explorer": {"policy": "expert"}},
-        "stages": [{"reverse_task": {"explorations": 6, "shard": 2, "steps": 12} | (stage or {})}, *later],
+        "stages": [
+            {"reverse_task": {"explorations": 6, "shard": 2, "steps": 12} | (stage or {})},
+            *later,
+        ],
     }
     return Flow.model_validate(content)
 
@@ -53,10 +64,16 @@ def walk(*turns: AgentTurn, **config: Any) -> tuple[Shelf, Exploration]:
             after = dict(await shelf.facts())
             changed = changes(before, after)
             record = Turn(at, turn.content, turn.tool_calls, response.observations)
-            steps.append(Step(record, turn, changed, refused(response) if not changed else None, ()))
+            steps.append(
+                Step(record, turn, changed, refused(response) if not changed else None, ())
+            )
             before = after
         found = [(at, step, of_goals(step.changed, SPEC.facts)) for at, step in enumerate(steps)]
-        operations = [Operation(at, step.turn, asked, step.denied) for at, step, asked in found if asked or step.denied]
+        operations = [
+            Operation(at, step.turn, asked, step.denied)
+            for at, step, asked in found
+            if asked or step.denied
+        ]
         return Exploration(opening, start, tuple(steps), tuple(operations))
 
     return shelf, asyncio.run(walked())

@@ -1,4 +1,6 @@
-"""Drawers with numbers in them, which can be read and told, opened and locked: a world with questions, and the same without any rules."""
+"""Drawers with numbers in them, which can be read and told, opened and locked: a world with
+questions, and the same without any rules.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +25,14 @@ DRAWERS = tuple(f"D-{number}" for number in range(1, 9))
 _NAMED = {"type": "object", "properties": {"drawer": {"type": "string"}}, "required": ["drawer"]}
 _NONE: dict[str, Any] = {"type": "object", "properties": {}}
 TOOLS = tuple(
-    {"type": "function", "function": {"name": name, "description": name, "parameters": _NONE if name == "finish" else _NAMED}}
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": name,
+            "parameters": _NONE if name == "finish" else _NAMED,
+        },
+    }
     for name in ("read", "open", "lock", "finish")
 )
 SPEC = EnvSpec(
@@ -36,7 +45,9 @@ SPEC = EnvSpec(
 
 
 class DrawerConfig(BaseModel):
-    """`span`: how many numbers there are. `tells`: goals hold the answer. `blind`: the check does not ask whether it was read."""
+    """`span`: how many numbers there are. `tells`: goals hold the answer. `blind`: the check does
+    not ask whether it was read.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,17 +74,29 @@ class Drawers:
 
     async def reset(self, task: Task | None) -> Opening:
         self._config = DrawerConfig.model_validate(dict(task.env_config)) if task else self._config
-        self._task, self._over, self._numbers = task, False, numbers(self._config.start, self._config.span)
-        self._facts: dict[str, Scalar] = {f"drawers/{drawer}/{column}": False for drawer in DRAWERS for column in ("open", "locked")}
+        self._task, self._over, self._numbers = (
+            task,
+            False,
+            numbers(self._config.start, self._config.span),
+        )
+        self._facts: dict[str, Scalar] = {
+            f"drawers/{drawer}/{column}": False
+            for drawer in DRAWERS
+            for column in ("open", "locked")
+        }
         self._start, self._read, self._told = dict(self._facts), set[str](), set[tuple[str, int]]()
         goal = task.goal if task else "Look around."
-        return Opening("Drawers.", TOOLS, (Observation(goal, Source.USER),), content_hash(self._facts))
+        return Opening(
+            "Drawers.", TOOLS, (Observation(goal, Source.USER),), content_hash(self._facts)
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         for drawer, number in re.findall(r"Drawer (D-\d) holds (\d+)", turn.content or ""):
             if drawer in self._read or self._config.blind:
                 self._told.add((drawer, int(number)))
-        seen = tuple(self._answer(one) for one in turn.tool_calls) or (Observation("Aha.", Source.USER),)
+        seen = tuple(self._answer(one) for one in turn.tool_calls) or (
+            Observation("Aha.", Source.USER),
+        )
         return Response(seen, content_hash(self._facts), done=self._over)
 
     def _answer(self, made: ToolCall) -> Observation:
@@ -85,7 +108,9 @@ class Drawers:
             return Observation("That cannot be done.", Source.TOOL, made.call_id, made.name, True)
         if made.name == "read":
             self._read.add(drawer)
-            return Observation(f"{drawer} holds {self._numbers[drawer]}", Source.TOOL, made.call_id, made.name)
+            return Observation(
+                f"{drawer} holds {self._numbers[drawer]}", Source.TOOL, made.call_id, made.name
+            )
         self._facts[f"drawers/{drawer}/{'open' if made.name == 'open' else 'locked'}"] = True
         return Observation("Done.", Source.TOOL, made.call_id, made.name)
 
@@ -94,7 +119,10 @@ class Drawers:
             return CheckResult(False)
         told = {(fact.about, fact.value) for fact in self._task.check.told}
         said = told <= self._told and len(self._told) <= len(told)
-        parts = (*state_verdicts(self._task.check, self._start, self._facts), SubVerdict("told", said))
+        parts = (
+            *state_verdicts(self._task.check, self._start, self._facts),
+            SubVerdict("told", said),
+        )
         return CheckResult(all(part.passed for part in parts), parts)
 
     async def close(self) -> None:
@@ -104,7 +132,13 @@ class Drawers:
         return dict(self._facts)
 
     async def affordances(self) -> Sequence[AgentTurn]:
-        return () if self._over else [call(name, drawer=drawer) for name in ("read", "open", "lock") for drawer in DRAWERS]
+        return (
+            ()
+            if self._over
+            else [
+                call(name, drawer=drawer) for name in ("read", "open", "lock") for drawer in DRAWERS
+            ]
+        )
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         check = self._task.check if self._task else None
@@ -113,8 +147,14 @@ class Drawers:
         for row in check.required if check is not None else ():
             for column in sorted(row.where.keys() - {"id"}):
                 if not self._facts[f"drawers/{row.where['id']}/{column}"]:
-                    left.append(call("open" if column == "open" else "lock", drawer=str(row.where["id"])))
-        left += [AgentTurn(f"Drawer {fact.about} holds {fact.value}.") for fact in told if (fact.about, fact.value) not in self._told]
+                    left.append(
+                        call("open" if column == "open" else "lock", drawer=str(row.where["id"]))
+                    )
+        left += [
+            AgentTurn(f"Drawer {fact.about} holds {fact.value}.")
+            for fact in told
+            if (fact.about, fact.value) not in self._told
+        ]
         return left[0] if left else call("finish")
 
 
@@ -150,8 +190,19 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
 
 
 WORLD = World(
-    SPEC, Drawers, make_tasks, DrawerConfig, write_goal=write_goal, exploring=exploring, questions=Questions(frozenset({"read"}), elsewhere)
+    SPEC,
+    Drawers,
+    make_tasks,
+    DrawerConfig,
+    write_goal=write_goal,
+    exploring=exploring,
+    questions=Questions(frozenset({"read"}), elsewhere),
 )
 NOWHERE_ELSE = replace(WORLD, questions=Questions(frozenset({"read"}), lambda task, seed: None))
-BARE = World(msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances", "facts"})), Drawers, make_tasks, DrawerConfig)
+BARE = World(
+    msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances", "facts"})),
+    Drawers,
+    make_tasks,
+    DrawerConfig,
+)
 """Nothing but facts and affordances: no expert, no tasks, no rules for goals."""

@@ -32,5 +32,10 @@ asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills
 
 def killed_at_step(step: int, flow: Flow, url: str) -> None:
     """Runs the flow until its progress has been told of so many steps."""
-    process = subprocess.run([sys.executable, "-c", _KILLED, flow.model_dump_json(), url, str(step)], cwd=ROOT, env=os.environ, check=False)
+    process = subprocess.run(
+        [sys.executable, "-c", _KILLED, flow.model_dump_json(), url, str(step)],
+        cwd=ROOT,
+        env=os.environ,
+        check=False,
+    )
     assert process.returncode == -9

@@ -1,4 +1,6 @@
-"""A shelf with items in boxes: small enough to know every answer, with holes that can be planted in its check, expert and goals."""
+"""A shelf with items in boxes: small enough to know every answer, with holes that can be planted in
+its check, expert and goals.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +31,11 @@ TOOLS = tuple(
         "function": {
             "name": name,
             "description": name,
-            "parameters": {"type": "object", "properties": {key: {"type": "string"} for key in keys}, "required": list(keys)},
+            "parameters": {
+                "type": "object",
+                "properties": {key: {"type": "string"} for key in keys},
+                "required": list(keys),
+            },
         },
     }
     for name, keys in {
@@ -46,9 +52,22 @@ SPEC = EnvSpec(
     version="1",
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "expert"}),
-    facts={"items/*/*": "required", "boxes/*/*": "protected", "bell/*/*": "free", "refused/*/*": "free"},
+    facts={
+        "items/*/*": "required",
+        "boxes/*/*": "protected",
+        "bell/*/*": "free",
+        "refused/*/*": "free",
+    },
 )
-Hole = Literal["none", "ignores_protected", "passes_everything", "expert_lost", "one_order_only", "colour_is_free", "everything_is_free"]
+Hole = Literal[
+    "none",
+    "ignores_protected",
+    "passes_everything",
+    "expert_lost",
+    "one_order_only",
+    "colour_is_free",
+    "everything_is_free",
+]
 
 
 class ShelfConfig(BaseModel):
@@ -68,7 +87,10 @@ def start_of(config: ShelfConfig) -> dict[str, Scalar]:
     draw = Random(config.start)
     facts: dict[str, Scalar] = {f"boxes/{box}/sealed": box == SEALED for box in BOXES}
     for item in ITEMS:
-        facts[f"items/{item}/place"], facts[f"items/{item}/colour"] = draw.choice(BOXES[:3]), draw.choice(COLOURS)
+        facts[f"items/{item}/place"], facts[f"items/{item}/colour"] = (
+            draw.choice(BOXES[:3]),
+            draw.choice(COLOURS),
+        )
     return facts | {"bell/0/rings": 0}
 
 
@@ -82,12 +104,19 @@ class Shelf:
         self._config = ShelfConfig.model_validate(dict(task.env_config)) if task else self._config
         self._task, self._start, self._over, self._writes = task, start_of(self._config), False, []
         self._facts = dict(self._start)
-        return Opening("Tidy the shelf.", TOOLS, (Observation(task.goal if task else "Look around.", Source.USER),), self._key())
+        return Opening(
+            "Tidy the shelf.",
+            TOOLS,
+            (Observation(task.goal if task else "Look around.", Source.USER),),
+            self._key(),
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         if self._config.raises:
             raise RuntimeError("planned: the shelf breaks")
-        seen = tuple(self._answer(one) for one in turn.tool_calls) or (Observation("Use the tools.", Source.ENVIRONMENT, error=True),)
+        seen = tuple(self._answer(one) for one in turn.tool_calls) or (
+            Observation("Use the tools.", Source.ENVIRONMENT, error=True),
+        )
         return Response(seen, self._key(), done=self._over)
 
     def _answer(self, done: ToolCall) -> Observation:
@@ -104,13 +133,18 @@ class Shelf:
                 if box == SEALED:
                     return said(f"denied: S1: {box} is sealed", error=True)
                 return self._set(said, f"items/{item}/place", box)
-            case "paint", {"item": str(item), "colour": str(colour)} if item in ITEMS and colour in COLOURS:
+            case "paint", {"item": str(item), "colour": str(colour)} if (
+                item in ITEMS and colour in COLOURS
+            ):
                 return self._set(said, f"items/{item}/colour", colour)
             case "ring", _:
                 self._facts["bell/0/rings"] = int(str(self._facts["bell/0/rings"])) + 1
                 return said("Ding.")
             case "look", {"box": str(box)}:
-                return said(f"{box}: " + ", ".join(item for item in ITEMS if self._facts[f"items/{item}/place"] == box))
+                return said(
+                    f"{box}: "
+                    + ", ".join(item for item in ITEMS if self._facts[f"items/{item}/place"] == box)
+                )
             case "refuse", {"rule": str(rule)}:
                 self._facts[f"refused/{rule}/said"] = True
                 return said("Noted.")
@@ -127,7 +161,9 @@ class Shelf:
         return said("Done.")
 
     async def check(self) -> CheckResult:
-        changed = {path: value for path, value in self._facts.items() if self._start.get(path) != value}
+        changed = {
+            path: value for path, value in self._facts.items() if self._start.get(path) != value
+        }
         if self._task is None or self._task.check is None:
             return CheckResult(False, facts=changed)
         hole, check = self._config.hole, self._task.check
@@ -153,7 +189,13 @@ class Shelf:
             return ()
         moves = [call("move", item=item, box=box) for item in ITEMS for box in BOXES]
         paints = [call("paint", item=item, colour=colour) for item in ITEMS for colour in COLOURS]
-        return [*moves, *paints, call("ring"), *(call("look", box=box) for box in BOXES), call("finish")]
+        return [
+            *moves,
+            *paints,
+            call("ring"),
+            *(call("look", box=box) for box in BOXES),
+            call("finish"),
+        ]
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         check = self._task.check if self._task else None
@@ -163,9 +205,16 @@ class Shelf:
         for row in check.required:
             for column, value in row.where.items():
                 if column != "id" and self._facts[f"items/{row.where['id']}/{column}"] != value:
-                    wanted = {"item": str(row.where["id"]), "box" if column == "place" else "colour": str(value)}
+                    wanted = {
+                        "item": str(row.where["id"]),
+                        "box" if column == "place" else "colour": str(value),
+                    }
                     left.append(call("move" if column == "place" else "paint", **wanted))
-        rules = [refusal.rule for refusal in check.refusals if f"refused/{refusal.rule}/said" not in self._facts]
+        rules = [
+            refusal.rule
+            for refusal in check.refusals
+            if f"refused/{refusal.rule}/said" not in self._facts
+        ]
         if self._config.bell_first and left and not self._facts["bell/0/rings"]:
             return call("ring")
         left += [call("refuse", rule=rule) for rule in rules]
@@ -187,8 +236,12 @@ def write_goal(window: Window) -> Draft | NoGoal:
         said.append(f"{done.name} {' '.join(sorted(map(str, arguments.values())))}.")
         masked.append(done.name)
     hole = dict(window.env_config).get("hole")
-    free = {"colour_is_free": ("items/*/colour",), "everything_is_free": ("items/*/*",)}.get(str(hole), ())
-    return Draft(" ".join(said), tuple(said), " + ".join(sorted(masked)), refusals=tuple(refusals), free=free)
+    free = {"colour_is_free": ("items/*/colour",), "everything_is_free": ("items/*/*",)}.get(
+        str(hole), ()
+    )
+    return Draft(
+        " ".join(said), tuple(said), " + ".join(sorted(masked)), refusals=tuple(refusals), free=free
+    )
 
 
 def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
@@ -205,12 +258,26 @@ def opened(config: Mapping[str, Any]) -> Any:
 
 WORLD = World(SPEC, opened, make_tasks, ShelfConfig, write_goal=write_goal, exploring=exploring)
 NO_FACTS = World(
-    msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances"})), opened, make_tasks, ShelfConfig, write_goal=write_goal
+    msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances"})),
+    opened,
+    make_tasks,
+    ShelfConfig,
+    write_goal=write_goal,
 )
-NO_WAYS = World(msgspec.structs.replace(SPEC, capabilities=frozenset({"expert"})), opened, make_tasks, ShelfConfig, write_goal=write_goal)
+NO_WAYS = World(
+    msgspec.structs.replace(SPEC, capabilities=frozenset({"expert"})),
+    opened,
+    make_tasks,
+    ShelfConfig,
+    write_goal=write_goal,
+)
 NO_RULES = World(SPEC, opened, make_tasks, ShelfConfig, exploring=exploring)
 NO_EXPERT = World(
-    msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances", "facts"})), opened, make_tasks, ShelfConfig, write_goal=write_goal
+    msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances", "facts"})),
+    opened,
+    make_tasks,
+    ShelfConfig,
+    write_goal=write_goal,
 )
 PASSING_MUTANT = replace(WORLD, mutants=lambda task, transcript: [("planted", transcript.actions)])
 FAILING_ALTERNATIVE = replace(WORLD, alternatives=lambda task, transcript: [("planted", ())])

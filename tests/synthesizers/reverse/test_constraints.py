@@ -11,8 +11,15 @@ def cancel(order: str, **also: str) -> RowPredicate:
 def test_entities_values_and_order_do_not_count() -> None:
     note = RowPredicate("notes", {"text": "Knock.", "ticket": "T-1"})
     one = Check(required=(cancel("O-1"), note), told=(ToldFact("money", 5, "O-1"),))
-    other = Check(required=(RowPredicate("notes", {"text": "Ring.", "ticket": "T-2"}), cancel("O-2")), told=(ToldFact("money", 9, "O-2"),))
-    assert constraint_structure(one) == constraint_structure(other) == "+notes(text, ticket) + orders(status) + tell money"
+    other = Check(
+        required=(RowPredicate("notes", {"text": "Ring.", "ticket": "T-2"}), cancel("O-2")),
+        told=(ToldFact("money", 9, "O-2"),),
+    )
+    assert (
+        constraint_structure(one)
+        == constraint_structure(other)
+        == "+notes(text, ticket) + orders(status) + tell money"
+    )
 
 
 def test_columns_counts_types_and_rules_do() -> None:

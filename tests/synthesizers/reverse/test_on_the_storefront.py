@@ -1,4 +1,6 @@
-"""Reverse task synthesis on the storefront: refusals and tasks of several operations, solved anew, held out where its settings are."""
+"""Reverse task synthesis on the storefront: refusals and tasks of several operations, solved anew,
+held out where its settings are.
+"""
 
 from pathlib import Path
 
@@ -28,10 +30,23 @@ def test_derived_tasks_are_solved_anew_by_an_expert_that_makes_nothing_up(tmp_pa
     report = reports["reverse_task"]
     assert len(tasks) == report["verified"] >= 5
     assert 10 * report["details"]["several_operations"] >= 4 * len(tasks)
-    assert report["details"]["mutants"]["killed"] == report["details"]["mutants"]["made"] > 10 * len(tasks)
-    assert {task.split for task in tasks.values()} == {"held_out"}, "what descends from held-out settings is held out"
-    assert len({task.env_config["world_seed"] for task in tasks.values()}) > 1, "walks take place in worlds of their own"
+    assert (
+        report["details"]["mutants"]["killed"]
+        == report["details"]["mutants"]["made"]
+        > 10 * len(tasks)
+    )
+    assert {task.split for task in tasks.values()} == {"held_out"}, (
+        "what descends from held-out settings is held out"
+    )
+    assert len({task.env_config["world_seed"] for task in tasks.values()}) > 1, (
+        "walks take place in worlds of their own"
+    )
     trials = list(Ledger(str(tmp_path / "run")).trajectories())
     assert {trial.task_id for trial in trials} == set(tasks)
     assert all(trial.outcome == "success" and trial.held_out for trial in trials)
-    assert not [found for trial in trials for found in provenance(trial).findings if found.status is Status.UNJUSTIFIED]
+    assert not [
+        found
+        for trial in trials
+        for found in provenance(trial).findings
+        if found.status is Status.UNJUSTIFIED
+    ]

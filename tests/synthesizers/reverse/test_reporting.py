@@ -5,9 +5,14 @@ from synth.synthesizers.reverse.reporting import _in_words
 
 def test_one_of_a_thing_is_told_as_one() -> None:
     found = {
-        "signatures": 1, "kinds": 1, "several_operations": 1, "refusals": 0, "questions": 1, "tasks": 1,
+        "signatures": 1,
+        "kinds": 1,
+        "several_operations": 1,
+        "refusals": 0,
+        "questions": 1,
+        "tasks": 1,
         "mutants": {"killed": 2, "made": 2},
-    }  # fmt: skip
+    }
     first, second, _ = _in_words(found)
     assert first == "1 operation signature, 1 kind with goals"
     assert second.endswith("1 question")

@@ -1,4 +1,6 @@
-"""The stage: the same tasks whatever interrupts it, unsound ones caught by name, worlds that lack something refused in one line."""
+"""The stage: the same tasks whatever interrupts it, unsound ones caught by name, worlds that lack
+something refused in one line.
+"""
 
 from pathlib import Path
 
@@ -23,7 +25,9 @@ pytestmark = pytest.mark.slow
 WORLDS = NAME.partition(":")[0]
 
 
-def test_tasks_are_derived_with_all_eight_tests_and_every_window_is_accounted_for(tmp_path: Path) -> None:
+def test_tasks_are_derived_with_all_eight_tests_and_every_window_is_accounted_for(
+    tmp_path: Path,
+) -> None:
     report, tasks = run_shelf(tmp_path / "run", shelf_flow())
     assert report["verified"] == len(tasks) > 5
     assert report["attempted"] == report["verified"] + sum(report["rejected"].values())
@@ -33,10 +37,14 @@ def test_tasks_are_derived_with_all_eight_tests_and_every_window_is_accounted_fo
         assert all(test["passed"] is not False for test in task.difficulty["tests"].values())
         assert task.difficulty["tests"]["T5"]["mutants"] >= 10
         assert task.difficulty["tests"]["T8"]["passed"] is True
-        assert task.gold is not None or task.difficulty["refusals"], "operations that pass as they are are known actions"
+        assert task.gold is not None or task.difficulty["refusals"], (
+            "operations that pass as they are are known actions"
+        )
     refusals = [task for task in tasks.values() if task.check is not None and task.check.refusals]
     assert refusals, "what the world refused became tasks"
-    assert {refusal.rule for task in refusals for refusal in task.check.refusals if task.check} == {"S1"}
+    assert {refusal.rule for task in refusals for refusal in task.check.refusals if task.check} == {
+        "S1"
+    }
 
 
 def test_the_same_seed_gives_the_same_tasks_and_another_seed_others(tmp_path: Path) -> None:
@@ -52,7 +60,9 @@ def test_killed_in_the_middle_and_run_again_it_gives_the_same_tasks(tmp_path: Pa
     url = str(tmp_path / "killed")
     killed_at_step(4, flow, url)
     assert tasks_of(tmp_path / "killed") == {}, "nothing is seen before the choice among all"
-    assert len([shard for shard in Ledger(url).state.shards if shard.name.startswith("from_")]) == 1, "one shard of three was committed"
+    assert (
+        len([shard for shard in Ledger(url).state.shards if shard.name.startswith("from_")]) == 1
+    ), "one shard of three was committed"
     _, _, said = run_flow(flow, url)
     assert "reverse_task: 4 explorations in" in said, "what was committed is not done again"
     _, whole = run_shelf(tmp_path / "whole", flow)
@@ -74,7 +84,9 @@ def test_rollout_plays_the_derived_tasks_anew(tmp_path: Path) -> None:
     assert {trajectory.task_id for trajectory in played} == set(tasks)
     assert len(played) == 2 * len(tasks)
     assert {trajectory.synthesizer for trajectory in played} == {"rollout"}
-    assert all(trajectory.outcome == "success" for trajectory in played), "T8: the expert solves them"
+    assert all(trajectory.outcome == "success" for trajectory in played), (
+        "T8: the expert solves them"
+    )
 
 
 def test_what_was_explored_stands_in_the_funnel_of_a_later_curation(tmp_path: Path) -> None:
@@ -127,9 +139,17 @@ def test_a_refusal_that_nothing_checks_is_no_task(tmp_path: Path) -> None:
 
 
 def test_an_operation_that_the_goal_does_not_need_leaves_the_window(tmp_path: Path) -> None:
-    _, tasks = run_shelf(tmp_path / "run", shelf_flow(hole="colour_is_free", stage={"explorations": 20, "shard": 10}))
-    assert not [task.goal for task in tasks.values() if "paint" in task.goal], "colours are free: no goal asks for one"
-    assert [task for task in tasks.values() if "move" in task.difficulty["signature"] and task.check.required]
+    _, tasks = run_shelf(
+        tmp_path / "run", shelf_flow(hole="colour_is_free", stage={"explorations": 20, "shard": 10})
+    )
+    assert not [task.goal for task in tasks.values() if "paint" in task.goal], (
+        "colours are free: no goal asks for one"
+    )
+    assert [
+        task
+        for task in tasks.values()
+        if "move" in task.difficulty["signature"] and task.check.required
+    ]
 
 
 def test_at_most_so_many_are_kept_and_of_different_kinds_first(tmp_path: Path) -> None:
@@ -144,12 +164,22 @@ def test_at_most_so_many_are_kept_and_of_different_kinds_first(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("world", "said"),
     [
-        ("NO_FACTS", r"stages\[0\].reverse_task: reverse_task explores by affordances and checks by facts; world .* does not claim facts$"),
+        (
+            "NO_FACTS",
+            r"stages\[0\].reverse_task: reverse_task explores by affordances and checks by facts; "
+            r"world .* does not claim facts$",
+        ),
         ("NO_WAYS", r"does not claim affordances nor facts$"),
-        ("NO_RULES", r"has no rules that say what was achieved \(World.write_goal\); let a model say it: `role: writer`"),
+        (
+            "NO_RULES",
+            r"has no rules that say what was achieved \(World.write_goal\); let a model say it: "
+            r"`role: writer`",
+        ),
     ],
 )
-def test_a_world_that_lacks_something_is_refused_in_one_line_before_anything_is_made(tmp_path: Path, world: str, said: str) -> None:
+def test_a_world_that_lacks_something_is_refused_in_one_line_before_anything_is_made(
+    tmp_path: Path, world: str, said: str
+) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
         run_flow(shelf_flow(world=f"{WORLDS}:{world}"), str(tmp_path / "run"))
     assert "\n" not in str(caught.value)
@@ -158,10 +188,14 @@ def test_a_world_that_lacks_something_is_refused_in_one_line_before_anything_is_
 
 def test_a_flow_without_a_world_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="reverse_task needs a world"):
-        run_flow(Flow.model_validate({"name": "x", "stages": ["reverse_task"]}), str(tmp_path / "run"))
+        run_flow(
+            Flow.model_validate({"name": "x", "stages": ["reverse_task"]}), str(tmp_path / "run")
+        )
 
 
-def test_without_an_expert_it_is_said_that_nobody_has_solved_it_from_the_goal(tmp_path: Path) -> None:
+def test_without_an_expert_it_is_said_that_nobody_has_solved_it_from_the_goal(
+    tmp_path: Path,
+) -> None:
     _, tasks = run_shelf(tmp_path / "run", shelf_flow(world=f"{WORLDS}:NO_EXPERT"))
     assert tasks
     assert {msgspec.json.encode(task.difficulty["tests"]["T8"]) for task in tasks.values()} == {
@@ -170,14 +204,20 @@ def test_without_an_expert_it_is_said_that_nobody_has_solved_it_from_the_goal(tm
 
 
 def test_a_world_that_breaks_is_told_and_makes_no_task(tmp_path: Path) -> None:
-    with pytest.raises(SynthError, match=r"all 6 explorations ended in faults; the first: exploration 0: RuntimeError: planned"):
+    with pytest.raises(
+        SynthError,
+        match=r"all 6 explorations ended in faults; the first: exploration 0: RuntimeError: planned",
+    ):
         run_flow(shelf_flow(raises=True), str(tmp_path / "run"))
 
 
 def test_what_each_exploration_came_to_can_be_asked(tmp_path: Path) -> None:
     report, _ = run_shelf(tmp_path / "run", shelf_flow())
     ledger = Ledger(str(tmp_path / "run"))
-    asked = "SELECT count(*), sum(value), sum(CAST(detail->>'attempted' AS INT)) FROM scores WHERE metric = 'reverse_task.exploration'"
+    asked = (
+        "SELECT count(*), sum(value), sum(CAST(detail->>'attempted' AS INT)) FROM scores "
+        "WHERE metric = 'reverse_task.exploration'"
+    )
     with connect(ledger) as connection:
         (found,) = connection.execute(asked).fetchall()
     assert found == (6, report["verified"], report["attempted"])

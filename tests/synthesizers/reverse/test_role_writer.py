@@ -1,4 +1,6 @@
-"""A model writes the goals: read strictly, asked again where it cannot be read, never asked twice for the same, kept in the ledger."""
+"""A model writes the goals: read strictly, asked again where it cannot be read, never asked twice
+for the same, kept in the ledger.
+"""
 
 import json
 import re
@@ -34,13 +36,18 @@ def writes(body: Any) -> dict[str, Any]:
     operations = body["messages"][1]["content"].partition("The operations:\n")[2]
     lines = re.findall(r"^\d+\. (.*)$", operations, re.MULTILINE)
     values = re.findall(r'":"([^"]+)"', operations)
-    text = json.dumps({"low_level": [f"Do {line}" for line in lines], "goal": f"See to {' and '.join(values)}."})
+    text = json.dumps(
+        {"low_level": [f"Do {line}" for line in lines], "goal": f"See to {' and '.join(values)}."}
+    )
     return {"role": "assistant", "content": text}
 
 
 def written_flow(url: str, **changes: Any) -> Flow:
     flow = shelf_flow(world=WORLD, stage={"explorations": 4, "shard": 4, "role": "writer"})
-    models = {"explorer": {"policy": "expert"}, "writer": {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 0}}
+    models = {
+        "explorer": {"policy": "expert"},
+        "writer": {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 0},
+    }
     return Flow.model_validate(flow.model_dump(mode="json") | {"models": models} | changes)
 
 
@@ -54,13 +61,17 @@ def test_a_model_writes_the_goals_and_what_it_said_is_kept(tmp_path: Path) -> No
     assert len(tasks) == reports["reverse_task"]["verified"] > 0
     assert all(task.goal.startswith("See to ") for task in tasks.values())
     with connect(Ledger(str(tmp_path / "run"))) as connection:
-        (found,) = connection.execute("SELECT count(*), min(role), min(purpose), sum(prompt_tokens) > 0 FROM replies_all").fetchall()
+        (found,) = connection.execute(
+            "SELECT count(*), min(role), min(purpose), sum(prompt_tokens) > 0 FROM replies_all"
+        ).fetchall()
     assert found == (asked, "writer", "write_goal", True)
 
 
 def bare_flow(url: str) -> Flow:
     """A world that has nothing but facts and affordances."""
-    flow = written_flow(url).model_dump(mode="json") | {"env": {"name": f"{WORLDS}:BARE", "tasks": 0}}
+    flow = written_flow(url).model_dump(mode="json") | {
+        "env": {"name": f"{WORLDS}:BARE", "tasks": 0}
+    }
     return Flow.model_validate(flow)
 
 
@@ -69,17 +80,31 @@ def test_a_world_without_rules_expert_or_tasks_gets_goals_from_the_writer(tmp_pa
         _, reports, _ = run_flow(bare_flow(server.url), str(tmp_path / "run"))
     tasks = tasks_of(tmp_path / "run")
     assert len(tasks) == reports["reverse_task"]["verified"] > 3
-    assert all(task.goal.startswith("See to D-") and task.check is not None and task.check.required for task in tasks.values())
-    verdicts = {name: {task.difficulty["tests"][name]["passed"] for task in tasks.values()} for name in TESTS}
-    assert "drawers(locked, open)" in {task.difficulty["structure"] for task in tasks.values()}, "words vary: the check tells goals apart"
-    assert verdicts == {name: {None} if name in ("T7", "T8") else {True} for name in TESTS}, "no question, no expert"
-    assert not any("?" in task.difficulty["signature"] for task in tasks.values()), "the writer is not asked for questions"
+    assert all(
+        task.goal.startswith("See to D-") and task.check is not None and task.check.required
+        for task in tasks.values()
+    )
+    verdicts = {
+        name: {task.difficulty["tests"][name]["passed"] for task in tasks.values()}
+        for name in TESTS
+    }
+    assert "drawers(locked, open)" in {task.difficulty["structure"] for task in tasks.values()}, (
+        "words vary: the check tells goals apart"
+    )
+    assert verdicts == {name: {None} if name in ("T7", "T8") else {True} for name in TESTS}, (
+        "no question, no expert"
+    )
+    assert not any("?" in task.difficulty["signature"] for task in tasks.values()), (
+        "the writer is not asked for questions"
+    )
 
 
 def test_without_a_writer_a_world_without_rules_is_refused_in_one_line(tmp_path: Path) -> None:
     flow = shelf_flow(world=f"{WORLDS}:BARE")
     with pytest.raises(
-        ConfigError, match=r"world '.*:BARE' has no rules that say what was achieved .*; let a model say it: `role: writer`"
+        ConfigError,
+        match=r"world '.*:BARE' has no rules that say what was achieved .*; let a model say it: "
+        r"`role: writer`",
     ):
         run_flow(flow, str(tmp_path / "run"))
 
@@ -105,13 +130,19 @@ def test_bad_replies_of_every_kind_cost_a_window_and_never_the_run(tmp_path: Pat
     said = iter(BAD.values())
 
     def replies(body: Any) -> dict[str, Any]:
-        return {"role": "assistant", "content": text} if (text := next(said, None)) is not None else writes(body)
+        return (
+            {"role": "assistant", "content": text}
+            if (text := next(said, None)) is not None
+            else writes(body)
+        )
 
     with ChatServer(replies) as server:
         _, reports, _ = run_flow(bare_flow(server.url), str(tmp_path / "run"))
     assert next(said, None) is None, "all were given"
     report = reports["reverse_task"]
-    assert report["rejected"]["no_goal_writer_unreadable"] == len(BAD) // 3, "after three bad replies the window is given up"
+    assert report["rejected"]["no_goal_writer_unreadable"] == len(BAD) // 3, (
+        "after three bad replies the window is given up"
+    )
     assert report["verified"] > 0
 
 
@@ -145,44 +176,75 @@ def test_a_server_that_is_not_there_loses_no_window(tmp_path: Path, explorations
     ):
         run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))
     with ChatServer(writes) as server:
-        _, reports, _ = run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))
+        _, reports, _ = run_flow(
+            written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run")
+        )
         assert server.counts()["total"] == asked
     assert "no_goal_writer_fault" not in reports["reverse_task"]["rejected"]
     assert tasks_of(tmp_path / "run").keys() == tasks_of(tmp_path / "whole").keys() != set()
 
 
-def test_what_a_slow_writer_takes_is_not_taken_from_the_exploration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_slow_writer_takes_is_not_taken_from_the_exploration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("synth.synthesizers.reverse_task.LIMIT_S", 1.0)
     stage = {"explorations": 1, "shard": 1, "role": "writer"}
     with ChatServer(writes, latency_s=1.3) as server:
-        _, reports, _ = run_flow(written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run"))
+        _, reports, _ = run_flow(
+            written_flow(server.url, stages=[{"reverse_task": stage}]), str(tmp_path / "run")
+        )
     assert reports["reverse_task"]["verified"] > 0
 
 
 def test_the_role_must_be_a_model_of_the_flow(tmp_path: Path) -> None:
     flow = shelf_flow(world=WORLD, stage={"role": "explorer"})
-    with pytest.raises(ConfigError, match=r"role: a model is needed as 'explorer': add `explorer: {model: ...}` to the flow's models$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"role: a model is needed as 'explorer': add `explorer: {model: ...}` to the flow's "
+        r"models$",
+    ):
         run_flow(flow, str(tmp_path / "run"))
 
 
-MOVE = Operation(1, call("move_item", item="cup-1", box="box-2"), {"items/cup-1/place": Change("box-1", "box-2")})
+MOVE = Operation(
+    1, call("move_item", item="cup-1", box="box-2"), {"items/cup-1/place": Change("box-1", "box-2")}
+)
 LOOKED = Turn(0, None, call("look").tool_calls, (Observation("cup-1, cup-2"),))
-WINDOW = Window(NAME, {}, 0, Opening(None, (), (Observation("Hello."),)), (LOOKED, Turn(1, None, MOVE.turn.tool_calls)), (MOVE,), {}, {})
+WINDOW = Window(
+    NAME,
+    {},
+    0,
+    Opening(None, (), (Observation("Hello."),)),
+    (LOOKED, Turn(1, None, MOVE.turn.tool_calls)),
+    (MOVE,),
+    {},
+    {},
+)
 
 
 def goal(**changes: Any) -> Completion:
-    return Completion(content="Here: " + json.dumps({"low_level": ["Move it."], "goal": "Put the cup into box-2."} | changes))
+    return Completion(
+        content="Here: "
+        + json.dumps({"low_level": ["Move it."], "goal": "Put the cup into box-2."} | changes)
+    )
 
 
 def test_a_goal_is_read_with_one_instruction_per_operation() -> None:
     draft = read_goal(goal(), WINDOW)
-    assert (draft.goal, draft.low_level, draft.structure) == ("Put the cup into box-2.", ("Move it.",), "")
+    assert (draft.goal, draft.low_level, draft.structure) == (
+        "Put the cup into box-2.",
+        ("Move it.",),
+        "",
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"goal": "Put the cup away."}, "the goal does not say 'box-2', and nothing that was seen does"),
+        (
+            {"goal": "Put the cup away."},
+            "the goal does not say 'box-2', and nothing that was seen does",
+        ),
         ({"goal": "Call move_item for box-2."}, "the goal names the tool move_item"),
         ({"goal": "  "}, "the goal has 0 characters"),
         ({"low_level": []}, "low_level has 0 instructions for 1 operations"),

@@ -1,4 +1,6 @@
-"""What a world starts from beside its settings, such as a folder: changed, it is explored anew; gone, it is told at once."""
+"""What a world starts from beside its settings, such as a folder: changed, it is explored anew;
+gone, it is told at once.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +15,14 @@ from synth.schemas.flow import Flow
 from synth.schemas.reverse import Draft, NoGoal, Window
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import shelf_flow, tasks_of
-from tests.synthesizers.reverse.shelf_world import SPEC, ShelfConfig, exploring, make_tasks, opened, write_goal
+from tests.synthesizers.reverse.shelf_world import (
+    SPEC,
+    ShelfConfig,
+    exploring,
+    make_tasks,
+    opened,
+    write_goal,
+)
 
 PLACE: list[Path] = []
 """Where the shelves' start lies; a test names it."""
@@ -31,7 +40,15 @@ def explored(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     return exploring(settings, seed + int(start_state(settings)))
 
 
-WORLD = World(SPEC, opened, make_tasks, ShelfConfig, write_goal=write_goal, exploring=explored, start_state=start_state)
+WORLD = World(
+    SPEC,
+    opened,
+    make_tasks,
+    ShelfConfig,
+    write_goal=write_goal,
+    exploring=explored,
+    start_state=start_state,
+)
 
 
 def changing_goal(window: Window) -> Draft | NoGoal:
@@ -56,7 +73,9 @@ def watched() -> Flow:
 
 
 @pytest.mark.slow
-def test_a_changed_start_is_explored_anew_and_put_back_the_first_tasks_are_there_again(start: Path, tmp_path: Path) -> None:
+def test_a_changed_start_is_explored_anew_and_put_back_the_first_tasks_are_there_again(
+    start: Path, tmp_path: Path
+) -> None:
     run_flow(watched(), str(tmp_path / "run"))
     first = tasks_of(tmp_path / "run")
     start.write_text("5")
@@ -73,7 +92,9 @@ def test_a_changed_start_is_explored_anew_and_put_back_the_first_tasks_are_there
 
 
 @pytest.mark.slow
-def test_a_start_that_changes_while_it_is_explored_ends_the_run_and_the_next_one_is_of_one_start(start: Path, tmp_path: Path) -> None:
+def test_a_start_that_changes_while_it_is_explored_ends_the_run_and_the_next_one_is_of_one_start(
+    start: Path, tmp_path: Path
+) -> None:
     changing = shelf_flow(world=f"{__name__}:CHANGING")
     with pytest.raises(ConfigError, match="was changed while it was explored; run again"):
         run_flow(changing, str(tmp_path / "run"))
@@ -84,7 +105,9 @@ def test_a_start_that_changes_while_it_is_explored_ends_the_run_and_the_next_one
     assert {task.env_config["start"] - task.seed for task in tasks.values()} == {5}
 
 
-def test_a_start_that_is_not_there_is_told_with_its_place_before_a_run_folder_is_made(start: Path, tmp_path: Path) -> None:
+def test_a_start_that_is_not_there_is_told_with_its_place_before_a_run_folder_is_made(
+    start: Path, tmp_path: Path
+) -> None:
     start.unlink()
     with pytest.raises(FlowError, match=r"^env: start: is no folder$"):
         run_flow(watched(), str(tmp_path / "run"))

@@ -27,7 +27,11 @@ SHOP: Facts = {
 
 
 def cancel(at: int, order: str) -> Operation:
-    return Operation(at, call("cancel", order_id=order), {f"orders/{order}/status": Change("pending", "cancelled")})
+    return Operation(
+        at,
+        call("cancel", order_id=order),
+        {f"orders/{order}/status": Change("pending", "cancelled")},
+    )
 
 
 def found(operations: list[Operation], most: int = 3, start: Facts = SHOP) -> set[tuple[int, ...]]:
@@ -35,7 +39,12 @@ def found(operations: list[Operation], most: int = 3, start: Facts = SHOP) -> se
 
 
 def test_orders_of_one_customer_belong_together_and_those_of_two_do_not() -> None:
-    assert found([cancel(0, "O-1"), cancel(1, "O-3"), cancel(2, "O-2")]) == {(0,), (1,), (2,), (0, 2)}
+    assert found([cancel(0, "O-1"), cancel(1, "O-3"), cancel(2, "O-2")]) == {
+        (0,),
+        (1,),
+        (2,),
+        (0, 2),
+    }
 
 
 def test_a_refusal_belongs_to_the_customer_whose_order_it_names() -> None:
@@ -44,15 +53,27 @@ def test_a_refusal_belongs_to_the_customer_whose_order_it_names() -> None:
 
 
 def test_what_is_undone_within_a_window_is_none() -> None:
-    there = Operation(0, call("open", order_id="O-1"), {"orders/O-1/status": Change("pending", "open")})
-    back = Operation(1, call("close", order_id="O-1"), {"orders/O-1/status": Change("open", "pending")})
+    there = Operation(
+        0, call("open", order_id="O-1"), {"orders/O-1/status": Change("pending", "open")}
+    )
+    back = Operation(
+        1, call("close", order_id="O-1"), {"orders/O-1/status": Change("open", "pending")}
+    )
     assert found([there, back]) == {(0,), (1,)}
 
 
 deeds = st.lists(
     st.one_of(
-        st.builds(lambda item, colour: call("paint", item=item, colour=colour), st.sampled_from(ITEMS), st.sampled_from(COLOURS)),
-        st.builds(lambda item, box: call("move", item=item, box=box), st.sampled_from(ITEMS), st.sampled_from(["box-1", "box-2", "box-4"])),
+        st.builds(
+            lambda item, colour: call("paint", item=item, colour=colour),
+            st.sampled_from(ITEMS),
+            st.sampled_from(COLOURS),
+        ),
+        st.builds(
+            lambda item, box: call("move", item=item, box=box),
+            st.sampled_from(ITEMS),
+            st.sampled_from(["box-1", "box-2", "box-4"]),
+        ),
         st.just(call("ring")),
     ),
     max_size=9,
@@ -61,7 +82,9 @@ deeds = st.lists(
 
 @settings(max_examples=60)
 @given(deeds, st.integers(1, 5))
-def test_every_window_is_short_in_order_and_hangs_together(turns: list[AgentTurn], most: int) -> None:
+def test_every_window_is_short_in_order_and_hangs_together(
+    turns: list[AgentTurn], most: int
+) -> None:
     _, walked = walk(*turns)
     entities = Entities(walked.start)
     for window in windows(walked.operations, walked.start, most, Random(0)):
@@ -77,7 +100,9 @@ def test_every_window_is_short_in_order_and_hangs_together(turns: list[AgentTurn
 def test_a_segment_goes_from_the_start_as_it_went_in_the_walk(turns: list[AgentTurn]) -> None:
     shelf, walked = walk(*turns)
     for window in windows(walked.operations, walked.start, 3, Random(0)):
-        got = asyncio.run(segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], 3))
+        got = asyncio.run(
+            segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], 3)
+        )
         if got is None:
             continue
         assert got.start == walked.start
@@ -85,12 +110,19 @@ def test_a_segment_goes_from_the_start_as_it_went_in_the_walk(turns: list[AgentT
         assert wanted <= {operation.at for operation in got.operations}
         for operation, place in zip(got.operations, got.places, strict=True):
             assert got.turns[place] == operation.turn
-            assert operation.changed.keys() == next(o for o in walked.operations if o.at == operation.at).changed.keys()
+            assert (
+                operation.changed.keys()
+                == next(o for o in walked.operations if o.at == operation.at).changed.keys()
+            )
 
 
-def segment_of(window: tuple[int, ...], *turns: AgentTurn, most: int = 3, **config: object) -> Segment | None:
+def segment_of(
+    window: tuple[int, ...], *turns: AgentTurn, most: int = 3, **config: object
+) -> Segment | None:
     shelf, walked = walk(*turns, **config)
-    return asyncio.run(segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], most))
+    return asyncio.run(
+        segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], most)
+    )
 
 
 RING, LOOK = call("ring"), call("look", box="box-1")
@@ -98,7 +130,9 @@ MOVES = [call("move", item="cup-1", box=box) for box in ("box-1", "box-2", "box-
 
 
 def test_turns_that_an_operation_needs_come_with_it_and_no_others() -> None:
-    got = segment_of((2,), call("paint", item="cup-1", colour="green"), RING, RING, LOOK, *MOVES, bell_first=True)
+    got = segment_of(
+        (2,), call("paint", item="cup-1", colour="green"), RING, RING, LOOK, *MOVES, bell_first=True
+    )
     assert got is not None
     assert [turn.tool_calls[0].name for turn in got.turns] == ["ring", "move"]
     assert [operation.turn.tool_calls[0].name for operation in got.operations] == ["move"]
@@ -111,7 +145,9 @@ def test_without_the_need_an_operation_goes_alone() -> None:
 
 
 def test_an_operation_that_needs_earlier_ones_takes_them_in_or_is_dropped() -> None:
-    """cup-1 of start 0 stands in box-2: moving it there changes something only after it has been moved away."""
+    """cup-1 of start 0 stands in box-2: moving it there changes something only after it has been
+    moved away.
+    """
     there_and_back = (MOVES[0], MOVES[1])
     got = segment_of((1,), *there_and_back)
     assert got is not None
@@ -121,8 +157,17 @@ def test_an_operation_that_needs_earlier_ones_takes_them_in_or_is_dropped() -> N
 
 def test_a_signature_masks_entities_and_order() -> None:
     one, other = [cancel(0, "O-1"), cancel(1, "O-2")], [cancel(0, "O-2"), cancel(1, "O-1")]
-    assert operation_signature(one, SHOP) == operation_signature(other, SHOP) == "cancel(orders.status) + cancel(orders.status)"
+    assert (
+        operation_signature(one, SHOP)
+        == operation_signature(other, SHOP)
+        == "cancel(orders.status) + cancel(orders.status)"
+    )
     assert operation_signature([Operation(0, call("cancel"), {}, "R3")], SHOP) == "cancel!R3"
-    assert operation_signature([Operation(0, call("look", order="O-1"), {}, shown=("O-1 is open",))], SHOP) == "look?"
+    assert (
+        operation_signature(
+            [Operation(0, call("look", order="O-1"), {}, shown=("O-1 is open",))], SHOP
+        )
+        == "look?"
+    )
     new = Operation(0, call("refund"), {"refunds/RF-1/amount": Change(None, 7)})
     assert operation_signature([new], SHOP) == "refund(+refunds.amount)"

@@ -16,7 +16,12 @@ ZONES = {
     "notes/*/*": "free",
     "people/*/*": "protected",
 }
-START: dict[str, Scalar] = {"orders/1/status": "open", "orders/1/total": 50, "orders/2/status": "open", "people/p/credit": 0}
+START: dict[str, Scalar] = {
+    "orders/1/status": "open",
+    "orders/1/total": 50,
+    "orders/2/status": "open",
+    "people/p/credit": 0,
+}
 DRAFT = Draft("Do it.", (), "it")
 
 
@@ -32,7 +37,9 @@ def test_a_new_row_is_required_by_content_and_not_by_key() -> None:
     assert set(check.free) == {"refunds/*/note", "slips/*/*", "notes/*/*"}
     other_key = START | {"refunds/RF-9/amount": 7, "notes/n/text": "free"}
     assert holds(check, START, other_key)
-    assert not holds(check, START, other_key | {"refunds/RF-10/amount": 7}), "one refund was asked for, not two"
+    assert not holds(check, START, other_key | {"refunds/RF-10/amount": 7}), (
+        "one refund was asked for, not two"
+    )
     assert not holds(check, START, other_key | {"orders/2/status": "cancelled"})
 
 
@@ -59,7 +66,9 @@ def test_what_the_draft_calls_free_is_neither_required_nor_protected() -> None:
 paths = st.builds(
     "/".join,
     st.tuples(
-        st.sampled_from(["orders", "refunds", "slips", "notes", "people"]), st.sampled_from(["1", "2", "a"]), st.sampled_from(["x", "note"])
+        st.sampled_from(["orders", "refunds", "slips", "notes", "people"]),
+        st.sampled_from(["1", "2", "a"]),
+        st.sampled_from(["x", "note"]),
     ),
 )
 states = st.dictionaries(paths, st.sampled_from([None, 0, 1, "s", True]), max_size=8)
@@ -76,8 +85,12 @@ def test_the_check_passes_at_the_end_and_fails_at_the_start_where_anything_is_as
 
 
 @given(states, states, paths, st.sampled_from([5, "other"]))
-def test_any_further_change_outside_the_free_zone_fails(start: dict[str, Scalar], end: dict[str, Scalar], path: str, value: Scalar) -> None:
+def test_any_further_change_outside_the_free_zone_fails(
+    start: dict[str, Scalar], end: dict[str, Scalar], path: str, value: Scalar
+) -> None:
     check = check_of(start, end, DRAFT, ZONES)
-    is_free = path.startswith(("slips/", "notes/")) or (path.startswith("refunds/") and path.endswith("/note"))
+    is_free = path.startswith(("slips/", "notes/")) or (
+        path.startswith("refunds/") and path.endswith("/note")
+    )
     if not is_free and path not in check.free:
         assert not holds(check, start, end | {path: value})

@@ -8,11 +8,23 @@ from synth.engine.funnel import funnel_markdown
 from synth.synthesizers.steps.labels import Findings, Recorded
 
 
-def rows(accepted: int, tests: int, control_accepted: int = 0, controls: int = 0, method: str = "sequential") -> list[Recorded]:
+def rows(
+    accepted: int,
+    tests: int,
+    control_accepted: int = 0,
+    controls: int = 0,
+    method: str = "sequential",
+) -> list[Recorded]:
     """So many tests and controls, the first of each accepted."""
 
     def one(number: int, accepted: bool, control: bool) -> Recorded:
-        detail: dict[str, Any] = {"accepted": accepted, "control": control, "method": method, "stopped_at": 4, "reason": None}
+        detail: dict[str, Any] = {
+            "accepted": accepted,
+            "control": control,
+            "method": method,
+            "stopped_at": 4,
+            "reason": None,
+        }
         return Recorded(f"t{number}", 0, 1.0 if accepted else 0.0, detail)
 
     found = [one(n, n < accepted, False) for n in range(tests)]
@@ -31,33 +43,55 @@ def test_beyond_a_fifth_of_expected_false_discoveries_all_labels_of_the_stage_ar
     assert Findings(recorded).false_share == pytest.approx(share)
     statuses = [label.detail["status"] for label in labels if label.detail is not None]
     assert statuses == [status] * 25 + ["rejected"] * 75 + ["control"] * 20
-    assert all(label.detail["fdr"] == pytest.approx(share) for label in labels if label.detail is not None)
+    assert all(
+        label.detail["fdr"] == pytest.approx(share) for label in labels if label.detail is not None
+    )
 
 
 def test_flips_of_a_deterministic_policy_are_counted_apart_and_never_weak() -> None:
     flips = rows(3, 5, method="flip_deterministic")
     recorded = [*rows(1, 10, 5, 10), *flips]
     findings = Findings(recorded)
-    assert findings.false_share == 1.0, "5 of 10 controls, so 5 of 10 tests, of which 1 was accepted"
+    assert findings.false_share == 1.0, (
+        "5 of 10 controls, so 5 of 10 tests, of which 1 was accepted"
+    )
     assert [findings.status(row.detail) for row in flips] == ["confirmed"] * 3 + ["rejected"] * 2
     assert findings.report(0)["control"] == {"accepted": 5, "tests": 10}
 
 
 def test_a_test_without_a_verdict_counts_in_no_rate() -> None:
-    lost = Recorded("u", 0, None, {"accepted": None, "control": False, "method": "sequential", "stopped_at": 2, "reason": "faults"})
+    lost = Recorded(
+        "u",
+        0,
+        None,
+        {
+            "accepted": None,
+            "control": False,
+            "method": "sequential",
+            "stopped_at": 2,
+            "reason": "faults",
+        },
+    )
     none = Recorded("n", 0, None, {"control": False, "untested": "no_alternative"})
     recorded = [*rows(1, 4, 0, 2), lost, none]
     findings = Findings(recorded)
     assert findings.report(0)["continuations_per_test"] == 8
     assert findings.report(0)["rejected"] == {"no_alternative": 1, "no_effect": 3, "faults": 1}
     assert findings.report(0)["attempted"] == 6
-    assert [label.detail["status"] for label in findings.labels([lost, none]) if label.detail is not None] == ["undefined"]
+    assert [
+        label.detail["status"]
+        for label in findings.labels([lost, none])
+        if label.detail is not None
+    ] == ["undefined"]
 
 
 def test_the_funnel_shows_the_control_with_its_count_and_interval() -> None:
     table = funnel_markdown({"critical_step": Findings(rows(25, 100, 2, 20)).report(3)})
     assert "| critical_step | 100 | 0 | step tests | rejected: 75 no_effect, 25 weak |" in table
     assert "- critical_step: A/A: 2 of 20 accepted (95 % 0.012 to 0.317); " in table
-    assert "expected share of false discoveries 0.40 (25 accepted of 100 tests); that is more than 0.2: all labels are weak; " in table
+    assert (
+        "expected share of false discoveries 0.40 (25 accepted of 100 tests); that is more than "
+        "0.2: all labels are weak; " in table
+    )
     assert "8.0 continuations per test" in table
     assert "3 trials with steps left to a rerun" in table

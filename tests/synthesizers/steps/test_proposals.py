@@ -27,10 +27,19 @@ def rules(trajectory: Trajectory, *successes: Trajectory, most: int = 100) -> li
     return [(found.turn, found.rule) for found in proposed(trajectory, successes, most)]
 
 
-def test_the_departure_from_all_successes_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> None:
+def test_the_departure_from_all_successes_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> (
+    None
+):
     failed = trial("a", "a", "x", "y", "y", "y", errors=(1, 4))
     won = trial("a", "b", "c")
-    assert rules(failed, won) == [(2, "departure"), (3, "effect"), (1, "error"), (5, "last"), (4, "error"), (0, "effect")]
+    assert rules(failed, won) == [
+        (2, "departure"),
+        (3, "effect"),
+        (1, "error"),
+        (5, "last"),
+        (4, "error"),
+        (0, "effect"),
+    ]
 
 
 def test_one_turn_of_each_rule_comes_before_the_second_of_any() -> None:
@@ -52,7 +61,9 @@ def test_turns_that_the_policy_did_not_decide_are_never_proposed() -> None:
     assert proposed(replace(failed, turns=greeted), (), 9) == [Proposal(1, "effect")]
 
 
-def test_what_a_judge_suspects_comes_first_in_its_order_and_only_as_far_as_the_policy_took_it() -> None:
+def test_what_a_judge_suspects_comes_first_in_its_order_and_only_as_far_as_the_policy_took_it() -> (
+    None
+):
     failed = trial("a", "b", "c")
     found = proposed(failed, (), 3, suspected=(1, 7, 0))
     assert found == [Proposal(1, "judge"), Proposal(2, "effect"), Proposal(0, "judge")]
@@ -62,11 +73,26 @@ def call(name: str, arguments: str, call_id: str = "c") -> AgentTurn:
     return AgentTurn(tool_calls=(ToolCall.received(call_id, name, arguments),))
 
 
-def test_the_same_deed_is_the_same_act_whatever_its_call_is_numbered_and_however_it_is_spelled() -> None:
+def test_the_same_deed_is_the_same_act_whatever_its_call_is_numbered_and_however_it_is_spelled() -> (
+    None
+):
     act = call("buy", '{"a": 1, "b": 2}')
     assert act_digest(act) == act_digest(call("buy", '{"b":2,"a":1}', "other"))
     assert act_digest(act) == act_digest(AgentTurn("I will buy.", act.tool_calls, "a thought"))
-    assert len({act_digest(a) for a in (act, call("buy", '{"a":1}'), call("sell", '{"a": 1, "b": 2}'), call("buy", "{oops"))}) == 4
+    assert (
+        len(
+            {
+                act_digest(a)
+                for a in (
+                    act,
+                    call("buy", '{"a":1}'),
+                    call("sell", '{"a": 1, "b": 2}'),
+                    call("buy", "{oops"),
+                )
+            }
+        )
+        == 4
+    )
     assert act_digest(AgentTurn("Sure,  thing\n")) == act_digest(AgentTurn("Sure, thing"))
     assert act_digest(AgentTurn("No.")) != act_digest(AgentTurn("Yes."))
 
@@ -78,8 +104,15 @@ def test_sources_take_turns_and_each_act_is_taken_once() -> None:
         return [Alternative(turn, source, Authorship.MODEL) for turn in turns]
 
     sources = [from_("explorer", own, other, third), from_("expert", other, fourth)]
-    assert [(a.turn, a.source) for a in merged(own, sources, 2)] == [(other, "explorer"), (fourth, "expert")]
-    assert [(a.turn, a.source) for a in merged(own, sources, 9)] == [(other, "explorer"), (fourth, "expert"), (third, "explorer")]
+    assert [(a.turn, a.source) for a in merged(own, sources, 2)] == [
+        (other, "explorer"),
+        (fourth, "expert"),
+    ]
+    assert [(a.turn, a.source) for a in merged(own, sources, 9)] == [
+        (other, "explorer"),
+        (fourth, "expert"),
+        (third, "explorer"),
+    ]
     assert merged(own, [from_("explorer", own)], 2) == ()
 
 

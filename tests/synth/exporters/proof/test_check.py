@@ -1,4 +1,6 @@
-"""A proof without transformers: the loader is asked, nothing stays, and what was not proven is said."""
+"""A proof without transformers: the loader is asked, nothing stays, and what was not proven is
+said.
+"""
 
 import tempfile
 from collections.abc import Iterable
@@ -25,11 +27,16 @@ from tests.synth.pairs.planted import act, planted, run
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     asked = (Observation("Bring the lamp.", Source.USER),)
-    solved, lost = run("a", act(0), act(1, "take"), solved=True, opening=asked), run("b", act(0), solved=False)
+    solved, lost = (
+        run("a", act(0), act(1, "take"), solved=True, opening=asked),
+        run("b", act(0), solved=False),
+    )
     return planted(tmp_path, [solved, lost], [])
 
 
-@pytest.mark.parametrize("form", ["trl", "llamafactory", "axolotl", "verl", "openai", "atif", "sts"])
+@pytest.mark.parametrize(
+    "form", ["trl", "llamafactory", "axolotl", "verl", "openai", "atif", "sts"]
+)
 def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
     ledger: Ledger, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,7 +54,9 @@ def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path
     found.digests[0] = b"another row"
     findings = Findings()
     loading_findings(tmp_path / "out", tmp_path / "cache", found, findings)
-    assert findings.failed == ["datasets.load_dataset gives 2 of 2 rows, 1 of them not as they were written"]
+    assert findings.failed == [
+        "datasets.load_dataset gives 2 of 2 rows, 1 of them not as they were written"
+    ]
     assert form.name == "trl"
 
 
@@ -59,5 +68,10 @@ def written(tmp_path: Path) -> tuple[Written, Form]:
 
     tally = tally_for(SFT, rows, RowSettings())
     found = Written(tally.form)
-    write_records(tally, found.watched(records(rows(tally), tally.form, tally)), rows, DatasetFolder(tmp_path / "out"))
+    write_records(
+        tally,
+        found.watched(records(rows(tally), tally.form, tally)),
+        rows,
+        DatasetFolder(tmp_path / "out"),
+    )
     return found, tally.form

@@ -1,4 +1,6 @@
-"""The mask under real templates: what is wrong with a row or a template is found and named; right ones pass token by token."""
+"""The mask under real templates: what is wrong with a row or a template is found and named; right
+ones pass token by token.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,10 @@ pytestmark = pytest.mark.slow
 MARKED = """{%- for tool in tools or [] %}{{ tool.function.name }} {% endfor %}{%- for m in messages %}<{{ m.role }}>
 {%- if m.role == 'assistant' %}{% generation %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}\
 {% endgeneration %}{% else %}{{ m.content }}{% endif %}</>{%- endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"""
-FORGETFUL = MARKED.replace("{{ m.content }}{% for c", "{% if loop.last %}{{ m.content }}{% else %}(short){% endif %}{% for c")
+FORGETFUL = MARKED.replace(
+    "{{ m.content }}{% for c",
+    "{% if loop.last %}{{ m.content }}{% else %}(short){% endif %}{% for c",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -53,44 +58,84 @@ def test_a_right_row_under_a_right_template_has_no_problem() -> None:
             "what the user said carries loss, or is not rendered",
         ),
         (FORGETFUL, "text beside calls is not rendered"),
-        (MARKED.replace("{{ m.content }}{% for", "{{ m.content or none }}{% for"), "an empty value is rendered as the word None"),
+        (
+            MARKED.replace("{{ m.content }}{% for", "{{ m.content or none }}{% for"),
+            "an empty value is rendered as the word None",
+        ),
     ],
 )
 def test_what_a_template_does_wrong_is_named(source: str, problem: str) -> None:
-    turns = (Turn(index=0, content="Let me look.", tool_calls=(call('{"q": 7}'),), observations=(result(),)), *trajectory().turns[:1])
+    turns = (
+        Turn(
+            index=0,
+            content="Let me look.",
+            tool_calls=(call('{"q": 7}'),),
+            observations=(result(),),
+        ),
+        *trajectory().turns[:1],
+    )
     again = Turn(index=1, tool_calls=(call('{"q": 8}', "c2"),), observations=(result("row", "c2"),))
-    assert problem in problems(chat(turns=(turns[0], again, Turn(index=2, content="Here."))), source)
+    assert problem in problems(
+        chat(turns=(turns[0], again, Turn(index=2, content="Here."))), source
+    )
 
 
-def test_a_turn_that_must_carry_no_loss_is_found_where_the_consumer_trains_on_all_and_not_where_it_is_told() -> None:
-    masked = chat(turns=(Turn(index=0, content="wrong", injected="mistake"), Turn(index=1, content="right")))
+def test_a_turn_that_must_carry_no_loss_is_found_where_the_consumer_trains_on_all_and_not_where_it_is_told() -> (
+    None
+):
+    masked = chat(
+        turns=(Turn(index=0, content="wrong", injected="mistake"), Turn(index=1, content="right"))
+    )
     assert problems(masked, MARKED) == ["a turn that must carry no loss is trained on"]
     assert problems(masked, MARKED, by_turn=True) == []
     empty = Chat(masked.messages, masked.tools, ())
     assert "no token carries loss" in problems(empty, MARKED, by_turn=True)
 
 
-def test_prefixes_stay_under_a_template_that_renders_them_alike_and_not_under_one_that_shortens_the_past() -> None:
+def test_prefixes_stay_under_a_template_that_renders_them_alike_and_not_under_one_that_shortens_the_past() -> (
+    None
+):
     from synth.exporters.proof.prefixes import prefixes_stay
     from synth.exporters.proof.template import Template
 
-    row = sft_row(trajectory(turns=(Turn(index=0, content="a long one"), Turn(index=1, content="b"), Turn(index=2, content="c"))), SFT)
+    row = sft_row(
+        trajectory(
+            turns=(
+                Turn(index=0, content="a long one"),
+                Turn(index=1, content="b"),
+                Turn(index=2, content="c"),
+            )
+        ),
+        SFT,
+    )
     assert prefixes_stay(row, Template("test", MARKED, None))
     assert not prefixes_stay(row, Template("test", FORGETFUL, None))
 
 
-def test_auto_writes_whole_rows_only_where_the_students_template_keeps_prefixes(tmp_path: Path) -> None:
+def test_auto_writes_whole_rows_only_where_the_students_template_keeps_prefixes(
+    tmp_path: Path,
+) -> None:
     from tests.synth.exporters.solved import export
 
-    for name, source, columns in (("kept", MARKED, {"messages"}), ("lost", FORGETFUL, {"prompt", "completion"})):
+    for name, source, columns in (
+        ("kept", MARKED, {"messages"}),
+        ("lost", FORGETFUL, {"prompt", "completion"}),
+    ):
         (tmp_path / f"{name}.jinja").write_text(source)
         turns = (Turn(index=0, content="a long one"), Turn(index=1, content="b"))
-        rows, _ = export(tmp_path / name, trajectory(turns=turns), unroll="auto", student=str(tmp_path / f"{name}.jinja"))
+        rows, _ = export(
+            tmp_path / name,
+            trajectory(turns=turns),
+            unroll="auto",
+            student=str(tmp_path / f"{name}.jinja"),
+        )
         assert columns <= set(rows[0])
         assert len(rows) == (1 if name == "kept" else 2)
 
 
-def test_a_student_with_a_tokenizer_is_checked_token_by_token_and_its_loss_is_counted_in_tokens(tmp_path: Path) -> None:
+def test_a_student_with_a_tokenizer_is_checked_token_by_token_and_its_loss_is_counted_in_tokens(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'")
     from synth.exporters.proof.masks import mask_problems
     from synth.exporters.proof.template import student_template
@@ -98,10 +143,14 @@ def test_a_student_with_a_tokenizer_is_checked_token_by_token_and_its_loss_is_co
 
     tiny_model(tmp_path / "model", ["Where is it? Here it is. find ship row"])
     template = student_template(str(tmp_path / "model"))
-    assert template.notes[0].startswith("its chat template has no {% generation %} tags; TRL trains with a template of its own")
+    assert template.notes[0].startswith(
+        "its chat template has no {% generation %} tags; TRL trains with a template of its own"
+    )
     assert list(mask_problems(chat(tools=(FIND, SHIP)), template, by_turn=False)) == []
     _, report = export(tmp_path, trajectory(), student=str(tmp_path / "model"))
-    spoken = [template.count(text or "") for text in template.answers(chat().messages, chat().tools)]
+    spoken = [
+        template.count(text or "") for text in template.answers(chat().messages, chat().tools)
+    ]
     assert (report.loss_unit, report.loss) == ("tokens", sum(count or 0 for count in spoken))
 
 

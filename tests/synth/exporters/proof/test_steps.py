@@ -1,4 +1,6 @@
-"""Steps as a step trainer reads them: a label on the last token of each, texts as the student's template renders them."""
+"""Steps as a step trainer reads them: a label on the last token of each, texts as the student's
+template renders them.
+"""
 
 from typing import Any
 
@@ -28,7 +30,10 @@ class Letters:
             if text[at] not in self.without:
                 spans.append((at, end))
             at = end
-        return {"input_ids": [hash(text[start:end]) for start, end in spans], "offset_mapping": spans}
+        return {
+            "input_ids": [hash(text[start:end]) for start, end in spans],
+            "offset_mapping": spans,
+        }
 
 
 def changed(**fields: Any) -> Steps:
@@ -57,12 +62,22 @@ def test_what_is_wrong_with_a_row_of_steps_is_named(row: Steps, problem: str) ->
         (RIGHT, None, []),
         (RIGHT, Letters(), []),
         (changed(separator=""), Letters(without="\n"), []),
-        (RIGHT, Letters(without="\n"), ["the label does not stand on the separator: it has no token"]),
+        (
+            RIGHT,
+            Letters(without="\n"),
+            ["the label does not stand on the separator: it has no token"],
+        ),
         (RIGHT, Letters(joined=">T"), ["a token is half the prompt's, half the step's"]),
-        (changed(prompt="<user>Who?</><assistant>"), None, ["texts are not what the student's template renders"]),
+        (
+            changed(prompt="<user>Who?</><assistant>"),
+            None,
+            ["texts are not what the student's template renders"],
+        ),
     ],
 )
-def test_the_label_stands_on_the_last_token_of_what_the_template_renders(row: Steps, tokenizer: Any, found: list[str]) -> None:
+def test_the_label_stands_on_the_last_token_of_what_the_template_renders(
+    row: Steps, tokenizer: Any, found: list[str]
+) -> None:
     pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[train]'")
     from synth.exporters.proof.steps import step_problems
     from synth.exporters.proof.template import Template
