@@ -13,6 +13,7 @@ TORCH = $(CACHE)/torch-$(firstword $(shell cat supply/locks/*.txt tests/trainers
 LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
 RAY = $(CACHE)/ray-$(firstword $(shell cat supply/locks/*.txt | cksum))
 TYPES = $(CACHE)/types-$(firstword $(shell cksum supply/locks/types.txt))
+HOOKS = $(CACHE)/hooks-$(firstword $(shell cksum supply/locks/hooks.txt))
 SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
 # An environment kept in the cache may have been made by another checkout, or by none: what is tested is this one.
@@ -20,7 +21,7 @@ THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke lint bench lock licences sbom clean
+.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke lint hooks bench lock licences sbom clean
 
 .venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
@@ -131,6 +132,15 @@ lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
 	$(BIN)/python -m benchmarks.house --check
+
+$(HOOKS)/.ready:
+	rm -rf $(HOOKS)
+	$(PYTHON) -m venv $(HOOKS)
+	$(HOOKS)/bin/python $(call LOCKED,hooks)
+	@touch $@
+
+hooks: .venv/.ready $(HOOKS)/.ready  ## the checks of .pre-commit-config.yaml before each commit
+	$(HOOKS)/bin/pre-commit install
 
 lock:  ## the locks and constraints.txt anew, from pyproject.toml; needs uv (UV=...), and torch's CPU builds in a folder (WHEELS=...)
 	$(PYTHON) supply/lock.py $(or $(UV),uv) $(WHEELS)

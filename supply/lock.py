@@ -20,12 +20,14 @@ MORE = {
     "ray-test": "moto[server]",
     "sbom": "cyclonedx-bom pip",
     "types": "pyright[nodejs]",
+    "hooks": "pre-commit",
 }
 """Environments that no extra names: what builds the checkout and the few packages that come as
-sources alone, the local S3 server of the
-Ray tests, what makes the bill of materials and reads licences (the pip that older Pythons bring
-tells no licence expressions), pyright.
+sources alone, the local S3 server of the Ray tests, what makes the bill of materials and reads
+licences (the pip that older Pythons bring tells no licence expressions), pyright, pre-commit.
 """
+ALONE = {"sbom", "types", "hooks"}
+"""Environments without synth: their locks hold all they need."""
 _CUDA = re.compile(r"(?:nvidia-|cuda-|triton$)")
 """What only torch's CUDA build needs, in a lock of its own: no marker tells the two builds apart.
 """
@@ -105,7 +107,7 @@ def main(uv: str, wheels: Path | None) -> None:
     for name, found in every.items():
         own = (
             found
-            if name == "sbom"
+            if name in ALONE
             else {one: entry for one, entry in found.items() if one not in core}
         )
         cuda |= {one: entry for one, entry in own.items() if _CUDA.match(one)}
