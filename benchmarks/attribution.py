@@ -12,13 +12,13 @@ from pathlib import Path
 from benchmarks.command_line import ROOT
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from synth.binomial import clopper_pearson, newcombe
 from synth.filters.attribution.rules import agent_of, by_rules
 from synth.filters.attribution.suspects import own_turns
 from synth.importers.labels import LabelJoin
 from synth.importers.load import opened
 from synth.importers.records import Imported, Labelled, Rejection
 from synth.schemas.trajectory import Trajectory
+from synth.stats.intervals import clopper_pearson, newcombe
 
 DATA = ROOT.parent / "shared" / "data"
 READ = frozenset({"1.json", "10.json", "11.json", "112.json"})

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import xxhash
 
-from synth.scan.pattern_set import PatternSet
+from synth.text.pattern_set import PatternSet
 
 PATTERNS: Mapping[str, str] = {
     "openai": r"\bsk-[A-Za-z0-9_-]{20,}",

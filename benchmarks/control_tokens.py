@@ -12,10 +12,10 @@ from time import process_time
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.real_trajectories import folders, real
-from synth.scan.control_tokens import Hit, control_tokens, families, family, found
-from synth.scan.message_texts import TOOLS, Change, with_messages
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
+from synth.text.control_tokens import Hit, control_tokens, families, family, found
+from synth.text.transcript.message_texts import TOOLS, Change, with_messages
 
 
 def hits_of(trajectory: Trajectory) -> list[Hit]:

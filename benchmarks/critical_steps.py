@@ -19,7 +19,6 @@ import msgspec
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from synth.binomial import clopper_pearson, newcombe
 from synth.engine.progress import PlainProgress
 from synth.envs.storefront.env import SPEC
 from synth.envs.storefront.monitor import truth_of
@@ -39,6 +38,7 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
+from synth.stats.intervals import clopper_pearson, newcombe
 
 TASKS, TRIALS = 200, 4
 FURTHER = 64

@@ -22,10 +22,10 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.importers.load import imported
 from synth.importers.records import Imported
-from synth.provenance.effect import effectful_by_name
-from synth.scan.pattern_set import PatternSet
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
+from synth.text.pattern_set import PatternSet
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
 from synth.topology.of_task import task_rows
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from benchmarks.figures import Figure, Target
 from benchmarks.unplanted import REAL, Unplanted
-from synth.scan.finder import Span
-from synth.scan.rules import CREDENTIAL, rules
+from synth.text.secrets.finder import Span
+from synth.text.secrets.rules import CREDENTIAL, rules
 
 SECRETS = {CREDENTIAL, *(rule.kind for rule in rules() if rule.group == "secrets")}
 

@@ -9,7 +9,7 @@ from time import process_time
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from synth.scan.finder import Finder
+from synth.text.secrets.finder import Finder
 
 REPEATED = (
     "token=",

@@ -20,10 +20,10 @@ from synth.envs.audit.questions import QUESTIONS
 from synth.envs.audit.report import Limits
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.monitor import truth_of
-from synth.provenance import provenance
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, Trajectory
+from synth.text.provenance import provenance
 
 TASKS = 200
 ROUNDS = 5

@@ -15,7 +15,6 @@ import msgspec
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import SYSTEM_PROMPT, TOOLS
-from synth.acts import act_digest
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.schemas.check import Check, RowPredicate
@@ -23,6 +22,7 @@ from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.text.transcript.acts import act_digest
 
 TURNS, PIVOT = 14, 7
 FORKS = 2  # tests of an act per task: a failed trial and a continuation that passes, each

@@ -13,8 +13,8 @@ import msgspec
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from synth.filters.duplicates_index import BANDS, PERMUTATIONS, ROWS, NearIndex, kept_first
-from synth.filters.duplicates_text import shingles
+from synth.stats.minhash import BANDS, PERMUTATIONS, ROWS, NearIndex, kept_first
+from synth.text.similarity import shingles
 
 DOCUMENTS = 10_000
 PLANTED = 200

@@ -21,14 +21,14 @@ from benchmarks.planted_secrets import planted
 from benchmarks.real_trajectories import DATA, folders, real
 from benchmarks.recorded_episodes import recorded_episodes
 from synth.filters.signals.patterns import EXHAUSTION, FAILURES
-from synth.scan.finder import Finder
-from synth.scan.forms import FORMS, sweep_of
-from synth.scan.pattern_set import PatternSet
-from synth.scan.places import texts
-from synth.scan.redaction import Scan
-from synth.scan.rules import rules
-from synth.scan.unescaped import blobs, layers
 from synth.schemas.trajectory import Trajectory
+from synth.text.pattern_set import PatternSet
+from synth.text.redaction.findings import Scan
+from synth.text.redaction.places import texts
+from synth.text.secrets.finder import Finder
+from synth.text.secrets.forms import FORMS, sweep_of
+from synth.text.secrets.rules import rules
+from synth.text.secrets.unescaped import blobs, layers
 
 SCANNED = ("tau1", "tau1_retail", "tau2_retail_multi")
 """As performance.md: 400 transcripts of 17 KB."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from synth.scan.finder import Finder
+from synth.text.secrets.finder import Finder
 
 PLANTED = Path(__file__).with_suffix(".jsonl.gz")
 MOST_LEFT = 5

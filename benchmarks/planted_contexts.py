@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from benchmarks.planted_forms import LABELLED, STATEMENTS
-from synth.scan.randomness import words
+from synth.text.secrets.values.randomness import words
 
 _WORD = string.ascii_letters + string.digits
 _ALPHABETS = {

@@ -26,10 +26,10 @@ from benchmarks.unplanted import (
     real_trajectories,
     standard_library,
 )
-from synth.binomial import clopper_pearson
-from synth.scan.finder import Finder, Span
-from synth.scan.unescaped import layers
 from synth.schemas.trajectory import Trajectory
+from synth.stats.intervals import clopper_pearson
+from synth.text.secrets.finder import Finder, Span
+from synth.text.secrets.unescaped import layers
 
 _WORD = string.ascii_letters + string.digits
 _LOWER = string.ascii_lowercase + string.digits

@@ -17,8 +17,8 @@ from benchmarks.planted_episodes import expert, played
 from synth.envs.storefront import WORLD
 from synth.importers.load import imported
 from synth.importers.records import Imported
-from synth.provenance import provenance
 from synth.schemas.trajectory import Trajectory
+from synth.text.provenance import provenance
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TASKS = 400

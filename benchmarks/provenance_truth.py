@@ -28,9 +28,9 @@ from benchmarks.planted_episodes import (
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.monitor import FREE_WRITES, truth_of
 from synth.envs.storefront.tool_schemas import WRITES
-from synth.provenance import ProvenanceReport, Status, provenance
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, ToolCall, Trajectory, Turn
+from synth.text.provenance import ProvenanceReport, Status, provenance
 
 TASKS = 300
 SEED = 777002

@@ -19,9 +19,9 @@ from benchmarks.by_task import average_precision
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
-from synth.provenance import provenance
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.trajectory import Trajectory
+from synth.text.provenance import provenance
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import is_donor, population, task_graph
 from synth.topology.keys import trajectory_keys
 from synth.topology.potential import potentials

@@ -13,11 +13,11 @@ from typing import Any
 
 from benchmarks.by_task import gap, share
 from benchmarks.storefront_pool import GUESSERS, TRIALS, Pool, Trial, pool
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.trajectory import Trajectory
 from synth.selection.allocation import Standing
 from synth.selection.candidates import candidate, loss_characters
 from synth.selection.choosing import HARD, Candidate, Quotas, chosen
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import Trial as Path
 from synth.topology.graph import graph_of
 from synth.topology.keys import trajectory_keys

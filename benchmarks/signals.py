@@ -23,13 +23,13 @@ from benchmarks.real_trajectories import DATA, file_of, folders, gold, human_lab
 from synth.filters.duplicates import DuplicatesConfig, duplicates
 from synth.filters.signals import interaction, matching
 from synth.filters.signals.signals import found_in
-from synth.pairs.logistic import auc
-from synth.provenance import provenance
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.environment import Env
 from synth.schemas.filter import Case, Cases
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
+from synth.stats.logistic import auc
+from synth.text.provenance import provenance
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
 from synth.topology.waste import waste_share, wasted
 

@@ -16,10 +16,10 @@ from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Trajectory
+from synth.stats.ranks import Ranking, of_pairs, within_tasks
 from synth.topology.graph import TaskGraph, Trial, graph_of, is_donor, population, task_graph
 from synth.topology.keys import Level, TurnKeys, trajectory_keys
 from synth.topology.potential import pairwise, potentials
-from synth.topology.ranking import Ranking, of_pairs, within_tasks
 
 LEAST = 4
 PREFIXES = (1, 2, 4, 6, 8, 12, None)

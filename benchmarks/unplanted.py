@@ -12,8 +12,8 @@ from random import Random
 import msgspec
 
 from benchmarks.real_trajectories import folders, real
-from synth.scan.places import texts
 from synth.schemas.trajectory import Trajectory
+from synth.text.redaction.places import texts
 
 OURS = "synth-trajectories"
 TESTS = {"test", "tests", "testing"}

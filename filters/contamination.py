@@ -8,11 +8,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.filters.contamination_documents import Documents, read
-from synth.filters.duplicates_text import text_key
 from synth.filters.lineage import Lineage
 from synth.schemas.filter import Case, Cases, Filter
 from synth.schemas.trajectory import Source, Trajectory
 from synth.schemas.verdict import Verdict
+from synth.text.similarity import text_key
 
 
 class ContaminationConfig(BaseModel):

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from synth.scan.control_tokens import Hit, control_tokens, found
-from synth.scan.message_texts import TOOLS, Change, with_messages
 from synth.schemas.filter import Case, Filter
 from synth.schemas.messages import to_messages
 from synth.schemas.verdict import Verdict
+from synth.text.control_tokens import Hit, control_tokens, found
+from synth.text.transcript.message_texts import TOOLS, Change, with_messages
 
 
 class ControlTokensConfig(BaseModel):

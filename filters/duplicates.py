@@ -12,13 +12,13 @@ from collections.abc import Mapping
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.filters.duplicates_index import LEAST_SIMILARITY, NearIndex, kept_first
-from synth.filters.duplicates_text import exact_key, shared_openings, shingles, spoken, turn_keys
 from synth.filters.duplicates_turns import Turns
 from synth.schemas.filter import Cases, Filter
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Authorship, Trajectory
 from synth.schemas.verdict import Verdict
+from synth.stats.minhash import LEAST_SIMILARITY, NearIndex, kept_first
+from synth.text.similarity import exact_key, shared_openings, shingles, spoken, turn_keys
 
 _OUTCOMES = (Outcome.SUCCESS, Outcome.UNKNOWN, Outcome.TRUNCATED, Outcome.FAILURE, Outcome.INVALID)
 

@@ -3,8 +3,8 @@
 from types import TracebackType
 from typing import Self
 
-from synth.filters.duplicates_index import NearIndex
-from synth.filters.duplicates_text import shingles
+from synth.stats.minhash import NearIndex
+from synth.text.similarity import shingles
 
 
 class Turns:

@@ -4,9 +4,9 @@ guidance that its transcript lacks.
 
 from pydantic import BaseModel, ConfigDict
 
-from synth.leakage import leaks
 from synth.schemas.filter import Case, Filter
 from synth.schemas.verdict import Verdict
+from synth.text.leaks import leaks
 
 
 class LeaksConfig(BaseModel):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from synth.engine.means import Means
-from synth.provenance import provenance
-from synth.provenance.effect import effectful_by_name, read_only_hint
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.trajectory import ToolSchema, Trajectory
 from synth.schemas.verdict import Verdict
+from synth.text.provenance import provenance
+from synth.text.provenance.effect import effectful_by_name, read_only_hint
 
 ARGUMENTS, CHOICES = "unjustified_arguments", "unjustified_choices"
 _TOLD = 20

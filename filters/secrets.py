@@ -10,11 +10,11 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from synth.engine.means import Means
-from synth.scan.finder import GROUPS, Finder
-from synth.scan.redaction import REDACTED, Scan
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.verdict import Verdict
+from synth.text.redaction.findings import REDACTED, Scan
+from synth.text.secrets.finder import GROUPS, Finder
 
 
 class SecretsConfig(BaseModel):

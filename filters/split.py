@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from synth.filters.duplicates_index import LEAST_SIMILARITY, NearIndex
-from synth.filters.duplicates_text import shared_openings, shingles, spoken
 from synth.filters.lineage import Lineage
 from synth.schemas.canonical import canonical_json
 from synth.schemas.filter import Case, Cases, Filter
 from synth.schemas.task import Origin, Task
 from synth.schemas.verdict import Verdict
+from synth.stats.minhash import LEAST_SIMILARITY, NearIndex
+from synth.text.similarity import shared_openings, shingles, spoken
 
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "world": ("env_config.world_seed", "seed"),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.means import Means
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns
 from synth.topology.waste import waste_share, wasted

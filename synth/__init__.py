@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from synth.api.runs import RunResult as RunResult
     from synth.api.runs import curate as curate
     from synth.api.runs import run as run
-    from synth.divergence import Divergence as Divergence
     from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.replaying import RecheckTally as RecheckTally
     from synth.engine.replaying import ReplayTally as ReplayTally
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from synth.schemas.trajectory import Trajectory as Trajectory
     from synth.schemas.trajectory import Turn as Turn
     from synth.schemas.verdict import Verdict as Verdict
+    from synth.text.transcript.divergence import Divergence as Divergence
 
 _WHERE = {
     "synth.api.audits": ("audit",),
@@ -91,7 +91,7 @@ _WHERE = {
         "curate",
         "run",
     ),
-    "synth.divergence": ("Divergence",),
+    "synth.text.transcript.divergence": ("Divergence",),
     "synth.engine.context": ("Synthesizer",),
     "synth.engine.replaying": (
         "RecheckTally",

@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.calibration import LEVEL_DIGITS, Played, fitted, round_levels
 from synth.engine.closing import commonest
 from synth.engine.context import Role, Run
 from synth.engine.funnel import counted
@@ -29,6 +28,7 @@ from synth.schemas.identity import slot_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.task import Task
+from synth.stats.calibration import LEVEL_DIGITS, Played, fitted, round_levels
 from synth.synthesizers.episodes import played
 from synth.synthesizers.made_tasks import refuse_mistyped
 from synth.synthesizers.rollout import RolloutSettings, role_identity, user_identity

@@ -12,7 +12,6 @@ import msgspec
 from synth.engine.asking import Asking
 from synth.engine.context import Role, Run, Synthesizer
 from synth.envs.world import World
-from synth.interventions import control_count
 from synth.ledger.conclude import conclude
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.state import kept_apart
@@ -28,6 +27,7 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.user import USER
 from synth.side_by_side import side_by_side
+from synth.stats.sequential import control_count
 from synth.synthesizers.rebuilding import unfit, world_versions
 from synth.synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
 from synth.synthesizers.steps.alternatives import State

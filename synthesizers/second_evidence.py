@@ -23,7 +23,6 @@ from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
 from synth.loss_turns import EVIDENCE
 from synth.models.admission import Admission
-from synth.provenance.effect import effectful_by_name
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
@@ -49,6 +48,7 @@ from synth.synthesizers.rollout import (
     trial_limits,
     user_identity,
 )
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import BASE, COUNTED
 
 CONTINUATIONS = 4

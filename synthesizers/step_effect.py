@@ -8,7 +8,6 @@ from typing import Any, Literal
 import msgspec
 
 from synth.engine.context import Role, Run
-from synth.interventions import MOST, MOST_LOST, ROUND, decide_despite
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.limits import Limits
@@ -18,6 +17,7 @@ from synth.schemas.identity import slot_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
+from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
 from synth.synthesizers.continuations import Continuation, Continuations
 from synth.synthesizers.rollout import user_identity
 

@@ -28,7 +28,7 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.selection.weighted_draw import REWARD
 from synth.side_by_side import side_by_side
-from synth.trajectory_log import log_of
+from synth.text.transcript.log import log_of
 
 METRIC = REWARD
 SAMPLING = {"temperature": 0.5, "top_p": 0.9}

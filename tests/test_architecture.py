@@ -36,24 +36,15 @@ HEAVY = {
 
 FLOORS = (
     "schemas",
-    # functions of numbers, of one moment, of a process
-    "synth.binomial",
-    "synth.calibration",
-    "synth.interventions",
-    "synth.failure_modes",
+    # functions of numbers, of a process
+    "synth.stats",
     "synth.loop_lag",
     "synth.side_by_side",
     "synth.set_aside",
     "synth.confinement",
     # functions of what was said and done
-    "synth.acts",
-    "synth.divergence",
-    "synth.trajectory_log",
+    "synth.text",
     "synth.loss_turns",
-    "synth.provenance",
-    "synth.leakage",
-    "synth.scan",
-    "synth.pdi",
     "synth.keys",
     "synth.boundary",
     "synth.branching",
@@ -153,7 +144,7 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 
 
 def test_planted_faults_are_caught(tmp_path: Path) -> None:
-    room = tmp_path / "synth" / "scan"
+    room = tmp_path / "synth" / "text"
     room.mkdir(parents=True)
     (room / "planted.py").write_text(
         "import torch\nfrom synth.flows.resolve import resolve\nfrom synth.report.html import "
@@ -162,16 +153,16 @@ def test_planted_faults_are_caught(tmp_path: Path) -> None:
     other = tmp_path / "synth" / "report"
     other.mkdir()
     (other / "html.py").write_text(
-        "def page() -> None:\n    from synth.scan import planted  # comment\n"
+        "def page() -> None:\n    from synth.text import planted  # comment\n"
     )
     assert upward(tmp_path, [room / "planted.py"]) == {
-        "synth.scan.planted": {"synth.flows.resolve", "synth.report.html"}
+        "synth.text.planted": {"synth.flows.resolve", "synth.report.html"}
     }
     assert list(heavy([room / "planted.py"]).values()) == [{"torch"}]
     found = house.measured(tmp_path)
-    assert found["circles"] == [["synth.report", "synth.scan"]]
+    assert found["circles"] == [["synth.report", "synth.text"]]
     assert (found["files"], found["tokens"]) == (2, 2 + 8 + 8 + 7 + 6)
-    assert house.grown(found, found | {"circles": []}) == ["a circle: synth.report, synth.scan"]
+    assert house.grown(found, found | {"circles": []}) == ["a circle: synth.report, synth.text"]
     assert house.grown(found, found | {"tokens": 30}) == ["tokens: 31, recorded 30"]
     (other / "wide.py").write_text("\n" * 300 + f'_ = "{"a" * 95}"\n')
     grown = house.grown(house.measured(tmp_path), found)
@@ -231,17 +222,17 @@ TO_FILES_AND_MODELS = {
     "schemas/messages.py",
     "synth/exporters/exact_json.py",
     "synth/exporters/proof/masks.py",
-    "synth/trajectory_log.py",
-    "synth/leakage/scan.py",
+    "synth/text/transcript/log.py",
+    "synth/text/leaks/scan.py",
     "synth/keys/looks.py",
     "synth/models/settings.py",
     "synth/models/transformers_chat.py",
     "synth/models/tool_call_recovery.py",
     "synth/models/xml_tool_calls.py",
     "synth/models/reply.py",
-    "synth/provenance/forms.py",
-    "synth/scan/unescaped.py",
-    "synth/scan/credentials.py",
+    "synth/text/provenance/forms.py",
+    "synth/text/secrets/unescaped.py",
+    "synth/text/secrets/values/credentials.py",
     "filters/rank_surprisal/decisions.py",
     "synth/hub/sending.py",
 }

@@ -7,14 +7,14 @@ from typing import TypeVar
 import msgspec
 
 from synth.engine.asking import Question, UnreadableError
-from synth.failure_modes import MODES
 from synth.filters.attribution.rules import Attribution, agent_of
 from synth.filters.attribution.suspects import own_turns
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory
-from synth.trajectory_log import log_of, quoted
+from synth.text.failure_modes import MODES
+from synth.text.transcript.log import log_of, quoted
 
 Form = TypeVar("Form")
 ALL_AT_ONCE, STEP_BY_STEP = "attribution all at once", "attribution step by step"

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.asking import TOO_LONG, Answer, told
 from synth.engine.means import Means
-from synth.failure_modes import LEGEND_VERSION
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.rules import Attribution, by_rules
 from synth.filters.attribution.suspects import own_turns
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
+from synth.text.failure_modes import LEGEND_VERSION
 
 METRIC = "attribution"
 JUDGED = {"all_at_once": "judge_all_at_once", "step_by_step": "judge_step_by_step"}

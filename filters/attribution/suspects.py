@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from synth.acts import act_digest
-from synth.provenance.effect import effectful_by_name, first_word
-from synth.provenance.linter import provenance
 from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.text.provenance.effect import effectful_by_name, first_word
+from synth.text.provenance.linter import provenance
+from synth.text.transcript.acts import act_digest
 
 
 class Suspect(msgspec.Struct, frozen=True):
-    """A turn, the rule, the mode of the legend (`synth.failure_modes`), and what shows it."""
+    """A turn, the rule, the mode of the legend (`synth.text.failure_modes`), and what shows it."""
 
     turn: int
     rule: str

@@ -12,12 +12,12 @@ from synth.engine.asking import TOO_LONG, Question, told
 from synth.engine.means import Means
 from synth.filters.pdi.skill import MOST_TOKENS, read_skill, skill_messages
 from synth.ledger.views import connect
-from synth.pdi.offline import INDEX, LEAST_TASKS, SKILL, Phis, indices, phis
-from synth.pdi.online import LEAST_ATTEMPTS, Step
 from synth.schemas.filter import Case, Cases, Filter, Findings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
+from synth.stats.pdi.offline import INDEX, LEAST_TASKS, SKILL, Phis, indices, phis
+from synth.stats.pdi.online import LEAST_ATTEMPTS, Step
 
 INPUTS = "pdi_inputs"
 

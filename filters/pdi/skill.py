@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from synth.engine.asking import UnreadableError
-from synth.pdi.online import Step
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory
-from synth.trajectory_log import log_of
+from synth.stats.pdi.online import Step
+from synth.text.transcript.log import log_of
 
 LONGEST = 20_000
 MOST_TOKENS = 4096

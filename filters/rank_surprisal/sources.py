@@ -8,8 +8,8 @@ from random import Random
 
 import msgspec
 
-from synth.filters.rank_surprisal.correlation import spearman
 from synth.filters.rank_surprisal.ratio import LEAST_SURPRISAL, Sums, dataset_ratio
+from synth.stats.correlation import spearman
 
 RESAMPLES = 1000
 PROXY_FROM = 0.7

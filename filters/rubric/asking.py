@@ -14,7 +14,7 @@ from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion
-from synth.trajectory_log import log_of, quoted
+from synth.text.transcript.log import log_of, quoted
 
 Structured = Literal["json_schema", "json_object", "none"]
 LONGEST_REASON = 1000

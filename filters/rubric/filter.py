@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from synth.engine.asking import TOO_LONG, told
 from synth.engine.means import Means
-from synth.filters.rubric.agreement import Agreement, Item, agreement, line
 from synth.filters.rubric.algorithmic import RULES
 from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
@@ -19,6 +18,7 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case, Cases, Filter, Findings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
+from synth.stats.agreement import Agreement, Item, agreement, line
 
 
 class RubricConfig(BaseModel):

@@ -6,7 +6,7 @@ from itertools import groupby
 from synth.filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES, Kind
 from synth.filters.signals.rows import Row
 from synth.filters.signals.signal import Signal
-from synth.scan.pattern_set import PatternSet
+from synth.text.pattern_set import PatternSet
 
 RUN = 3
 """Calls in a row that make a retry or a drift."""

@@ -22,7 +22,6 @@ from synth.ledger.redactions import without_findings
 from synth.ledger.views import connect
 from synth.ledger.with_tasks import with_tasks
 from synth.loss_turns import MASKS, mask_reason
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, Shard
@@ -43,6 +42,7 @@ from synth.selection.recoveries import ENVIRONMENT, Recoveries, recoveries
 from synth.selection.rl_tasks import RlRule, Unsolved, band, ranked
 from synth.selection.weighted_draw import REWARD, draw_rank
 from synth.set_aside import PREFIX, SetAside
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import BASE
 
 MEASURES = ("efficiency", "waste", "recovered", SECOND_EVIDENCE, REWARD)

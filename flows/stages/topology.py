@@ -18,10 +18,10 @@ from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.views import connect
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.canonical import content_hash
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.embeddings import Embed, kept_sentence_encoder, missing
 from synth.topology.graph import BASE
 from synth.topology.keys import Level

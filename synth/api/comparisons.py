@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synth.api.opened import Ledger, stored
-from synth.divergence import Divergence, first_divergence
+from synth.text.transcript.divergence import Divergence, first_divergence
 
 if TYPE_CHECKING:
     import networkx

@@ -15,14 +15,14 @@ from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values, with_redacted_tasks
 from synth.ledger.views import connect
-from synth.scan.message_texts import Change, with_messages, with_trajectory
-from synth.scan.quoted_values import QuotedValues
 from synth.schemas.errors import RowError
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
+from synth.text.redaction.quoted_values import QuotedValues
+from synth.text.transcript.message_texts import Change, with_messages, with_trajectory
 
 METRICS = ("injection", "observation_fault", "repair")
 """Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes

@@ -17,7 +17,8 @@ from synth.exporters.settings import ControlTokenPolicy, RowSettings
 from synth.exporters.tally import Tally, identity_of
 from synth.exporters.tool_links import broken_link
 from synth.ledger.ledger import Ledger
-from synth.scan.control_tokens import (
+from synth.schemas.trajectory import Trajectory
+from synth.text.control_tokens import (
     ControlTokens,
     Hit,
     KeyCollisionError,
@@ -25,7 +26,6 @@ from synth.scan.control_tokens import (
     found,
     neutralising,
 )
-from synth.schemas.trajectory import Trajectory
 
 FILTER = "control_tokens"
 """The filter whose decision an export goes by where it has no policy of its own, and the reason of

@@ -12,10 +12,10 @@ from synth.exporters.labelled_turn import completion, label_settings, prompt_bef
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.pairs import PairReport, PairRow, PairSettings, preference_pairs
-from synth.scan.message_texts import Change, with_message, with_messages
 from synth.schemas.model import Message
 from synth.schemas.pairs import PreferencePair
 from synth.schemas.trajectory import Trajectory
+from synth.text.transcript.message_texts import Change, with_message, with_messages
 
 
 class PreferenceRow(msgspec.Struct, frozen=True):

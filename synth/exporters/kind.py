@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 
 from synth.exporters.settings import Arguments
-from synth.scan.message_texts import Change
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
+from synth.text.transcript.message_texts import Change
 
 if TYPE_CHECKING:
     from synth.exporters.tally import Tally

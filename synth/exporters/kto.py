@@ -10,10 +10,10 @@ from synth.exporters.labelled_turn import completion, label_settings, prompt_bef
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.pairs import KtoReport, KtoRow, LabelSettings, kto_labels
-from synth.scan.message_texts import Change, with_message, with_messages
 from synth.schemas.model import Message
 from synth.schemas.pairs import KtoLabel
 from synth.schemas.trajectory import Trajectory
+from synth.text.transcript.message_texts import Change, with_message, with_messages
 
 
 class DesirabilityRow(msgspec.Struct, frozen=True):

@@ -11,10 +11,10 @@ from synth.exporters.sft_rows import with_objects
 from synth.exporters.tally import Tally
 from synth.exporters.unroll import joined_answers
 from synth.pairs.settings import HONOURED
-from synth.scan.message_texts import TOOLS, Change
 from synth.schemas.messages import to_messages, turn_messages
 from synth.schemas.model import Message
 from synth.schemas.trajectory import Trajectory, Turn
+from synth.text.transcript.message_texts import TOOLS, Change
 
 
 def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list[Message], bool]:

@@ -11,16 +11,16 @@ from synth.exporters.kind import Kind
 from synth.exporters.sft import chat_counts, chat_texts
 from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import Tally
-from synth.leakage.literals import literals
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
 from synth.loss_turns import EVIDENCE, mask_reason
-from synth.provenance.seen import stands
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, Trajectory
+from synth.text.leaks.literals import literals
+from synth.text.provenance.seen import stands
 
 
 def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:

@@ -11,10 +11,10 @@ from synth.exporters.labelled_turn import completion, label_settings, prompt_bef
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.pairs import LabelSettings, StepReport, StepRow, step_labels
-from synth.scan.message_texts import Change, with_message, with_messages
 from synth.schemas.model import Message
 from synth.schemas.pairs import StepLabel
 from synth.schemas.trajectory import ToolSchema, Trajectory
+from synth.text.transcript.message_texts import Change, with_message, with_messages
 
 Render = Callable[[Sequence[Message], Sequence[ToolSchema]], str]
 

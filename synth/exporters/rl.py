@@ -14,7 +14,6 @@ from synth.ledger.decided import by_filter, decision_order
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect
-from synth.scan.message_texts import TOOLS, Change, with_messages
 from synth.schemas.messages import observation_message, turn_messages
 from synth.schemas.model import Message
 from synth.schemas.task import Task
@@ -22,6 +21,7 @@ from synth.schemas.trajectory import SampledBy, ToolSchema, Trajectory
 from synth.schemas.verdict import Verdict
 from synth.selection.rl_tasks import RlTask
 from synth.set_aside import SetAside
+from synth.text.transcript.message_texts import TOOLS, Change, with_messages
 
 Shown = tuple[list[Message], tuple[ToolSchema, ...]]
 """Prompt and tools, as a policy was shown them."""

@@ -18,11 +18,17 @@ from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.ledger.decided import decided
 from synth.loss_turns import EVIDENCE, turns_without_loss
-from synth.scan.message_texts import TOOLS, Change, with_check, with_messages, with_trajectory
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
 from synth.selection.recovery_view import decided_masks
+from synth.text.transcript.message_texts import (
+    TOOLS,
+    Change,
+    with_check,
+    with_messages,
+    with_trajectory,
+)
 
 
 def sft_rows(

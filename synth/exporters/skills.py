@@ -15,9 +15,9 @@ from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values
 from synth.ledger.views import connect
-from synth.pdi.offline import INDEX, SKILL
-from synth.scan.finder import Finder
-from synth.scan.quoted_values import QuotedValues
+from synth.stats.pdi.offline import INDEX, SKILL
+from synth.text.redaction.quoted_values import QuotedValues
+from synth.text.secrets.finder import Finder
 
 SKILLS = "skills.jsonl"
 

@@ -10,9 +10,9 @@ import msgspec
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.scan.finder import GROUPS, Finder
-from synth.scan.redaction import REDACTED, found_in
 from synth.schemas.errors import ConfigError
+from synth.text.redaction.findings import REDACTED, found_in
+from synth.text.secrets.finder import GROUPS, Finder
 
 FILTER = "secrets"
 _KEYS = ("find", "ignore", "allow", "patterns")

@@ -21,11 +21,11 @@ from synth.hub.source import found
 from synth.hub.traces import traces
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
-from synth.scan.edits import Mark, without
-from synth.scan.quoted_values import QuotedValues
-from synth.scan.redaction import found_in
 from synth.schemas.errors import ConfigError
 from synth.set_aside import SetAside
+from synth.text.redaction.edits import Mark, without
+from synth.text.redaction.findings import found_in
+from synth.text.redaction.quoted_values import QuotedValues
 
 SHOWN_LINES, SHOWN_WIDE = 8, 200
 """Of the card, in a dry run."""

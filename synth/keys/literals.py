@@ -11,7 +11,7 @@ from synth.keys.looks import drawn, has_user, holds_issued, names_a_key, names_a
 from synth.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
-    from synth.scan.finder import Finder
+    from synth.text.secrets.finder import Finder
 
 ENVIRONMENTS = frozenset({"environment", "environ", "env", "env_vars", "headers"})
 """Settings that hold variables of a process, or headers: each name in there is looked at as a
@@ -65,7 +65,7 @@ _ISSUED = frozenset(
         "xai_key",
     }
 )
-"""Kinds of secrets (synth/scan) whose pattern is the key itself; what is told by its surroundings
+"""Kinds of secrets (synth/text/secrets) whose pattern is the key itself; what is told by its surroundings
 alone would refuse prose.
 """
 _PLACEHOLDER = re.compile(
@@ -209,6 +209,6 @@ def _told(name: str) -> bool:
 
 @cache
 def _issued() -> "Finder":
-    from synth.scan.finder import Finder, kinds
+    from synth.text.secrets.finder import Finder, kinds
 
     return Finder(sorted(_ISSUED & set(kinds())))

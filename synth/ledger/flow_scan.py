@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.ledger.ledger import Ledger
-from synth.scan.finder import Finder
-from synth.scan.redaction import Scan
+from synth.text.redaction.findings import Scan
+from synth.text.secrets.finder import Finder
 
 SECRETS = "secrets"
 

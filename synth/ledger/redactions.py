@@ -16,8 +16,11 @@ from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import with_tasks
-from synth.scan.lawful import require_lawful
-from synth.scan.redaction import (
+from synth.schemas.errors import RowError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.set_aside import SetAside
+from synth.text.redaction.findings import (
     GOAL,
     REDACTED,
     TASK,
@@ -27,10 +30,7 @@ from synth.scan.redaction import (
     redacted_task,
     values_of,
 )
-from synth.schemas.errors import RowError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
-from synth.set_aside import SetAside
+from synth.text.redaction.lawful import require_lawful
 
 CHUNK = 500
 _FOUND = (

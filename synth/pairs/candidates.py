@@ -7,7 +7,6 @@ from functools import partial
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.ledger.ledger import Ledger
 from synth.pairs.admission import refusal, scripted
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REFLECTION, REPAIR, Experiment
@@ -30,6 +29,7 @@ from synth.schemas.canonical import content_hash
 from synth.schemas.pairs import PairFamily, PreferencePair, StepRef
 from synth.schemas.task import Origin
 from synth.schemas.trajectory import Authorship, Trajectory
+from synth.text.transcript.acts import act_digest
 
 INJECTOR = "injector"
 _METRICS = (CRITICAL_STEP, REFLECTION, REPAIR, INJECTION)

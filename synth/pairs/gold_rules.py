@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.text.provenance.effect import effectful_by_name
 
 PROCESS, STATE = "process", "state"
 POLICY_BREACH, PROTECTED_WRITE = "policy_breach", "protected_write"

@@ -12,7 +12,6 @@ from functools import partial
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.ledger.ledger import Ledger
 from synth.pairs.admission import refusal, scripted
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
@@ -32,6 +31,7 @@ from synth.pairs.turns import (
 )
 from synth.schemas.pairs import KtoLabel
 from synth.schemas.trajectory import Authorship, Trajectory
+from synth.text.transcript.acts import act_digest
 
 FLIP = "flip_deterministic"
 _TENTHS = 10

@@ -6,11 +6,11 @@ import msgspec
 
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
-from synth.scan.lawful import require_lawful
-from synth.scan.redaction import REDACTED, redacted
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
+from synth.text.redaction.findings import REDACTED, redacted
+from synth.text.redaction.lawful import require_lawful
 
 __all__ = ["SECRETS", "LookedThrough"]
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 import msgspec
 
 from synth.ledger.ledger import Ledger
-from synth.pairs.authorship import StyledPair, style, styled
 from synth.pairs.candidates import candidates
-from synth.pairs.length_balance import Lengths, balanced, chosen_longer, length_auc
 from synth.pairs.report import LengthBalance, PairReport
 from synth.pairs.rows import PairRow
 from synth.pairs.settings import PairSettings
 from synth.schemas.pairs import PairFamily, PreferencePair
 from synth.schemas.trajectory import Authorship
+from synth.stats.authorship import StyledPair, style, styled
+from synth.stats.length_balance import Lengths, balanced, chosen_longer, length_auc
 
 MOST_STYLED = 500
 """Pairs of a family whose words are looked at: an AUC is then known to 0.03 or so."""

@@ -9,6 +9,7 @@ import msgspec
 
 from synth.schemas.pairs import Tier
 from synth.set_aside import SetAside
+from synth.stats.authorship import Style
 
 
 class LengthBalance(msgspec.Struct, frozen=True):
@@ -25,21 +26,6 @@ class LengthBalance(msgspec.Struct, frozen=True):
     kept: int
     auc_kept: float | None
     chosen_longer_kept: float | None
-
-
-class Style(msgspec.Struct, frozen=True):
-    """What tells chosen from rejected by style, out of fold over tasks: AUC with and without
-    argument values, and the strongest features.
-
-    `confounded` None where there are too few pairs or tasks to tell. A feature's sign says for
-    which side it speaks.
-    """
-
-    pairs: int
-    auc_with_values: float | None
-    auc: float | None
-    confounded: bool | None
-    features: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

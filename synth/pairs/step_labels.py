@@ -7,7 +7,6 @@ from functools import partial
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
@@ -22,6 +21,7 @@ from synth.pairs.states import Scene, scenes
 from synth.pairs.turns import policy_name
 from synth.schemas.pairs import StepLabel, Tier
 from synth.schemas.trajectory import Authorship, Trajectory
+from synth.text.transcript.acts import act_digest
 
 STATISTICAL = ("decisive_drop",)
 """Metrics of `topology` about single turns: proposals, never hard labels."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from synth.provenance.linter import provenance
 from synth.schemas.canonical import content_hash
 from synth.schemas.messages import to_messages
 from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.text.provenance.linter import provenance
 
 _IDS = ("tool_call_id", "id")
 

@@ -4,7 +4,6 @@ lost more often.
 
 from functools import reduce
 
-from synth.binomial import wilson
 from synth.engine.numbers import counted_noun
 from synth.ledger.groups import LOST_SHARE
 from synth.ledger.ledger import Ledger
@@ -14,6 +13,7 @@ from synth.report.html import Drawn, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.schemas.printable import in_html
+from synth.stats.intervals import wilson
 
 SHOWN = 15
 LONGEST = 160

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synth.binomial import wilson
+from synth.stats.intervals import wilson
 
 DRAWS = 2000
 _AT_ONCE = 2_000_000

@@ -1,6 +1,5 @@
 """Tasks: how often each was solved, and what its graph says about it."""
 
-from synth.binomial import wilson
 from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
@@ -9,6 +8,7 @@ from synth.report.html import Drawn, legend, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.schemas.printable import in_html
+from synth.stats.intervals import wilson
 
 SHOWN = 30
 GOAL = 90

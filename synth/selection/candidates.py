@@ -6,11 +6,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
 
 from synth.loss_turns import EVIDENCE, characters, mask_reason
-from synth.provenance.linter import provenance
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
 from synth.selection.choosing import Candidate
+from synth.text.provenance.linter import provenance
 from synth.topology.trajectory_measures import strategy
 
 TURN_BUCKETS = (4, 8, 16, 32)

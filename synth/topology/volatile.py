@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from synth.scan.pattern_set import PatternSet
+from synth.text.pattern_set import PatternSet
 
 DEFAULTS: Mapping[str, str] = {
     "instant": r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?",

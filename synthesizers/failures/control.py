@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from synth.interventions import MOST_FALSE, expected_false_share
 from synth.ledger.ledger import Ledger, Score
+from synth.stats.sequential import MOST_FALSE, expected_false_share
 from synth.synthesizers.failures.labels import CONTROL, REPAIR_TEST, TEST
 
 TESTS = frozenset({TEST, REPAIR_TEST})

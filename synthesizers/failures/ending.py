@@ -2,12 +2,12 @@
 
 from random import Random
 
-from synth.provenance.effect import first_word
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.mistake import Mistake, instead
 from synth.synthesizers.failures.site import Site, written
+from synth.text.provenance.effect import first_word
 
 CLOSING_VERBS = frozenset(
     [

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.failure_modes import LEGEND_VERSION
 from synth.ledger.ledger import Score
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.planning import Planned
+from synth.text.failure_modes import LEGEND_VERSION
 
 INJECTION = "injection"
 """Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only

@@ -8,7 +8,6 @@ from random import Random
 
 import msgspec
 
-from synth.failure_modes import NATURAL
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import SampledBy, Trajectory
@@ -18,6 +17,7 @@ from synth.synthesizers.failures.observation_faults import PLANTS
 from synth.synthesizers.failures.rules import RULES
 from synth.synthesizers.failures.settings import InjectionSettings
 from synth.synthesizers.failures.site import Site, Transcript, same_act
+from synth.text.failure_modes import NATURAL
 
 
 class PlannedTask(msgspec.Struct, frozen=True):

@@ -5,9 +5,7 @@ from random import Random
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.boundary import FaultError, crossing
-from synth.failure_modes import NATURAL
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synth.schemas.environment import AgentTurn
@@ -37,6 +35,8 @@ from synth.synthesizers.steps.alternatives import (
     played_there,
     shown_at,
 )
+from synth.text.failure_modes import NATURAL
+from synth.text.transcript.acts import act_digest
 
 INJECTED_MASK = "injected"
 

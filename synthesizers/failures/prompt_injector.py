@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import msgspec
 
 from synth.engine.asking import Answer, Asking, Question, UnreadableError
-from synth.leakage import leaks
-from synth.leakage.scan import COPIED, LITERAL, REFERENCE
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.role_injector import TEMPERATURE, json_reply, shown_site
 from synth.synthesizers.failures.site import Site
+from synth.text.leaks import leaks
+from synth.text.leaks.scan import COPIED, LITERAL, REFERENCE
 
 DRAWS = 3
 """Replies of the agent to what was rewritten, of which one has to be another act than the recorded

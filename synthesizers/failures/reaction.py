@@ -4,9 +4,9 @@ on.
 
 import msgspec
 
-from synth.provenance.effect import TALKING_VERBS, effectful_by_name, first_word
-from synth.provenance.seen import stands
 from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.text.provenance.effect import TALKING_VERBS, effectful_by_name, first_word
+from synth.text.provenance.seen import stands
 
 ESCALATING_VERBS = frozenset(["escalate", "transfer", "handoff", "hand", "report", "notify"])
 _ASKING_VERBS = frozenset({"ask"})

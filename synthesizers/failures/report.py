@@ -8,8 +8,8 @@ from typing import Any
 
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
-from synth.interventions import MOST_FALSE
 from synth.ledger.ledger import Ledger
+from synth.stats.sequential import MOST_FALSE
 from synth.synthesizers.failures.control import Judged, false_share, judged_in, status
 from synth.synthesizers.failures.labels import REPAIR_TEST, TEST
 from synth.synthesizers.failures.mix import mix_line

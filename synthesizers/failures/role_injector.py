@@ -10,7 +10,6 @@ from typing import TypeVar
 import msgspec
 
 from synth.engine.asking import Answer, Asking, Question, UnreadableError
-from synth.failure_modes import MODES
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.messages import view_messages
@@ -18,6 +17,7 @@ from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import ToolCall, ToolSchema
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.site import Site, same_act
+from synth.text.failure_modes import MODES
 
 T = TypeVar("T")
 TEMPERATURE = 0.7

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from synth.failure_modes import SINGLE_AGENT, mast_weights
 from synth.rollout.limits import Limits
+from synth.text.failure_modes import SINGLE_AGENT, mast_weights
 
 NATURAL_TEMPERATURE = 1.3
 """At which a chat model is sampled for errors of its own, unless the settings say otherwise."""

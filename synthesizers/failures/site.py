@@ -8,14 +8,19 @@ from typing import Any
 
 import msgspec
 
-from synth.acts import act_digest
-from synth.provenance.arguments import Argument, exempt, parameters, permitted, scalars
-from synth.provenance.effect import TALKING_VERBS, effectful_by_name, first_word, read_only_hint
-from synth.provenance.seen import stands
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.check import Scalar
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import SampledBy, Source, ToolCall, ToolSchema, Trajectory, Turn
+from synth.text.provenance.arguments import Argument, exempt, parameters, permitted, scalars
+from synth.text.provenance.effect import (
+    TALKING_VERBS,
+    effectful_by_name,
+    first_word,
+    read_only_hint,
+)
+from synth.text.provenance.seen import stands
+from synth.text.transcript.acts import act_digest
 
 _DEEPEST = 30
 

@@ -4,11 +4,11 @@ one's own words.
 
 from random import Random
 
-from synth.provenance.arguments import Argument
 from synth.schemas.check import Scalar
 from synth.schemas.trajectory import ToolCall
 from synth.synthesizers.failures.mistake import Mistake, instead, with_call
 from synth.synthesizers.failures.site import Site, written
+from synth.text.provenance.arguments import Argument
 
 
 def disobedience(site: Site, random: Random) -> Mistake | None:

@@ -9,13 +9,13 @@ from random import Random
 
 import msgspec
 
-from synth.leakage import leaks
 from synth.rollout.episode import Work
 from synth.rollout.start import Start
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.chain import VERIFIED, Chain, improved
 from synth.synthesizers.reflection.price import Prices, Tokens, tokens_of_attempts
+from synth.text.leaks import leaks
 
 FRESH, UNGUIDED, ELSEWHERE, GUIDED, FROM_START = (
     "fresh",

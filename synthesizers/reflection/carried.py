@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from synth.ledger.ledger import Score
-from synth.pdi.evidence import new_evidence
-from synth.pdi.online import Level, Snapshot, Step, snapshots
-from synth.pdi.settings import CarriedMemo
 from synth.schemas.trajectory import Trajectory
+from synth.stats.pdi.online import Level, Snapshot, Step, snapshots
+from synth.stats.pdi.settings import CarriedMemo
 from synth.synthesizers.reflection.guidance import guidance_text
 from synth.synthesizers.reflection.memo import Memo
+from synth.text.provenance.evidence import new_evidence
 
 PDI, EVIDENCE = "pdi", "new_evidence"
 AGAIN = (

@@ -8,14 +8,13 @@ from typing import Any
 
 import msgspec
 
-from synth.leakage import Leak, leaks
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.role_reply import RoleReply
-from synth.pdi.settings import CarriedMemo
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
+from synth.stats.pdi.settings import CarriedMemo
 from synth.synthesizers.reflection.carried import carried_scores, carried_text
 from synth.synthesizers.reflection.guidance import guidance_text
 from synth.synthesizers.reflection.memo import Memo, memo_of
@@ -27,7 +26,8 @@ from synth.synthesizers.reflection.price import (
 )
 from synth.synthesizers.reflection.question import reflection_messages
 from synth.synthesizers.reflection.reflectors import Reflected
-from synth.trajectory_log import first_own_turn
+from synth.text.leaks import Leak, leaks
+from synth.text.transcript.log import first_own_turn
 
 CHAIN, REFLECTION = "reflect_retry", "reflection"
 """Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""

@@ -9,18 +9,18 @@ from typing import Any
 
 from synth.boundary import FaultError, crossing
 from synth.engine.context import Run
-from synth.leakage.likelihood import (
+from synth.ledger.ledger import Decision, Score
+from synth.schemas.canonical import content_hash
+from synth.schemas.model import ScoringModel
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Trajectory
+from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,
     largest_gain,
     leaks_by_likelihood,
     threshold,
     turn_gains_of_each,
 )
-from synth.ledger.ledger import Decision, Score
-from synth.schemas.canonical import content_hash
-from synth.schemas.model import ScoringModel
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Trajectory
 
 GAIN = "guidance_gain"
 """Metric: max g_t over the effectful turns of a retry under its own guidance; `shuffled` in its

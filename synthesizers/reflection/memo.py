@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.provenance import Status, provenance
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.reflection import Reflection
+from synth.text.provenance import Status, provenance
 
 MOST_ENTRIES = 200
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.engine.asking import Asking
 from synth.engine.context import Role, Run
 from synth.ledger.ledger import Score
@@ -18,6 +17,7 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.continuations import Continuations
 from synth.synthesizers.steps.alternatives import State, drawn_acts, played_there
+from synth.text.transcript.acts import act_digest
 
 OFF_POLICY = "off_policy_pivot"
 """Metric: 1 where none of the unguided policy's samples at the pivot is the retry's act there, 0

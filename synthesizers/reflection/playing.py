@@ -17,7 +17,7 @@ from synth.synthesizers.reflection.chain import Chain, Retry
 from synth.synthesizers.reflection.finished import Recorded, recorded
 from synth.synthesizers.reflection.reflectors import Reflect, Reflected
 from synth.synthesizers.reflection.retry_work import RetryWork
-from synth.trajectory_log import first_own_turn
+from synth.text.transcript.log import first_own_turn
 
 ASKED_AT_ONCE = 64
 

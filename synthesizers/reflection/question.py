@@ -7,7 +7,7 @@ from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.reflection import KEYS
-from synth.trajectory_log import log_of
+from synth.text.transcript.log import log_of
 
 _ROLE = (
     "You diagnose attempts of an agent at a task. You are given the log of one attempt as lines "

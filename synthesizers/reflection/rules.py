@@ -4,13 +4,13 @@ more than the agent saw.
 
 import re
 
-from synth.provenance.effect import effectful_by_name
-from synth.provenance.objects import is_identifier
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.reflection.lessons import advice_on_evidence, advice_on_symptoms
 from synth.synthesizers.reflection.reflection import Reflection
 from synth.synthesizers.reflection.symptoms import Symptom, first_write, symptoms
-from synth.trajectory_log import first_own_turn
+from synth.text.provenance.effect import effectful_by_name
+from synth.text.provenance.objects import is_identifier
+from synth.text.transcript.log import first_own_turn
 
 _IN_TURN = re.compile(r"\bin turn (\d+)\b")
 _WORD = re.compile(r"[\w-]+")

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from synth.pdi.settings import CarriedMemo
 from synth.rollout.limits import Limits
+from synth.stats.pdi.settings import CarriedMemo
 from synth.synthesizers.reflection.price import Prices
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.trajectory import Source, Trajectory, Turn
+from synth.text.provenance.effect import effectful_by_name
 
 _COMPLAINT = re.compile(
     r"\b(?:not yet|also asked|that is (?:wrong|not)|that's (?:wrong|not)|not what i|still "

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.engine.asking import Asking, Question
 from synth.engine.context import Role
 from synth.ledger.role_reply import RoleReply
@@ -21,6 +20,7 @@ from synth.schemas.model import Completion, Message
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship, Trajectory
 from synth.synthesizers.continuations import Continuations
+from synth.text.transcript.acts import act_digest
 
 PURPOSE = "alternative"
 

@@ -10,7 +10,7 @@ from synth.engine.asking import Asking, Question, UnreadableError
 from synth.ledger.role_reply import RoleReply
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.trajectory_log import log_of
+from synth.text.transcript.log import log_of
 
 JUDGE = "judge"
 """The role that is asked, where a flow has it."""

@@ -8,15 +8,15 @@ from typing import Any
 
 import msgspec
 
-from synth.acts import act_digest
-from synth.binomial import clopper_pearson
 from synth.engine.numbers import counted_noun
-from synth.interventions import MOST_FALSE, expected_false_share
 from synth.ledger.ledger import Score
 from synth.schemas.canonical import canonical_json
 from synth.schemas.policy import PolicySpec
+from synth.stats.intervals import clopper_pearson
+from synth.stats.sequential import MOST_FALSE, expected_false_share
 from synth.synthesizers.step_effect import Effect
 from synth.synthesizers.steps.alternatives import Alternative, State
+from synth.text.transcript.acts import act_digest
 
 TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
 """Metrics: a test as it ended; the label that stands on it; successes of an act's continuations."""

@@ -13,11 +13,11 @@ from synth.exporters.registry import FORMS, form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger, Score
-from synth.scan.control_tokens import families
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.text.control_tokens import families
 from tests.synth.pairs.planted import accepted, act, fork, planted, run
 from tests.trajectories import TOOLS, make_trajectory
 

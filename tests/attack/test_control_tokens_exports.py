@@ -22,9 +22,9 @@ from synth.exporters.settings import RowSettings
 from synth.exporters.sft import sft_rows
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score
-from synth.pdi.offline import SKILL
-from synth.scan.control_tokens import control_tokens
 from synth.schemas.trajectory import Observation, Source
+from synth.stats.pdi.offline import SKILL
+from synth.text.control_tokens import control_tokens
 from tests.attack.control_token_rows import (
     TOKENS,
     laced_trajectories,

@@ -14,9 +14,9 @@ from hypothesis import strategies as some
 from synth.exporters.control_tokens import guarded
 from synth.exporters.proof.check import prove
 from synth.exporters.settings import RowSettings
-from synth.scan.control_tokens import control_tokens, neutralising
-from synth.scan.message_texts import TOOLS, with_messages
 from synth.schemas.trajectory import Observation, Source
+from synth.text.control_tokens import control_tokens, neutralising
+from synth.text.transcript.message_texts import TOOLS, with_messages
 from tests.attack.control_token_rows import TOKENS, a_row, laced, ledger_of, solved, tally_of
 from tests.attack.student_templates import STUDENTS, saved, student
 from tests.synth.pairs.planted import accepted, act, fork, planted, run

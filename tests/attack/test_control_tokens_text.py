@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from synth.scan.control_tokens import (
+from synth.text.control_tokens import (
     ControlTokens,
     KeyCollisionError,
     control_tokens,

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.scan.finder import Finder
-from synth.scan.places import IDENTIFIERS, texts, with_texts
-from synth.scan.redaction import Finding, Scan, redacted, redacted_task
 from synth.schemas.errors import RowError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory
 from synth.set_aside import SetAside
+from synth.text.redaction.findings import Finding, Scan, redacted, redacted_task
+from synth.text.redaction.places import IDENTIFIERS, texts, with_texts
+from synth.text.secrets.finder import Finder
 from tests.attack.full_records import CARD, FLOAT, KEY, MAIL, Path, planted, text_places
 from tests.trajectories import make_task, make_trajectory, make_turn
 from tests.trajectories import turns as any_turns

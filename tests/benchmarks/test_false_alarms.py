@@ -15,7 +15,7 @@ from benchmarks.unplanted import (
     package_metadata,
     package_sources,
 )
-from synth.scan.finder import Finder
+from synth.text.secrets.finder import Finder
 
 TOKEN = VALUES["github_token"](Random(1))
 ADDRESS = "ann.lee@warehouse.de"

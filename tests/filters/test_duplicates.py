@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.filters.duplicates import FILTER
-from synth.filters.duplicates_index import NearIndex, jaccard
-from synth.filters.duplicates_text import exact_key, shingles
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Authorship, ToolCall, Trajectory
+from synth.stats.minhash import NearIndex, jaccard
+from synth.text.similarity import exact_key, shingles
 from tests.filters.corpora import cases, chat, judged
 from tests.trajectories import make_trajectory, make_turn
 

@@ -5,7 +5,7 @@ template writes around texts.
 from functools import cache
 
 from synth.exporters.proof.template import Template
-from synth.scan.control_tokens import control_tokens
+from synth.text.control_tokens import control_tokens
 
 
 @cache

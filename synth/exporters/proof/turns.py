@@ -13,10 +13,10 @@ from typing import Any
 
 from synth.exporters.proof.own_tokens import added_tokens, own_tokens
 from synth.exporters.proof.template import Template
-from synth.scan.control_tokens import ControlTokens, control_tokens, neutralising
-from synth.scan.message_texts import ARGUMENTS, TOOLS, Change, with_messages
 from synth.schemas.model import Message
 from synth.schemas.trajectory import ToolSchema
+from synth.text.control_tokens import ControlTokens, control_tokens, neutralising
+from synth.text.transcript.message_texts import ARGUMENTS, TOOLS, Change, with_messages
 
 BLANK = "x"
 MOST_NAMED = 3

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from synth.divergence import done, seen
 from synth.report.browser.texts import Texts
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import CheckResult
 from synth.schemas.trajectory import Observation, Trajectory, Turn, Wording
+from synth.text.transcript.divergence import done, seen
 
 Row = dict[str, Any]
 KEY_BYTES = 6

@@ -10,10 +10,10 @@ from functools import lru_cache, partial
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.redactions import Found, found_in_decisions
 from synth.ledger.views import LedgerConnection
-from synth.scan.quoted_values import QuotedValues
-from synth.scan.redaction import Finding, redacted, values_of
 from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
+from synth.text.redaction.findings import Finding, redacted, values_of
+from synth.text.redaction.quoted_values import QuotedValues
 
 _GOALS = "SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL AND task_id IN (SELECT unnest(?))"
 _SEEN = (

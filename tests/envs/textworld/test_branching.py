@@ -10,8 +10,8 @@ pytest.importorskip(
 
 from synth.branching import branch, replay
 from synth.envs.textworld import WORLD
-from synth.provenance import provenance
 from synth.schemas.environment import AgentTurn
+from synth.text.provenance import provenance
 from tests.envs.textworld.installed import tasks
 from tests.synth.recording import EXPERT, RANDOM, record, recorded
 

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from synth.engine.asking import UnreadableError
-from synth.failure_modes import MODES
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.rules import by_rules
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
+from synth.text.failure_modes import MODES
 from tests.trajectories import make_task, make_trajectory
 
 

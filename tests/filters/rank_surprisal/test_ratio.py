@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.filters.rank_surprisal.correlation import spearman
 from synth.filters.rank_surprisal.decisions import copied, scaffolding
 from synth.filters.rank_surprisal.ratio import Sums, dataset_ratio, summed
 from synth.filters.rank_surprisal.settings import RankSurprisalConfig
@@ -18,6 +17,7 @@ from synth.filters.rank_surprisal.trained_on import trained_on
 from synth.filters.rank_surprisal.within_task import TIE, Candidate, selected
 from synth.schemas.model import Scored, TokenScore
 from synth.schemas.verdict import Verdict
+from synth.stats.correlation import spearman
 
 
 def tokens(*pairs: tuple[float, int]) -> list[TokenScore]:

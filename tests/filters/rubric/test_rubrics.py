@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.engine.asking import UnreadableError
-from synth.filters.rubric.agreement import agreement, kappa
 from synth.filters.rubric.algorithmic import (
     redundancy,
     step_efficiency,
@@ -28,6 +27,7 @@ from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.stats.agreement import agreement, kappa
 
 
 def call(name: str, **arguments: Any) -> ToolCall:

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from synth.acts import act_digest
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.text.transcript.acts import act_digest
 from tests.trajectories import make_trajectory
 
 STUDENT = "student"

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from benchmarks.critical_steps import EXPLORER
-from synth.acts import act_digest
 from synth.ledger import Ledger
 from synth.pairs import (
     LabelSettings,
@@ -21,6 +20,7 @@ from synth.pairs import (
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from synth.schemas.pairs import Tier
+from synth.text.transcript.acts import act_digest
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_flows import fork_flow
 from tests.synthesizers.fork_world import dice

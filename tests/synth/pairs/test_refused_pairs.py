@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.acts import act_digest
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.manifest import StageLine
 from synth.pairs import PairReport, PairSettings, preference_pairs
 from synth.schemas.pairs import PairFamily
 from synth.schemas.trajectory import Authorship, SampledBy, Trajectory
+from synth.text.transcript.acts import act_digest
 from tests.synth.pairs.planted import accepted, act, fork, planted, run
 
 pytestmark = pytest.mark.slow

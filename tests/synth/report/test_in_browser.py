@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from benchmarks.chromium import CHROMIUM, Page, chromium
-from synth.divergence import first_divergence
 from synth.ledger import Ledger
 from synth.report.build import report
+from synth.text.transcript.divergence import first_divergence
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.report.episodes import HOSTILE, broken, episode, ledger_of, pair, turn
 

@@ -14,7 +14,6 @@ from synth.envs.storefront.customer import GO_ON
 from synth.envs.storefront.monitor import truth_of
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.journal import Reply, recorded
-from synth.provenance import provenance
 from synth.rollout.episode import canonical_content
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
@@ -23,6 +22,7 @@ from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
 from synth.schemas.trajectory import Authorship, Source, ToolCall, Trajectory, Turn, Usage
+from synth.text.provenance import provenance
 from tests.synth.models.chat_mishaps import Mishap
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.user_brains import (

@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.provenance.effect import effectful_by_name
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
@@ -17,6 +16,7 @@ from synth.selection.candidates import (
     loss_by_tool,
     loss_characters,
 )
+from synth.text.provenance.effect import effectful_by_name
 from tests.trajectories import make_trajectory
 
 

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
+from synth.stats.ranks import Ranking, concordance, of_pairs, within_tasks
 from synth.topology.graph import TaskGraph, Trial, graph_of
 from synth.topology.potential import drops, pairwise, potentials
-from synth.topology.ranking import Ranking, concordance, of_pairs, within_tasks
 
 
 def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:

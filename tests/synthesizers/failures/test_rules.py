@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.failure_modes import MODES, SINGLE_AGENT, mast_weights
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import ToolCall, Trajectory
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.rules import RULES
 from synth.synthesizers.failures.site import Site, same_act, with_value
+from synth.text.failure_modes import MODES, SINGLE_AGENT, mast_weights
 from tests.synthesizers.failures.twins import desk_twin, did, site
 from tests.trajectories import make_trajectory, turns
 

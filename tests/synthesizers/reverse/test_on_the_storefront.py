@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger
-from synth.provenance import Status, provenance
 from synth.schemas.flow import Flow
+from synth.text.provenance import Status, provenance
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import tasks_of
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.acts import act_digest
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Turn
 from synth.synthesizers.steps.alternatives import Alternative, merged
 from synth.synthesizers.steps.proposals import Proposal, proposed
+from synth.text.transcript.acts import act_digest
 from tests.trajectories import make_trajectory, make_turn
 
 

@@ -17,8 +17,8 @@ from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Decision, Score
 from synth.report.browser.packing import pack
 from synth.report.build import report
-from synth.scan.finder import Finder
-from synth.scan.redaction import Scan
+from synth.text.redaction.findings import Scan
+from synth.text.secrets.finder import Finder
 from tests.synth.report.episodes import HOSTILE, episode, ledger_of, pair, turn
 
 pytestmark = pytest.mark.slow

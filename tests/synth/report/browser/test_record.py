@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.divergence import first_divergence
 from synth.report.browser.packing import compressed
 from synth.report.browser.record import About, record
 from synth.report.browser.stand_ins import StandIns
 from synth.report.browser.texts import Texts
+from synth.text.transcript.divergence import first_divergence
 from tests.synth.report.episodes import episode, turn
 
 

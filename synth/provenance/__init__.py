@@ -1,6 +1,0 @@
-"""Where an agent's arguments come from: what it had seen, what it computed, and what it made up."""
-
-from synth.provenance.linter import provenance
-from synth.provenance.report import Choice, Finding, ProvenanceReport, Sighting, Status
-
-__all__ = ["Choice", "Finding", "ProvenanceReport", "Sighting", "Status", "provenance"]

@@ -1,1 +1,0 @@
-"""Many patterns searched in a text at once."""

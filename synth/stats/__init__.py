@@ -1,0 +1,1 @@
+"""Statistics of counts, ranks and scores: numbers in, numbers out."""

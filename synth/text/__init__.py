@@ -1,0 +1,1 @@
+"""What a transcript's words show: functions of messages, calls and answers alone."""

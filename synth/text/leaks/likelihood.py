@@ -1,0 +1,103 @@
+"""Likelihood leak: what a guided agent wrote, and would hardly have written without its guidance
+(rigor.md, provenance and leakage).
+
+g_t = mean over the tokens of turn t of [ log pi(token | history, guidance) - log pi(token |
+history) ]
+"""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from synth.schemas.environment import Opening
+from synth.schemas.messages import to_messages, view_messages
+from synth.schemas.model import Scored, ScoringModel
+from synth.schemas.policy import Guidance
+from synth.schemas.trajectory import Trajectory
+from synth.text.provenance.effect import Effectful, effectful_by_name
+
+PERCENTILE = 0.95
+LEAST_SHUFFLED = 20
+"""Guidances of other tasks below which no 95th percentile is known."""
+
+
+async def turn_gains(
+    scorer: ScoringModel, trajectory: Trajectory, guidance: str
+) -> Mapping[int, float] | None:
+    """g_t in nats per token by turn from the pivot on; None where one of the two transcripts could
+    not be scored. Raises `ModelError`.
+    """
+    (found,) = await turn_gains_of_each(scorer, trajectory, [guidance])
+    return found
+
+
+async def turn_gains_of_each(
+    scorer: ScoringModel, trajectory: Trajectory, guidances: Sequence[str]
+) -> Sequence[Mapping[int, float] | None]:
+    """g_t under each of several guidances; the transcript without guidance is scored once. Raises
+    `ModelError`.
+    """
+    pivot = trajectory.pivot_turn or 0
+    opening = Opening(trajectory.system_prompt, trajectory.tools, trajectory.opening)
+    tools = list(trajectory.tools)
+    without = await scorer.score(to_messages(trajectory), tools)
+    found = []
+    for text in guidances:
+        guided = view_messages(
+            opening, trajectory.turns, thoughts=True, guidance=Guidance(text, pivot)
+        )
+        found.append(gains(await scorer.score(guided, tools), without, pivot))
+    return found
+
+
+def gains(with_help: Scored, without: Scored, pivot: int) -> Mapping[int, float] | None:
+    """g_t from two scorings of the same turns. None where one has no tokens, or the turns are not
+    the same tokens in both.
+    """
+    if with_help.not_scored is not None or without.not_scored is not None:
+        return None
+    left, right = _by_turn(with_help), _by_turn(without)
+    found: dict[int, float] = {}
+    for turn in sorted(right):
+        if turn < pivot:
+            continue
+        helped, alone = left.get(turn, []), right[turn]
+        if [token for token, _ in helped] != [token for token, _ in alone]:
+            return None
+        pairs = zip(helped, alone, strict=True)
+        found[turn] = sum(better - worse for (_, better), (_, worse) in pairs) / len(alone)
+    return found
+
+
+def _by_turn(scored: Scored) -> dict[int, list[tuple[int, float]]]:
+    found: dict[int, list[tuple[int, float]]] = {}
+    for token, turn in zip(scored.tokens, scored.turn_of_token, strict=True):
+        found.setdefault(turn, []).append((token.token_id, token.logprob))
+    return found
+
+
+def largest_gain(
+    trajectory: Trajectory, found: Mapping[int, float], effectful: Effectful = effectful_by_name
+) -> float | None:
+    """max g_t over the turns that call an effectful tool; None where no scored turn does."""
+    turns = [
+        turn.index
+        for turn in trajectory.turns
+        if any(effectful(call.name) for call in turn.tool_calls)
+    ]
+    return max((found[turn] for turn in turns if turn in found), default=None)
+
+
+def threshold(shuffled: Sequence[float]) -> float | None:
+    """The 95th percentile (nearest rank) of the largest gains under guidance of other tasks; None
+    with fewer than 20 of them.
+    """
+    if len(shuffled) < LEAST_SHUFFLED:
+        return None
+    return sorted(shuffled)[ceil(PERCENTILE * len(shuffled)) - 1]
+
+
+def leaks_by_likelihood(largest: float | None, limit: float | None) -> bool | None:
+    """Whether a retry is to be rejected: its largest gain lies above the limit; None where one of
+    both is not known.
+    """
+    return None if largest is None or limit is None else largest > limit

@@ -1,0 +1,1 @@
+"""Which of several observed objects an agent chose, and why it may have."""

@@ -1,0 +1,212 @@
+"""Findings in a trajectory, kept by place so that nothing secret stands in a decision, and the
+trajectory without them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from synth.schemas.errors import RowError
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.text.redaction.edits import Mark, standing, without
+from synth.text.redaction.places import texts, with_texts
+from synth.text.secrets.finder import Finder, Span
+from synth.text.secrets.unescaped import layers
+
+REDACTED = "redacted"
+"""The reason of decisions whose detail holds findings that every reader of decided trajectories
+takes out.
+"""
+GOAL, TASK = "goal", "task"
+"""The places of findings in a task: its goal, which is shown to agents, and all else that it says,
+which none is shown.
+"""
+_SHARED = ("system", "tools", "sampling")
+_TASK = msgspec.json.Decoder(Task)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Where something stands: a place of `synth.text.redaction.places`, characters; `number` tells values of
+    a kind apart, from 1.
+    """
+
+    place: str
+    start: int
+    end: int
+    kind: str
+    number: int = 1
+
+    @property
+    def stand_in(self) -> str:
+        """What stands there instead: the same for the same value, in the whole trajectory."""
+        return f"[REDACTED:{self.kind}:{self.number}]"
+
+
+class Scan:
+    """Looks through trajectories and tasks; texts that many of them share (system prompts, tool
+    schemas) are looked through once.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+        self._shared = lru_cache(maxsize=256)(self._found)
+
+    def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[Finding, ...]:
+        """All findings in the order of the places, those in the task's goal last; values that
+        differ in letter case only are the same.
+        """
+        return self._numbered((*texts(trajectory), (GOAL, goal)))
+
+    def of_task(self, task: Task) -> tuple[Finding, ...]:
+        """The same for what a task says by itself: its goal, then all else of it as one JSON
+        text.
+        """
+        return self._numbered(((GOAL, task.goal), (TASK, _rest_of(task))))
+
+    def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[Finding, ...]:
+        numbers: dict[tuple[str, str], int] = {}
+        last: Counter[str] = Counter()
+        found = []
+        for place, text in places:
+            for span in self._shared(text) if place in _SHARED else self._found(text):
+                value = (span.kind, span.value.casefold())
+                if value not in numbers:
+                    last[span.kind] += 1
+                    numbers[value] = last[span.kind]
+                found.append(Finding(place, span.start, span.end, span.kind, numbers[value]))
+        return tuple(found)
+
+    def _found(self, text: str) -> Sequence[Span]:
+        return found_in(text, self._finder)
+
+
+def found_in(text: str, finder: Finder) -> Sequence[Span]:
+    """What a finder finds, without what is but a part of a number: the digits behind a decimal
+    point are nobody's card.
+    """
+    spans = finder.found(text)
+    if not spans:
+        return spans
+    stands = standing(text, [(span.start, span.end) for span in spans])
+    return [span for span, one_stands in zip(spans, stands, strict=True) if one_stands]
+
+
+def redacted(trajectory: Trajectory, findings: Iterable[Finding]) -> Trajectory:
+    """The trajectory with a stand-in for each finding; what was JSON still is, a number among it
+    becomes a string.
+
+    Findings of several scans may overlap: what any of them covers is taken out. One that is but a
+    part of a number changes nothing.
+    Raises `RowError` where a finding lies outside of its text: then it was made of another
+    trajectory; and where an id holds one.
+    """
+    by_place: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.place not in (GOAL, TASK):
+            by_place.setdefault(finding.place, []).append(finding)
+    if not by_place:
+        return trajectory
+    left = set(by_place)
+
+    def change(place: str, text: str) -> str:
+        left.discard(place)
+        return text_without(text, by_place[place]) if place in by_place else text
+
+    changed = with_texts(trajectory, change)
+    if left:
+        place = sorted(left)[0]
+        said = f"trajectory {trajectory.trajectory_id}: findings in {place}, which it does not have"
+        raise RowError("finding_without_text", said, place)
+    return changed
+
+
+def redacted_task(task: Task, findings: Iterable[Finding]) -> Task:
+    """The task with stand-ins, for what is shown of it; its id and its world stay.
+
+    Raises `RowError` where a finding lies outside of its text, and where what is left is no task
+    with that id in that world.
+    """
+    found = list(findings)
+    hidden = [finding for finding in found if finding.place == TASK]
+    changed = task if not hidden else _without_hidden(task, hidden)
+    goal = [finding for finding in found if finding.place == GOAL]
+    return msgspec.structs.replace(changed, goal=text_without(task.goal, goal)) if goal else changed
+
+
+def _without_hidden(task: Task, findings: Sequence[Finding]) -> Task:
+    try:
+        changed = _TASK.decode(text_without(_rest_of(task), findings))
+    except msgspec.MsgspecError as error:
+        raise RowError(
+            "unlawful_redaction", f"task {task.task_id}: what is left is no task: {error}", TASK
+        ) from error
+    if (changed.task_id, changed.env) != (task.task_id, task.env):
+        raise RowError(
+            "secret_in_identifier",
+            "its id or its world holds what may not leave, and cannot be changed",
+            TASK,
+        )
+    return msgspec.structs.replace(changed, goal=task.goal)
+
+
+def _rest_of(task: Task) -> str:
+    return msgspec.json.encode(msgspec.structs.replace(task, goal="")).decode()
+
+
+def findings_of(detail: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """The findings in the detail of a decision with the reason `redacted`. Raises `RowError` where
+    they cannot be read.
+    """
+    try:
+        return msgspec.convert(detail["findings"], tuple[Finding, ...])
+    except (KeyError, msgspec.ValidationError) as error:
+        raise RowError(
+            "unreadable_findings",
+            f"its decision does not say where the findings stand: {error}",
+            "decision",
+        ) from error
+
+
+def values_of(
+    trajectory: Trajectory, goal: str, findings: Sequence[Finding]
+) -> Iterator[tuple[str, Finding]]:
+    """(what a finding covers, the finding), as it stands there and as it reads without escapes;
+    those that change nothing are left out.
+    """
+    standing_at = {GOAL: goal}
+    places = {finding.place for finding in findings}
+    standing_at |= (
+        {place: text for place, text in texts(trajectory) if place in places}
+        if places - {GOAL}
+        else {}
+    )
+    for finding in findings:
+        text = standing_at.get(finding.place, "")
+        _require_within(text, finding)
+        if standing(text, [(finding.start, finding.end)])[0]:
+            value = text[finding.start : finding.end]
+            yield from dict.fromkeys((layer.text, finding) for layer in layers(value) if layer.text)
+
+
+def text_without(text: str, findings: Sequence[Finding]) -> str:
+    """A text with a stand-in for each of its findings. Raises `RowError` where one lies outside of
+    it.
+    """
+    for finding in findings:
+        _require_within(text, finding)
+    return without(
+        text, [Mark(finding.start, finding.end, finding.stand_in) for finding in findings]
+    )
+
+
+def _require_within(text: str, finding: Finding) -> None:
+    if not 0 <= finding.start < finding.end <= len(text):
+        said = (
+            f"{finding.place}: characters {finding.start} to {finding.end} of {len(text)}: "
+            "made of another text"
+        )
+        raise RowError("finding_without_text", said, finding.place)

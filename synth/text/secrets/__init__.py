@@ -1,0 +1,1 @@
+"""Finds secrets and personal data in texts."""

@@ -1,0 +1,1 @@
+"""Whether a value by itself looks like a password, a key or a token."""

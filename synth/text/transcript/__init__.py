@@ -1,0 +1,1 @@
+"""Transcripts as texts: acts, where two part, the log that roles read, places of texts."""
