@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tool_schemas import READ_TOOLS, TALKS, WRITES
+from synth.envs.storefront.tools.schemas import READ_TOOLS, TALKS, WRITES
 from synth.provenance import Status, provenance
 from synth.provenance.effect import effectful_by_name
 from synth.schemas.canonical import canonical_json
