@@ -20,8 +20,8 @@ import msgspec
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
+from synth.envs.storefront.audit.monitor import truth_of
 from synth.envs.storefront.env import SPEC
-from synth.envs.storefront.monitor import truth_of
 from synth.flows.environments import open_env
 from synth.flows.resolve import role
 from synth.flows.synthesize import synthesize

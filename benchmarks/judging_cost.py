@@ -19,7 +19,7 @@ from synth.envs.audit.audit import audit
 from synth.envs.audit.questions import QUESTIONS
 from synth.envs.audit.report import Limits
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.monitor import truth_of
+from synth.envs.storefront.audit.monitor import truth_of
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, Trajectory

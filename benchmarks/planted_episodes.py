@@ -9,7 +9,7 @@ from typing import Any
 
 from synth.envs.bots import BOTS
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.tools.schemas import WRITES
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import Facts
 from synth.schemas.environment import AgentTurn, Env, Response

@@ -26,8 +26,8 @@ from benchmarks.planted_episodes import (
     without_look_ups,
 )
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.monitor import FREE_WRITES, truth_of
-from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.audit.monitor import FREE_WRITES, truth_of
+from synth.envs.storefront.tools.schemas import WRITES
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, ToolCall, Trajectory, Turn
 from synth.text.provenance import ProvenanceReport, Status, provenance

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
-from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.tools.schemas import WRITES
 from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
 

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.bots import BOTS
-from synth.envs.storefront.places import KINDS
-from synth.envs.storefront.profiles import CORRECT, MISCONCEPTIONS, MIXED
-from synth.envs.storefront.self_play import expert_passes
+from synth.envs.storefront.audit.bots import BOTS
+from synth.envs.storefront.expert.profiles import CORRECT, MISCONCEPTIONS, MIXED
+from synth.envs.storefront.tasks.places import KINDS
+from synth.envs.storefront.tasks.self_play import expert_passes
 from synth.envs.transcript import play
 from synth.schemas.task import Task
 

@@ -14,7 +14,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synth.envs.storefront.monitor import DenialLabel, ReadTruth, TruthLabels, WriteLabel, truth_of
+from synth.envs.storefront.audit.monitor import (
+    DenialLabel,
+    ReadTruth,
+    TruthLabels,
+    WriteLabel,
+    truth_of,
+)
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import SynthError
 

@@ -2,15 +2,15 @@
 checks.
 """
 
-from synth.envs.storefront.config import StorefrontConfig
+from synth.envs.storefront.customer.user_prompt import USER
 from synth.envs.storefront.env import SPEC, open_storefront
-from synth.envs.storefront.levels import make_tasks
-from synth.envs.storefront.reverse_goals import write_goal
-from synth.envs.storefront.reverse_look_ups import LOOK_UPS
-from synth.envs.storefront.reverse_notes import NOTES
-from synth.envs.storefront.reverse_questions import elsewhere
-from synth.envs.storefront.reverse_trials import BOTS, alternatives, exploring, mutants
-from synth.envs.storefront.user_prompt import USER
+from synth.envs.storefront.reverse.goals import write_goal
+from synth.envs.storefront.reverse.look_ups import LOOK_UPS
+from synth.envs.storefront.reverse.notes import NOTES
+from synth.envs.storefront.reverse.questions import elsewhere
+from synth.envs.storefront.reverse.trials import BOTS, alternatives, exploring, mutants
+from synth.envs.storefront.tasks.levels import make_tasks
+from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.world import Questions, World
 
 WORLD = World(

@@ -4,26 +4,26 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from synth.envs.storefront.affordances import afforded
-from synth.envs.storefront.belief import Belief
-from synth.envs.storefront.check import evaluate
-from synth.envs.storefront.clock import Clock
-from synth.envs.storefront.config import StorefrontConfig, validated
-from synth.envs.storefront.customer import Customer, Memory
-from synth.envs.storefront.desk import Desk
-from synth.envs.storefront.parking import Parked, parked, unparked
-from synth.envs.storefront.plan import Plan
-from synth.envs.storefront.planner import next_turn
-from synth.envs.storefront.policy_text import system_prompt
-from synth.envs.storefront.profiles import MISCONCEPTIONS, misconceptions, strategy
-from synth.envs.storefront.reverse_affordances import explorable
-from synth.envs.storefront.reverse_passer_by import first_words, passer_by
-from synth.envs.storefront.script import read_script
-from synth.envs.storefront.state import State
-from synth.envs.storefront.tool_schemas import TOOLS
-from synth.envs.storefront.transcript import Exchange, legible, recorded
-from synth.envs.storefront.turn import ENDED, answers, tool_answer
-from synth.envs.storefront.world import BaseWorld, base_world, patched
+from synth.envs.storefront.check.check import evaluate
+from synth.envs.storefront.customer.customer import Customer, Memory
+from synth.envs.storefront.customer.script import read_script
+from synth.envs.storefront.expert.affordances import afforded
+from synth.envs.storefront.expert.belief import Belief
+from synth.envs.storefront.expert.plan import Plan
+from synth.envs.storefront.expert.planner import next_turn
+from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
+from synth.envs.storefront.reverse.affordances import explorable
+from synth.envs.storefront.reverse.passer_by import first_words, passer_by
+from synth.envs.storefront.tools.desk import Desk
+from synth.envs.storefront.tools.parking import Parked, parked, unparked
+from synth.envs.storefront.tools.policy_text import system_prompt
+from synth.envs.storefront.tools.schemas import TOOLS
+from synth.envs.storefront.tools.transcript import Exchange, legible, recorded
+from synth.envs.storefront.tools.turn import ENDED, answers, tool_answer
+from synth.envs.storefront.world.clock import Clock
+from synth.envs.storefront.world.config import StorefrontConfig, validated
+from synth.envs.storefront.world.state import State
+from synth.envs.storefront.world.world import BaseWorld, base_world, patched
 from synth.schemas.check import CheckResult, Facts
 from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
 from synth.schemas.errors import SynthError

@@ -5,7 +5,7 @@ its parser name it.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from synth.envs.storefront.arguments import Checker, compiled
+from synth.envs.storefront.tools.arguments import Checker, compiled
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, ToolSchema

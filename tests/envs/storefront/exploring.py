@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.belief import REFUSED
 from synth.envs.storefront.env import StorefrontEnv
-from synth.envs.storefront.reverse_look_ups import LOOK_UPS
-from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.expert.belief import REFUSED
+from synth.envs.storefront.reverse.look_ups import LOOK_UPS
+from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.transcript import Transcript, perform
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window

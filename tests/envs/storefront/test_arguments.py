@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from synth.envs.storefront.tool_schemas import CHECKERS
+from synth.envs.storefront.tools.schemas import CHECKERS
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.check import evaluate
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.transcript import Exchange
-from synth.envs.storefront.world import base_world
+from synth.envs.storefront.check.check import evaluate
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.world.world import base_world
 from synth.schemas.check import Check, Refusal, RowPredicate, ToldFact
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task

@@ -4,10 +4,10 @@ customer says to it, and what R2 takes.
 
 import pytest
 
-from synth.envs.storefront.consent import ANY, NOTHING
-from synth.envs.storefront.customer import GO_ON, YES, Customer
-from synth.envs.storefront.script import Request, Revision, Script
-from synth.envs.storefront.understanding import proposed
+from synth.envs.storefront.customer.consent import ANY, NOTHING
+from synth.envs.storefront.customer.customer import GO_ON, YES, Customer
+from synth.envs.storefront.customer.script import Request, Revision, Script
+from synth.envs.storefront.customer.understanding import proposed
 from tests.envs.storefront.transcripts import broken, called, orders, said
 
 ORDER = orders(status="pending")[0]

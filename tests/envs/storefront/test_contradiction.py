@@ -4,8 +4,8 @@ back.
 
 import pytest
 
-from synth.envs.storefront.check import evaluate
-from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.check.check import evaluate
+from synth.envs.storefront.tools.transcript import Exchange
 from synth.schemas.check import Check, ToldFact
 from tests.envs.storefront.transcripts import BASE, called, orders, said
 

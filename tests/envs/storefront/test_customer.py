@@ -3,7 +3,7 @@ undone.
 """
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.customer import (
+from synth.envs.storefront.customer.customer import (
     GO_ON,
     GOODBYE,
     MISUNDERSTOOD,
@@ -14,8 +14,8 @@ from synth.envs.storefront.customer import (
     Customer,
     detail_words,
 )
-from synth.envs.storefront.script import Request, Revision, Script
-from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.customer.script import Request, Revision, Script
+from synth.envs.storefront.tasks.self_play import at_once
 from tests.envs.storefront.playing import call, opened
 
 

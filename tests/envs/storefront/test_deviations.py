@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.customer import (
+from synth.envs.storefront.customer.customer import (
     ACCEPTED,
     GO_ON,
     GOODBYE,
@@ -22,8 +22,8 @@ from synth.envs.storefront.customer import (
     YES,
     detail_words,
 )
-from synth.envs.storefront.deviations import KINDS, deviations, most_words
-from synth.envs.storefront.script import read_script
+from synth.envs.storefront.customer.deviations import KINDS, deviations, most_words
+from synth.envs.storefront.customer.script import read_script
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
 

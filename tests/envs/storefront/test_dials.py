@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.policy_text import rule_texts
-from synth.envs.storefront.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
-from synth.envs.storefront.self_play import expert_passes, expert_turns
-from synth.envs.storefront.wordings import WORDINGS
-from synth.envs.storefront.world import base_world
+from synth.envs.storefront.tasks.self_play import expert_passes, expert_turns
+from synth.envs.storefront.tasks.wordings import WORDINGS
+from synth.envs.storefront.tools.policy_text import rule_texts
+from synth.envs.storefront.world.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
+from synth.envs.storefront.world.world import base_world
 from synth.schemas.task import Task
 
 DIALS: list[tuple[dict[str, Any], str, Any]] = [

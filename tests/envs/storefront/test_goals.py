@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.config import Mix
+from synth.envs.storefront.world.config import Mix
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.config import STEPS, settings_at, validated
-from synth.envs.storefront.self_play import expert_passes
+from synth.envs.storefront.tasks.self_play import expert_passes
+from synth.envs.storefront.world.config import STEPS, settings_at, validated
 from synth.schemas.errors import ConfigError
 
 

@@ -1,9 +1,9 @@
 """How often the customer does not understand what the expert asks: by tool, and in plain words."""
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.alternatives import spoken
-from synth.envs.storefront.customer import MISUNDERSTOOD
-from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.audit.alternatives import spoken
+from synth.envs.storefront.customer.customer import MISUNDERSTOOD
+from synth.envs.storefront.tasks.self_play import at_once
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source
 from tests.envs.storefront.playing import expert_episode, opened

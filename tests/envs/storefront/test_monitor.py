@@ -9,18 +9,18 @@ import msgspec
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.config import validated
+from synth.envs.storefront.audit.justification import Truth
+from synth.envs.storefront.audit.knowledge import Knowledge
+from synth.envs.storefront.audit.monitor import DenialLabel, ReadTruth, WriteLabel, label, truth_of
+from synth.envs.storefront.customer.script import Request, Script
 from synth.envs.storefront.env import world_of
-from synth.envs.storefront.intents import destinations
-from synth.envs.storefront.justification import Truth
-from synth.envs.storefront.knowledge import Knowledge
-from synth.envs.storefront.monitor import DenialLabel, ReadTruth, WriteLabel, label, truth_of
-from synth.envs.storefront.referents import described
-from synth.envs.storefront.returns import cards
-from synth.envs.storefront.rules import dollars
-from synth.envs.storefront.script import Request, Script
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.transcript import Exchange
+from synth.envs.storefront.tasks.intents import destinations
+from synth.envs.storefront.tasks.referents import described
+from synth.envs.storefront.tasks.returns import cards
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.world.config import validated
+from synth.envs.storefront.world.rules import dollars
 from synth.ledger.tables import TABLES
 from synth.schemas.check import Refusal
 from synth.schemas.errors import SynthError

@@ -8,12 +8,12 @@ from functools import cache
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.alternatives import REWRITES, alternatives
-from synth.envs.storefront.config import validated
+from synth.envs.storefront.audit.alternatives import REWRITES, alternatives
+from synth.envs.storefront.audit.mutants import KINDS, mutants
 from synth.envs.storefront.env import world_of
-from synth.envs.storefront.mutants import KINDS, mutants
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.transcript import Exchange, recorded
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.tools.transcript import Exchange, recorded
+from synth.envs.storefront.world.config import validated
 from synth.envs.transcript import perform
 from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn

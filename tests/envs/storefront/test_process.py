@@ -3,15 +3,15 @@
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.check import evaluate
-from synth.envs.storefront.customer import YES
-from synth.envs.storefront.injections import INJECTIONS, Injection
-from synth.envs.storefront.process import AUTOMATA, PROCESS, breaches, case_of
-from synth.envs.storefront.rules import RULE_IDS
-from synth.envs.storefront.script import Request, Revision, Script
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.shop_events import ShopEvent
-from synth.envs.storefront.world import patched
+from synth.envs.storefront.check.check import evaluate
+from synth.envs.storefront.check.injections import INJECTIONS, Injection
+from synth.envs.storefront.check.process import AUTOMATA, PROCESS, breaches, case_of
+from synth.envs.storefront.customer.customer import YES
+from synth.envs.storefront.customer.script import Request, Revision, Script
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.world.rules import RULE_IDS
+from synth.envs.storefront.world.shop_events import ShopEvent
+from synth.envs.storefront.world.world import patched
 from synth.schemas.check import Check
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.catalogue import COLOURS, NOUNS
-from synth.envs.storefront.config import validated
+from synth.envs.storefront.audit.monitor import truth_of
+from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.env import world_of
-from synth.envs.storefront.monitor import truth_of
-from synth.envs.storefront.people import PROPER_NAMES
-from synth.envs.storefront.reverse_matters import Matter, Write
-from synth.envs.storefront.reverse_questions import elsewhere
-from synth.envs.storefront.reverse_trials import FIRST_WORLD
-from synth.envs.storefront.reverse_wishes import wish
-from synth.envs.storefront.script import read_script
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.tool_schemas import WRITES
+from synth.envs.storefront.reverse.matters import Matter, Write
+from synth.envs.storefront.reverse.questions import elsewhere
+from synth.envs.storefront.reverse.trials import FIRST_WORLD
+from synth.envs.storefront.reverse.wishes import wish
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.tools.schemas import WRITES
+from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
+from synth.envs.storefront.world.config import validated
+from synth.envs.storefront.world.people import PROPER_NAMES
 from synth.envs.transcript import play
 from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn

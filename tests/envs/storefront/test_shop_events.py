@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront import WORLD
+from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.env import StorefrontEnv
-from synth.envs.storefront.script import Script
-from synth.envs.storefront.search_index import SearchIndex
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.shop_events import ShopEvent, due, names, raced
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.world.search_index import SearchIndex
+from synth.envs.storefront.world.shop_events import ShopEvent, due, names, raced
 from synth.schemas.check import Check
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode, opened

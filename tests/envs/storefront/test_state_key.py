@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from synth.envs.storefront.state import State
-from synth.envs.storefront.world import KEY_MODULUS, base_world, row_hash
+from synth.envs.storefront.world.state import State
+from synth.envs.storefront.world.world import KEY_MODULUS, base_world, row_hash
 from synth.schemas.canonical import canonical_json
 
 BASE = base_world(5, 32, 122)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synth.envs.storefront.told import (
+from synth.envs.storefront.customer.told import (
     dates,
     identifiers,
     money_said,

@@ -4,11 +4,11 @@ another one.
 
 import pytest
 
-from synth.envs.storefront.customer import UNKNOWN, YES, Customer
-from synth.envs.storefront.script import Request, Revision, Script
-from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.tools_talk import pending
-from synth.envs.storefront.understanding import OFFER, WHICH_ONE, understood
+from synth.envs.storefront.customer.customer import UNKNOWN, YES, Customer
+from synth.envs.storefront.customer.script import Request, Revision, Script
+from synth.envs.storefront.customer.understanding import OFFER, WHICH_ONE, understood
+from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.tools.talk import pending
 from synth.schemas.environment import AgentTurn
 from tests.envs.storefront.playing import opened
 

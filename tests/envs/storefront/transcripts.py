@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from synth.envs.storefront.case import Breach, Case
-from synth.envs.storefront.process import breaches, case_of
-from synth.envs.storefront.script import Script
-from synth.envs.storefront.transcript import Exchange
-from synth.envs.storefront.world import BaseWorld, base_world
+from synth.envs.storefront.check.case import Breach, Case
+from synth.envs.storefront.check.process import breaches, case_of
+from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.world.world import BaseWorld, base_world
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Observation, Source, ToolCall

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from synth.envs.storefront.customer import (
+from synth.envs.storefront.customer.customer import (
     ACCEPTED,
     GO_ON,
     NOT_YET_DONE,

@@ -10,8 +10,8 @@ import pytest
 
 from synth.branching import DriftError, branch, replay
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.customer import GO_ON
-from synth.envs.storefront.monitor import truth_of
+from synth.envs.storefront.audit.monitor import truth_of
+from synth.envs.storefront.customer.customer import GO_ON
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.journal import Reply, recorded
 from synth.rollout.episode import canonical_content

@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tool_schemas import READ_TOOLS, TALKS, WRITES
+from synth.envs.storefront.tools.schemas import READ_TOOLS, TALKS, WRITES
 from synth.schemas.canonical import canonical_json
 from synth.schemas.trajectory import ToolCall, Trajectory
 from synth.text.provenance import Status, provenance

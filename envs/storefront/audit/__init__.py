@@ -1,0 +1,1 @@
+"""What measures the check: bots, mutants, other solutions, true labels."""

@@ -1,0 +1,1 @@
+"""The gold check: final rows, told facts, refusals, and the rules as automata."""

@@ -1,0 +1,1 @@
+"""Who speaks: what they want, know and say."""

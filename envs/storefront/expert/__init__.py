@@ -1,0 +1,1 @@
+"""The planner that solves tasks from what was observed."""

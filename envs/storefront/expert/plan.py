@@ -1,0 +1,30 @@
+"""What the expert's planning stands on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from synth.envs.storefront.customer.script import Request
+from synth.envs.storefront.expert.belief import Belief, call_signature
+from synth.envs.storefront.expert.profiles import Strategy
+from synth.envs.storefront.world.rules import Rules
+
+Call = tuple[str, dict[str, Any]]
+"""A tool's name and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Belief, the requests as stated, the policy of the system prompt, the way of working, and the
+    misconceptions held.
+    """
+
+    belief: Belief
+    requests: tuple[Request, ...]
+    rules: Rules
+    today: str
+    strategy: Strategy
+    wrong: frozenset[str]
+
+    def can(self, call: Call) -> bool:
+        """Whether this call has not failed before."""
+        return call_signature(*call) not in self.belief.failed

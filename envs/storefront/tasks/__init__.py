@@ -1,0 +1,1 @@
+"""Tasks drawn from a seed: requests, their words, their checks."""

@@ -1,0 +1,206 @@
+"""Tasks without limit: drawn from a seed, compiled to the customer's script and a gold check."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+
+from synth.envs.storefront.check.process import PROCESS
+from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.tasks.difficulty import recorded
+from synth.envs.storefront.tasks.places import Place, place
+from synth.envs.storefront.tasks.plots import Plot, draw_plot
+from synth.envs.storefront.tasks.self_play import expert_turns
+from synth.envs.storefront.tasks.speech import spoken
+from synth.envs.storefront.world.config import OF_THE_WORLD, StorefrontConfig, validated
+from synth.envs.storefront.world.shop_events import ShopEvent
+from synth.envs.storefront.world.world import BaseWorld, base_world
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import Check, RowPredicate, Scalar
+from synth.schemas.errors import ConfigError
+from synth.schemas.task import Origin, Task
+
+_SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
+"""About half of the tasks have three requests or more."""
+HELD_OUT_SHARE = 0.5
+"""Of the held-out tasks of two requests and more, so many have a held-out composition of kinds."""
+ALWAYS_FREE = ("conversation/*/*", "denials/*/*", "notes/*/*", "returns/*/*")
+"""Slips of a return are free: what is returned, and how, stands in the lines, however many slips it
+took.
+"""
+WORLD_STRIDE = 1_000_003
+MOST_TRIES = 240
+"""Draws in one world before the next one is tried, which has what this one lacks."""
+MOST_WORLDS = 40
+NEXT_WORLD = 500_000_003
+_TO_BUILTINS = msgspec.json.Decoder(dict[str, Any])
+
+
+def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+    """`count` tasks; the same ones for the same settings and seed, and a longer list starts with
+    the shorter one.
+
+    Raises `ConfigError` for settings that the storefront refuses, and for dials that no task can
+    have together.
+    """
+    config = validated(settings)
+    made: dict[str, Task] = {}
+    while len(made) < count:
+        made.update((task.task_id, task) for task in _drawn(config, seed, len(made), made))
+    return tuple(made.values())[:count]
+
+
+def _drawn(
+    config: StorefrontConfig, seed: int, index: int, made: Mapping[str, Task]
+) -> Sequence[Task]:
+    """The task at an index, or both of the pair that begins there; where tasks are easy, draws that
+    are among those `made` are left out.
+    """
+    at = place(config.mix, seed, index)
+    places = [at] if at.pair is None else [at, place(config.mix, seed, index + 1)]
+    first = config.world_seed
+    if first is None:
+        first = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
+    draw_of = (
+        f"storefront/task/{seed}/pair/{at.pair}"
+        if at.pair is not None
+        else f"storefront/task/{seed}/{index}"
+    )
+    counts = range(config.operations[0], config.operations[1] + 1)
+    operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
+    composed = operations > 1 and Random(f"{draw_of}/composed").random() < HELD_OUT_SHARE
+    for attempt in range(MOST_TRIES * (MOST_WORLDS if config.world_seed is None else 1)):
+        world_seed = first + attempt // MOST_TRIES * NEXT_WORLD
+        base = base_world(
+            world_seed,
+            config.customers,
+            config.orders,
+            config.variant,
+            config.rules_in_force,
+            config.enforced_share,
+        )
+        strict = attempt % MOST_TRIES < MOST_TRIES // 2
+        tasks = {}
+        for side in places:
+            rng = Random(f"{draw_of}/{attempt}")
+            plot = draw_plot(
+                rng, config, base, side, operations, strict=strict, held_out=strict and composed
+            )
+            noise = _noise(rng, config, base, side, plot) if plot is not None else None
+            if plot is None or noise is None:
+                break
+            task = _compiled(rng, config, base, side, plot, noise, seed, world_seed)
+            tasks[task.task_id] = task
+        if len(tasks) == len(places) and not tasks.keys() & made.keys():
+            return tuple(tasks.values())
+    where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
+    raise ConfigError(
+        f"env: no task of kind {at.kind} with {operations} operations, look_ups "
+        f"{config.look_ups}, ambiguity {config.ambiguity} and "
+        f"stale_events {config.stale_events} in {where}: widen look_ups, ambiguity or operations, "
+        f"or take {at.kind} out of mix"
+    )
+
+
+def _noise(
+    rng: Random, config: StorefrontConfig, base: BaseWorld, at: Place, plot: Plot
+) -> list[ShopEvent] | None:
+    """Events about orders of others, beside the ones that concern the customer; None where there
+    are too few such orders.
+    """
+    low, high = config.stale_events
+    own = sum(len(intent.events) for intent in plot.intents)
+    count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
+    others = [
+        k
+        for k, o in sorted(base.tables["orders"].items())
+        if o["status"] == "processing" and o["customer_id"] != plot.customer_id
+    ]
+    if len(others) < count:
+        return None
+    return [
+        ShopEvent(rng.randrange(2, 9), "orders", key, {"status": "shipped"})
+        for key in rng.sample(others, count)
+    ]
+
+
+def _compiled(
+    rng: Random,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    at: Place,
+    plot: Plot,
+    noise: Sequence[ShopEvent],
+    seed: int,
+    world_seed: int,
+) -> Task:
+    intents, script, goal = spoken(
+        rng, config, base, plot.customer_id, plot.intents, plot.known, noise
+    )
+    happened = tuple(
+        RowPredicate(event.table, {"id": event.key, **event.values}) for event in noise
+    )
+    check = Check(
+        required=(*(predicate for intent in intents for predicate in intent.required), *happened),
+        free=ALWAYS_FREE + tuple(dict.fromkeys(path for intent in intents for path in intent.free)),
+        told=tuple(fact for intent in intents for fact in intent.told),
+        refusals=tuple(refusal for intent in intents for refusal in intent.refusals),
+        process=process_of(config, base),
+    )
+    facts = dict(sorted(plot.facts.items()))
+    task = Task.identified(
+        env="storefront",
+        env_config=settings_of_world(config, world_seed, facts),
+        seed=seed,
+        goal=goal,
+        origin=Origin.TEMPLATE,
+        check=check,
+        script=plain_script(script),
+        split=config.variant,
+        difficulty=recorded(config, base, at, plot.customer_id, intents, script, facts),
+    )
+    return task if config.budget_slack is None else _with_patience(task, config.budget_slack)
+
+
+def process_of(config: StorefrontConfig, base: BaseWorld) -> tuple[str, ...]:
+    """The rules that a task's check follows through the conversation; without dialogue nobody can
+    be asked for a yes.
+    """
+    return tuple(
+        rule
+        for rule in PROCESS
+        if rule in {*base.rules.in_force, "look_up"} and (config.dialogue or rule != "R2")
+    )
+
+
+def plain_script(script: Script) -> dict[str, Any]:
+    """A script as a task holds it."""
+    return _TO_BUILTINS.decode(canonical_json(script))
+
+
+def settings_of_world(
+    config: StorefrontConfig, world_seed: int, facts: Mapping[str, Scalar]
+) -> dict[str, Any]:
+    """What an episode of a task needs of the settings: the task's `env_config`."""
+    world = {**config.model_dump(include=set(OF_THE_WORLD)), "world_seed": world_seed}
+    return {**world, "facts": dict(facts)} if facts else world
+
+
+def _with_patience(task: Task, slack: float) -> Task:
+    """The task with a customer who leaves after `slack` times as many turns as the expert takes."""
+    expert = expert_turns(task)
+    turns = -(-int(expert * slack * 100) // 100)
+    fields = {
+        name: getattr(task, name)
+        for name in ("env", "env_config", "seed", "goal", "origin", "check", "split")
+    }
+    difficulty = {
+        **task.difficulty,
+        "budget_slack": slack,
+        "budget_turns": turns,
+        "expert_turns": expert,
+    }
+    return Task.identified(
+        **fields, script={**task.script, "patience": turns}, difficulty=difficulty
+    )

@@ -1,0 +1,1 @@
+"""What the agent can call, and what a call does."""
