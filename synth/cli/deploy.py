@@ -78,10 +78,8 @@ def deploy(
 
     \b
     Example:  synth deploy configs/quickstart.yaml --cron "0 2 * * *"
-              synth deploy configs/quickstart.yaml --interval 3600 --run-dir
-              's3://bucket/{name}-{date}' --partitions 8
-              synth deploy configs/quickstart.yaml --work-pool dock --job-variable image=synth:1
-              --run-dir 's3://bucket/{name}-{date}'
+              synth deploy my.yaml --interval 3600 --run-dir 's3://bucket/{date}' --partitions 8
+              synth deploy my.yaml --work-pool dock --run-dir 's3://bucket/{date}'
               synth deploy configs/quickstart.yaml --cron "0 2 * * *" --dry-run
     """
     import asyncio

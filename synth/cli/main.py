@@ -112,8 +112,8 @@ def cli() -> None:
 
     \b
     Example:  synth run configs/quickstart.yaml
-              synth import results.json --into runs/mine && synth export runs/mine --kind sft --out
-              data/sft
+              synth import results.json --into runs/mine
+              synth export runs/mine --kind sft --out data/sft
     """
 
 

@@ -24,8 +24,7 @@ def sql(run: str, query: str, as_json: bool) -> None:
     """Ask the ledger in SQL; each table also as <table>_all, with the rows of former flows.
 
     \b
-    Example:  synth sql runs/quickstart "SELECT outcome, count(*) AS n FROM trajectories GROUP BY
-    outcome"
+    Example:  synth sql runs/quickstart "SELECT outcome, count(*) FROM trajectories GROUP BY 1"
     """
     from synth.cli.lost import say_lost
     from synth.ledger.ledger import Ledger
