@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.replaying import RecheckTally as RecheckTally
     from synth.engine.replaying import ReplayTally as ReplayTally
+    from synth.envs.tool_env import Call as Call
+    from synth.envs.tool_env import ToolEnv as ToolEnv
+    from synth.envs.tool_env import ToolError as ToolError
+    from synth.envs.tool_env import tool as tool
     from synth.envs.world import World as World
     from synth.exporters.export import ExportReport as ExportReport
     from synth.exporters.proof.check import Proof as Proof
@@ -33,6 +37,11 @@ if TYPE_CHECKING:
     from synth.importers.tally import ImportTally as ImportTally
     from synth.schemas.check import Check as Check
     from synth.schemas.check import CheckResult as CheckResult
+    from synth.schemas.check import Require as Require
+    from synth.schemas.check import RowPredicate as RowPredicate
+    from synth.schemas.check import SubVerdict as SubVerdict
+    from synth.schemas.check import ToldFact as ToldFact
+    from synth.schemas.environment import AgentTurn as AgentTurn
     from synth.schemas.environment import Env as Env
     from synth.schemas.environment import EnvSpec as EnvSpec
     from synth.schemas.environment import Opening as Opening
@@ -49,13 +58,22 @@ if TYPE_CHECKING:
     from synth.schemas.flow import Flow as Flow
     from synth.schemas.model import ChatModel as ChatModel
     from synth.schemas.model import Completion as Completion
+    from synth.schemas.model import ModelError as ModelError
+    from synth.schemas.model import Sampling as Sampling
     from synth.schemas.model import ScoringModel as ScoringModel
     from synth.schemas.outcome import Fault as Fault
     from synth.schemas.outcome import Outcome as Outcome
+    from synth.schemas.outcome import Termination as Termination
+    from synth.schemas.policy import Act as Act
     from synth.schemas.policy import Policy as Policy
     from synth.schemas.policy import PolicySpec as PolicySpec
+    from synth.schemas.policy import View as View
+    from synth.schemas.reverse import Draft as Draft
+    from synth.schemas.reverse import NoGoal as NoGoal
+    from synth.schemas.reverse import Window as Window
     from synth.schemas.task import Task as Task
     from synth.schemas.trajectory import Observation as Observation
+    from synth.schemas.trajectory import Source as Source
     from synth.schemas.trajectory import ToolCall as ToolCall
     from synth.schemas.trajectory import Trajectory as Trajectory
     from synth.schemas.trajectory import Turn as Turn
@@ -63,92 +81,39 @@ if TYPE_CHECKING:
     from synth.text.transcript.divergence import Divergence as Divergence
 
 _WHERE = {
-    "synth.api.audits": ("audit",),
-    "synth.api.comparisons": (
-        "diff",
-        "graph",
-    ),
-    "synth.api.datasets": (
-        "check_export",
-        "export",
-    ),
-    "synth.api.imports": ("import_trajectories",),
-    "synth.api.opened": (
-        "Ledger",
-        "open_ledger",
-    ),
-    "synth.api.pages": ("write_report",),
-    "synth.api.publications": (
-        "PublicationReport",
-        "publish",
-    ),
-    "synth.api.replays": (
-        "recheck",
-        "replay",
-    ),
-    "synth.api.runs": (
-        "RunResult",
-        "curate",
-        "run",
-    ),
-    "synth.text.transcript.divergence": ("Divergence",),
-    "synth.engine.context": ("Synthesizer",),
-    "synth.engine.replaying": (
-        "RecheckTally",
-        "ReplayTally",
-    ),
-    "synth.envs.world": ("World",),
-    "synth.exporters.export": ("ExportReport",),
-    "synth.exporters.proof.check": ("Proof",),
-    "synth.exporters.settings": ("RowSettings",),
-    "synth.importers.tally": ("ImportTally",),
-    "synth.schemas.check": (
-        "Check",
-        "CheckResult",
-    ),
-    "synth.schemas.environment": (
-        "Env",
-        "EnvSpec",
-        "Opening",
-        "Response",
-        "Snapshot",
-    ),
-    "synth.schemas.errors": (
-        "ConfigError",
-        "SynthError",
-    ),
-    "synth.schemas.filter": (
-        "Case",
-        "Cases",
-        "Filter",
-        "Findings",
-        "Measure",
-    ),
-    "synth.schemas.filter_function": ("filter",),
-    "synth.schemas.flow": ("Flow",),
-    "synth.schemas.model": (
-        "ChatModel",
-        "Completion",
-        "ScoringModel",
-    ),
-    "synth.schemas.outcome": (
-        "Fault",
-        "Outcome",
-    ),
-    "synth.schemas.policy": (
-        "Policy",
-        "PolicySpec",
-    ),
-    "synth.schemas.task": ("Task",),
-    "synth.schemas.trajectory": (
-        "Observation",
-        "ToolCall",
-        "Trajectory",
-        "Turn",
-    ),
-    "synth.schemas.verdict": ("Verdict",),
+    "synth.api.audits": "audit",
+    "synth.api.comparisons": "diff graph",
+    "synth.api.datasets": "check_export export",
+    "synth.api.imports": "import_trajectories",
+    "synth.api.opened": "Ledger open_ledger",
+    "synth.api.pages": "write_report",
+    "synth.api.publications": "PublicationReport publish",
+    "synth.api.replays": "recheck replay",
+    "synth.api.runs": "RunResult curate run",
+    "synth.text.transcript.divergence": "Divergence",
+    "synth.engine.context": "Synthesizer",
+    "synth.engine.replaying": "RecheckTally ReplayTally",
+    "synth.envs.tool_env": "Call ToolEnv ToolError tool",
+    "synth.envs.world": "World",
+    "synth.exporters.export": "ExportReport",
+    "synth.exporters.proof.check": "Proof",
+    "synth.exporters.settings": "RowSettings",
+    "synth.importers.tally": "ImportTally",
+    "synth.schemas.check": "Check CheckResult Require RowPredicate SubVerdict ToldFact",
+    "synth.schemas.environment": "AgentTurn Env EnvSpec Opening Response Snapshot",
+    "synth.schemas.errors": "ConfigError SynthError",
+    "synth.schemas.filter": "Case Cases Filter Findings Measure",
+    "synth.schemas.filter_function": "filter",
+    "synth.schemas.flow": "Flow",
+    "synth.schemas.model": "ChatModel Completion ModelError Sampling ScoringModel",
+    "synth.schemas.outcome": "Fault Outcome Termination",
+    "synth.schemas.policy": "Act Policy PolicySpec View",
+    "synth.schemas.reverse": "Draft NoGoal Window",
+    "synth.schemas.task": "Task",
+    "synth.schemas.trajectory": "Observation Source ToolCall Trajectory Turn",
+    "synth.schemas.verdict": "Verdict",
 }
-_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
 __all__ = sorted(_MODULES)
 
 if not TYPE_CHECKING:  # else every other name would have a type too

@@ -7,6 +7,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_type_loads_no_heavy_package() -> None:
         "rich",
     }
     code = (
-        "import sys; from synth import Case, Verdict, filter, Task, Trajectory; "
+        "import sys; from synth import Case, Require, Task, ToolEnv, Trajectory, Verdict, filter, tool; "
         f"print(sorted({heavy!r} & {{*sys.modules}}))"
     )
     assert in_a_process(code) == "[]"
@@ -65,7 +66,7 @@ def test_a_type_loads_no_heavy_package() -> None:
 
 def test_every_name_is_there_and_no_other() -> None:
     for name in synth.__all__:
-        assert getattr(synth, name).__name__ == name
+        assert getattr(synth, name) is getattr(import_module(synth._MODULES[name]), name)
     with pytest.raises(AttributeError, match="module 'synth' has no attribute 'nonsense'"):
         _ = synth.nonsense  # type: ignore[attr-defined]
     with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
