@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from synth.api.replays import recheck as recheck
     from synth.api.replays import replay as replay
     from synth.api.runs import RunResult as RunResult
+    from synth.api.runs import WorkReport as WorkReport
     from synth.api.runs import curate as curate
     from synth.api.runs import run as run
+    from synth.api.runs import work as work
     from synth.divergence import Divergence as Divergence
     from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.replaying import RecheckTally as RecheckTally
@@ -88,8 +90,10 @@ _WHERE = {
     ),
     "synth.api.runs": (
         "RunResult",
+        "WorkReport",
         "curate",
         "run",
+        "work",
     ),
     "synth.divergence": ("Divergence",),
     "synth.engine.context": ("Synthesizer",),
