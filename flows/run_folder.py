@@ -39,7 +39,7 @@ def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
     reads or deletes that would take it along.
     """
     storage = Storage(url)
-    if _begun(storage):
+    if begun(storage):
         return
     around = _run_around(storage)
     if around is not None:
@@ -49,7 +49,7 @@ def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
             f"{beside}"
         )
     taken = [name for name in sorted(storage.names("")) if _is_a_users(storage, name)]
-    if taken and not _begun(
+    if taken and not begun(
         storage
     ):  # another process may have begun the run between the two looks: its line comes first
         named = ", ".join(map(printable, taken[:_NAMED])) + (", ..." if len(taken) > _NAMED else "")
@@ -59,7 +59,7 @@ def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
         )
 
 
-def _begun(storage: Storage) -> bool:
+def begun(storage: Storage) -> bool:
     """Whether there is a manifest, be it a damaged one, which the ledger tells."""
     return storage.size(manifest.name_of(0)) is not None or bool(manifest.listed(storage))
 
@@ -91,7 +91,7 @@ def refuse_their_flow_file(ledger: Ledger) -> None:
 
 def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """The same for a run that may not have begun."""
-    if _begun(Storage(url)):
+    if begun(Storage(url)):
         refuse_their_datasets(Ledger(url), flow, stages)
 
 

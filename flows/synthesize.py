@@ -19,6 +19,7 @@ from synth.flows.own_flow import what_runs
 from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record
+from synth.leases import Units
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StageLine
 from synth.ledger.written import write_named
@@ -45,11 +46,13 @@ async def synthesize(
     wrap: Wrap | None = None,
     spread: Spread | None = None,
     said: Mapping[str, Said] | None = None,
+    units: Units | None = None,
 ) -> Done:
     """Runs or resumes a flow of the user's own; the stages' reports by name. Raises `SynthError`;
     what was committed stays.
 
-    `said`: what the command line says of environments beside the flow's (`--env`).
+    `said`: what the command line says of environments beside the flow's (`--env`). `units`: how
+    many this process may claim.
     """
     bindings = bindings_of_flow(flow, run_url, said)
     roles, stages = resolve(
@@ -72,6 +75,7 @@ async def synthesize(
             progress,
             wrap,
             bindings,
+            units=units,
         )
     finally:
         keep_record(ledger, bindings.said, runs)
@@ -97,6 +101,7 @@ async def run_on(
     bindings: Bindings,
     *,
     collected: Sequence[StageLine] = (),
+    units: Units | None = None,
 ) -> Done:
     """Runs the stages on a ledger beside those that have `collected` its trajectories, and keeps
     cost.json up to date.
@@ -108,6 +113,7 @@ async def run_on(
         progress,
         bindings,
         lambda run: run_stages(run, stages, wrap(run) if wrap else None, collected),
+        units=units,
     )
 
 
@@ -119,6 +125,7 @@ async def worked(
     bindings: Bindings,
     work: Callable[[Run], Awaitable[Mapping[str, Mapping[str, Any]]]],
     budget: Budget | None = None,
+    units: Units | None = None,
 ) -> Done:
     """Does `work` on a ledger, giving signs of life; under the flow's own ceilings, if no `budget`
     is given.
@@ -139,6 +146,7 @@ async def worked(
         bindings.spec_of,
         progress,
         budget,
+        units or Units(),
     )
     try:
         with beating(run):

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from synth.api.replays import recheck as recheck
     from synth.api.replays import replay as replay
     from synth.api.runs import RunResult as RunResult
+    from synth.api.runs import WorkReport as WorkReport
     from synth.api.runs import curate as curate
     from synth.api.runs import run as run
+    from synth.api.runs import work as work
     from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.replaying import RecheckTally as RecheckTally
     from synth.engine.replaying import ReplayTally as ReplayTally
@@ -89,7 +91,7 @@ _WHERE = {
     "synth.api.pages": "write_report",
     "synth.api.publications": "PublicationReport publish",
     "synth.api.replays": "recheck replay",
-    "synth.api.runs": "RunResult curate run",
+    "synth.api.runs": "RunResult WorkReport curate run work",
     "synth.text.transcript.divergence": "Divergence",
     "synth.engine.context": "Synthesizer",
     "synth.engine.replaying": "RecheckTally ReplayTally",

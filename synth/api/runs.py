@@ -9,12 +9,16 @@ from typing import Any
 from synth.api.opened import Ledger, open_ledger
 from synth.api.waiting import waited
 from synth.engine.context import Run
-from synth.engine.progress import progress_for
+from synth.engine.numbers import counted_noun
+from synth.engine.progress import Progress, progress_for
+from synth.flows.bindings import Said
 from synth.flows.curate import curate as curating
 from synth.flows.environments import said_by_files
 from synth.flows.finished import refuse_failed
 from synth.flows.flow_file import given_flow, in_file
 from synth.flows.synthesize import synthesize
+from synth.flows.work import work as working
+from synth.leases import Units
 from synth.schemas.flow import Flow
 
 
@@ -81,6 +85,58 @@ def curate(
     with in_file(where):
         done, reports = waited(curating(chosen, str(run_dir), progress_for(quiet=quiet), said=said))
     return _result(done, reports)
+
+
+@dataclass(frozen=True)
+class WorkReport:
+    """What one worker did: `units` that it claimed; `stopped` says why it ended before the run
+    was done.
+    """
+
+    run_dir: str
+    units: int
+    stopped: str | None = None
+
+    def __str__(self) -> str:
+        left = "nothing is left" if self.stopped is None else self.stopped
+        return f"{counted_noun(self.units, 'unit')} done here; {left}"
+
+
+def work(
+    run_dir: Path | str,
+    *,
+    flow: Flow | Path | str | None = None,
+    set: Mapping[str, Any] = {},
+    environments: Mapping[str, Path | str] = {},
+    max_units: int | None = None,
+    quiet: bool = False,
+) -> WorkReport:
+    """Works on a run, beside other workers, until nothing is left or `max_units` are done.
+
+    `flow`: what the run was begun with; begins a run that is not there, and is needed where it was
+    begun on another machine. Raises
+    `ConfigError` where it is of another flow.
+    """
+    chosen, where = (None, str(run_dir)) if flow is None else given_flow(flow, set)
+    with in_file(where):
+        return work_on(
+            str(run_dir), chosen, max_units, said_by_files(environments), progress_for(quiet=quiet)
+        )
+
+
+def work_on(
+    url: str,
+    flow: Flow | None,
+    max_units: int | None,
+    said: Mapping[str, Said],
+    progress: Progress,
+) -> WorkReport:
+    """What `work` and `synth work` do. Raises `SynthError` where nothing came of the whole run."""
+    units = Units(max_units)
+    done, reports = waited(working(url, flow, progress, units=units, said=said))
+    if done.stopped is None:
+        refuse_failed(done, reports)
+    return WorkReport(done.ledger.storage.url, units.claimed, done.stopped)
 
 
 def _result(done: Run, reports: Mapping[str, Mapping[str, Any]]) -> RunResult:

@@ -22,6 +22,10 @@ from synth.schemas.printable import printable
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
+    "work": (
+        "synth.cli.work:work",
+        "Work on a run, beside other workers, until nothing is left.",
+    ),
     "import": (
         "synth.cli.import_runs:import_runs",
         "Read trajectories of other tools into a ledger.",

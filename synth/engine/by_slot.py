@@ -55,7 +55,7 @@ async def do_by_slot(
     async def worker() -> None:
         visits, wait_s = set[asyncio.Task[None]](), WAIT_S
         async with asyncio.TaskGroup() as group:
-            while run.may_start():
+            while run.may_start() and leases.units.left():
                 visits = {task for task in visits if not task.done()}
                 if not fresh and not shared:
                     if not visits:
@@ -108,6 +108,11 @@ async def _visit(
     finally:
         del run.journals[shard.name], run.hands[shard.name]
         journal.close(discard=over or journal.empty)
+
+
+def some_open(run: Run, plan: Plan) -> bool:
+    """Whether a plan has slots left, as far as the ledger was read."""
+    return any(_open(run, shard) for shard in plan.shards)
 
 
 def _open(run: Run, shard: Shard) -> bool:

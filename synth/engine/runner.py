@@ -4,13 +4,14 @@ shards, survives being killed.
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import yaml
 
-from synth.engine.by_slot import WAIT_S, do_by_slot, longer
+from synth.engine.by_slot import WAIT_S, do_by_slot, longer, some_open
 from synth.engine.context import Run
 from synth.engine.episodes_report import episodes_report
 from synth.engine.played_in import played_in
@@ -28,6 +29,7 @@ from synth.ledger.tables import TABLES
 from synth.ledger.written import write_named
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
 from synth.schemas.stage import Plan, Shard, Stage
 from synth.side_by_side import side_by_side
 
@@ -50,7 +52,8 @@ async def run_stages(
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
     with lock, stalls_named(run.progress.say), seldom_collected():
         ledger.begin_flow(flow, collected)
-        text = yaml.safe_dump(run.flow.model_dump(mode="json"), sort_keys=False)
+        # `flow` has its keys in one order, whoever begins it: the file of all workers is one
+        text = yaml.safe_dump({name: flow[name] for name in Flow.model_fields}, sort_keys=False)
         write_named(ledger, "flow.yaml", text.encode)
         for line in [*ledger.state.lost, *_half_written(run)]:
             run.progress.say(line)
@@ -64,6 +67,9 @@ async def run_stages(
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report
         for stage in stages:
+            if not run.units.left():
+                run.stopped = run.stopped or run.units.spent()
+                break
             reports[stage.name] = await _run_stage(run, stage, work or in_process(run))
         return reports
 
@@ -173,8 +179,8 @@ async def do_shards(
     looked at again as well. Slots are taken
     one by one (`synth.engine.by_slot`).
     """
-    waiting, leases = iter(plan.shards), Leases(run.ledger, term_s=run.flow.lease_s)
-    said = set[str]()
+    leases = Leases(run.ledger, term_s=run.flow.lease_s, units=run.units)
+    waiting, said = deque(plan.shards), set[str]()
 
     def say_once(line: str) -> None:
         if line not in said:
@@ -182,11 +188,14 @@ async def do_shards(
             run.progress.say(line)
 
     async def worker() -> None:
-        for shard in waiting:
-            wait_s = WAIT_S
+        while waiting and run.stopped is None and run.units.left():
+            shard, wait_s = waiting.popleft(), WAIT_S
             while run.stopped is None and not await _done_here(
                 run, stage, ref, shard, work, leases, say_once
             ):
+                if not run.units.left():
+                    waiting.append(shard)
+                    break
                 await asyncio.sleep(wait_s)
                 wait_s = longer(wait_s, run.ledger)
 
@@ -195,6 +204,8 @@ async def do_shards(
             await do_by_slot(run, stage, ref, plan, work, leases, say_once, waits=waits)
         else:
             await side_by_side(min(plan.at_once, len(plan.shards)), worker)
+        if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
+            run.stopped = run.stopped or run.units.spent()
     finally:
         leases.close()
 
@@ -219,6 +230,9 @@ async def _done_here(
         return False
     lease, committed = None, False
     try:
+        if not run.units.left():
+            return False
+        run.units.claimed += 1
         lease = leases.take(name)
         if lease is None:
             say(
@@ -242,4 +256,6 @@ async def _done_here(
     finally:
         if lease is not None:
             leases.give_back(lease)
+        else:
+            run.units.claimed -= 1
         journal.close(discard=committed)

@@ -2,6 +2,6 @@
 machines share.
 """
 
-from synth.leases.lease import Lease, Leases
+from synth.leases.lease import Lease, Leases, Units
 
-__all__ = ["Lease", "Leases"]
+__all__ = ["Lease", "Leases", "Units"]

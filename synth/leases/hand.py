@@ -230,9 +230,14 @@ class Hand:
             self.leases.watchers.discard(lost)
 
     async def _take(self, slot_id: str) -> bool:
-        if slot_id not in self._held and still_open(self._slots[slot_id], self.leases.ledger.state):
+        units = self.leases.units
+        if slot_id in self._held or not units.left():
+            return slot_id in self._held
+        if still_open(self._slots[slot_id], self.leases.ledger.state):
+            units.claimed += 1
             found = await self._others.claim(slot_id)
             if found is not None and still_open(self._slots[slot_id], await self._others.look()):
                 self._held[slot_id] = found
                 await self.reclaim()
+            units.claimed -= slot_id not in self._held
         return slot_id in self._held

@@ -71,15 +71,37 @@ class Lease:
         return Fence(self.holder, 0)
 
 
+@dataclass(slots=True)
+class Units:
+    """Counts the units that this process claims, over all stages; at most `most`."""
+
+    most: int | None = None
+    claimed: int = 0
+
+    def left(self) -> bool:
+        """Whether it may claim another one."""
+        return self.most is None or self.claimed < self.most
+
+    def spent(self) -> str:
+        """Why a worker that may claim none stops."""
+        return f"{self.claimed:,} of {self.most:,} units (--max-units) are done"
+
+
 class Leases:
     """The leases that this process takes on the work of one run. A thread gives its signs of life:
     a busy event loop is no dead worker.
     """
 
     def __init__(
-        self, ledger: Ledger, *, term_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        ledger: Ledger,
+        *,
+        term_s: float,
+        units: Units | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ledger = ledger
+        self.units = units or Units()
         self.gone_here: set[str] = set()
         """Holders of this machine that were found dead or through: what they have journaled may be
         taken up.

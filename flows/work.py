@@ -1,0 +1,81 @@
+"""One worker of a run: it claims what nobody has in hand, until nothing is left."""
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from synth.engine.progress import Progress
+from synth.engine.runner import plain
+from synth.flows.bindings import Said
+from synth.flows.own_flow import what_runs
+from synth.flows.run_folder import begun
+from synth.flows.run_record import record_of
+from synth.flows.synthesize import Done, synthesize
+from synth.leases import Units
+from synth.ledger.ledger import Ledger
+from synth.ledger.storage import Storage
+from synth.schemas.canonical import content_hash
+from synth.schemas.errors import ConfigError
+from synth.schemas.flow import Flow
+
+
+async def work(
+    url: str,
+    flow: Flow | None,
+    progress: Progress,
+    *,
+    units: Units,
+    said: Mapping[str, Said] | None = None,
+) -> Done:
+    """Claims, plays and commits units of the run at `url`; with a `flow` it begins one that is not
+    there.
+
+    Without a `flow` the run's own is taken, where it may say what runs. Raises `ConfigError` where
+    the run is of another flow.
+    """
+    if flow is None:
+        flow, said = _of_run(Ledger(url), said)
+    else:
+        _refuse_another(url, flow)
+    return await synthesize(flow, url, progress, said=said, units=units)
+
+
+def _of_run(
+    ledger: Ledger, said: Mapping[str, Said] | None
+) -> tuple[Flow, Mapping[str, Said] | None]:
+    """The flow that lies in a run, and how its environments are started: what a run holds is data,
+    so it names nothing that runs, unless the run was made here by the same words.
+    """
+    content, record = ledger.state.flow, record_of(ledger)
+    if content is None:
+        raise ConfigError(
+            f"{ledger.storage.url}: no flow was begun on it; name one: --flow FLOW.yaml"
+        )
+    known = frozenset(() if record is None else record.runs)
+    foreign = [words for words in what_runs(content) if content_hash(words) not in known]
+    if foreign:
+        raise ConfigError(
+            f"{ledger.storage.url}: was not begun on this machine, and its flow says what runs "
+            f"({foreign[0].partition(': ')[0][:120]}); name the file that you began it with: "
+            "--flow FLOW.yaml"
+        )
+    try:
+        flow = Flow.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(
+            f"{ledger.storage.url}: its flow was written by another version of synth: "
+            f"{error.errors()[0]['msg']}"
+        ) from error
+    return flow, {**(record.said if record else {}), **(said or {})}
+
+
+def _refuse_another(url: str, flow: Flow) -> None:
+    """Raises `ConfigError` where a run at `url` has another flow than this one."""
+    theirs = Ledger(url).state.flow if begun(Storage(url)) else None
+    ours = plain(flow.model_dump(mode="json"))
+    if theirs is not None and theirs != ours:
+        differs = next(key for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key))
+        raise ConfigError(
+            f"{url}: is a run of {theirs.get('name')!r} with other settings than this flow "
+            f"({differs}); give the file and the --set that it was begun with"
+        )
