@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 
+from synth.exporters.forms.columns import Column
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.settings import ControlTokenPolicy, RowSettings
@@ -133,22 +133,14 @@ def marking(form: Form, settings: RowSettings) -> Form:
     per_turn = None if form.per_turn is None else marking(form.per_turn, settings)
     if form.layout == "lines":
         return msgspec.structs.replace(form, per_turn=per_turn)
-    mark = (
-        _in_file if form.layout == "files" else lambda record, changed: {**record, COLUMN: changed}
+    if form.layout == "files":
+        return msgspec.structs.replace(form, mark=_in_file)
+    return msgspec.structs.replace(
+        form,
+        per_turn=per_turn,
+        columns=(*form.columns, Column(COLUMN, "bool", lambda row: False)),
+        mark=lambda record, changed: {**record, COLUMN: changed},
     )
-    schema = form.schema if form.layout == "files" else lambda: _with_column(form.schema())
-    return msgspec.structs.replace(form, per_turn=per_turn, mark=mark, schema=schema)
-
-
-def _with_column(schema: pa.Schema) -> pa.Schema:
-    if b"huggingface" not in (schema.metadata or {}):
-        return schema.append(pa.field(COLUMN, pa.bool_()))
-    from datasets import Features, Value
-
-    marked: pa.Schema = Features(
-        {**Features.from_arrow_schema(schema), COLUMN: Value("bool")}
-    ).arrow_schema
-    return marked
 
 
 def _in_file(record: dict[str, Any], changed: bool) -> dict[str, Any]:

@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
+from synth.exporters.forms.columns import Column, schema
 from synth.exporters.settings import Arguments
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.text.transcript.message_texts import Change
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from synth.exporters.tally import Tally
     from synth.ledger.ledger import Ledger
 
@@ -107,28 +110,23 @@ class Steps(msgspec.Struct, frozen=True):
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """How one consumer reads rows of a kind: arrow schema, row -> columns, whether its loader gives
-    a JSON value back unchanged.
+    """How one consumer reads rows of a kind: columns, and whether its loader gives a JSON value
+    back unchanged.
 
-    `record` raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of
-    a row is lost in it. `masks`: whether
-    it can say that a turn carries no loss; `joins`: whether it is written from messages, in which
-    answers can be joined. `per_turn`: the
-    form of rows that hold one turn with loss each. `chat`, `comparison` and `steps` read a loaded
-    row as its consumer does, where the
-    student's template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON
-    lines (`record` gives `{"line"}`), or
-    each in a file of its own (`{"name", "text"}`). `beside`: further files by name, from the names
-    of the shards. `training` gives the
-    section of the card that says how to use it, for the folder or repository that the rows are read
-    from. `mark` says in a record
-    whether its texts were changed (`neutralise`).
+    A column raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of
+    a row is lost in it. `guide` is the section of the card that says how to use it. `masks`:
+    whether it can say that a turn carries no loss; `joins`: whether it is written from messages, in
+    which answers can be joined. `per_turn`: the form of rows that hold one turn with loss each.
+    `chat`, `comparison` and `steps` read a loaded row as its consumer does, where the student's
+    template renders it. `layout`: rows in parquet shards, in one parquet file, in JSON lines (one
+    column, `line`), or each in a file of its own (`name` and `text`). `beside`: further files by
+    name, from the names of the shards. `mark` says in a record whether its texts were changed
+    (`neutralise`).
     """
 
     name: str
-    record: Callable[[Any], dict[str, Any]]
-    training: Callable[[str], str]
-    schema: Callable[[], Any] = lambda: None
+    columns: tuple[Column, ...]
+    guide: str
     per_turn: "Form | None" = None
     arguments: Arguments = "json"
     masks: bool = False
@@ -141,3 +139,15 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     layout: Literal["shards", "one_shard", "lines", "files"] = "shards"
     beside: Callable[[tuple[str, ...]], Mapping[str, bytes]] = lambda shards: {}
     mark: Callable[[dict[str, Any], bool], dict[str, Any]] = lambda record, changed: record
+
+    def record(self, row: Any) -> dict[str, Any]:
+        """A row as it is written."""
+        return {column.name: column.value(row) for column in self.columns}
+
+    def schema(self) -> "pa.Schema | None":
+        """The arrow schema of rows in parquet."""
+        return schema(self.columns) if self.layout in ("shards", "one_shard") else None
+
+    def training(self, folder: str) -> str:
+        """How to use the rows, for the folder or repository that they are read from."""
+        return self.guide.replace("FOLDER", folder)

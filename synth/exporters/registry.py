@@ -8,45 +8,24 @@ from synth.schemas.errors import ConfigError
 if TYPE_CHECKING:
     from synth.exporters.kind import Form, Kind
 
-KINDS: dict[str, str] = {
-    "sft": "synth.exporters.sft:SFT",
-    "dpo": "synth.exporters.dpo:DPO",
-    "kto": "synth.exporters.kto:KTO",
-    "prm": "synth.exporters.prm:PRM",
-    "rl": "synth.exporters.rl:RL",
-    "attribution": "synth.exporters.attribution:ATTRIBUTION",
-    "memory": "synth.exporters.memory:MEMORY",
+KINDS: dict[str, tuple[str, ...]] = {
+    "sft": ("trl", "llamafactory", "axolotl", "verl", "atif", "openai", "sts"),
+    "dpo": ("trl", "llamafactory", "axolotl"),
+    "kto": ("trl", "llamafactory"),
+    "prm": ("trl", "axolotl"),
+    "rl": ("trl", "verl"),
+    "attribution": ("who_and_when",),
+    "memory": ("trl", "llamafactory", "axolotl", "openai"),
 }
-
-FORMS: dict[tuple[str, str], str] = {
-    ("sft", "trl"): "synth.exporters.trl:SFT",
-    ("sft", "llamafactory"): "synth.exporters.llamafactory:SFT",
-    ("sft", "axolotl"): "synth.exporters.axolotl:SFT",
-    ("sft", "verl"): "synth.exporters.verl:SFT",
-    ("sft", "atif"): "synth.exporters.atif:TRACES",
-    ("sft", "openai"): "synth.exporters.openai_messages:SFT",
-    ("sft", "sts"): "synth.exporters.session_traces:TRACES",
-    ("dpo", "trl"): "synth.exporters.trl_preferences:DPO",
-    ("dpo", "llamafactory"): "synth.exporters.llamafactory_preferences:DPO",
-    ("dpo", "axolotl"): "synth.exporters.axolotl_preferences:DPO",
-    ("kto", "trl"): "synth.exporters.trl_preferences:KTO",
-    ("kto", "llamafactory"): "synth.exporters.llamafactory_preferences:KTO",
-    ("prm", "trl"): "synth.exporters.trl_preferences:PRM",
-    ("prm", "axolotl"): "synth.exporters.axolotl_preferences:PRM",
-    ("rl", "trl"): "synth.exporters.trl_tasks:RL",
-    ("rl", "verl"): "synth.exporters.verl_tasks:RL",
-    ("attribution", "who_and_when"): "synth.exporters.who_and_when:ATTRIBUTION",
-    ("memory", "trl"): "synth.exporters.trl:MEMORY",
-    ("memory", "llamafactory"): "synth.exporters.llamafactory:SFT",
-    ("memory", "axolotl"): "synth.exporters.axolotl:SFT",
-    ("memory", "openai"): "synth.exporters.openai_messages:SFT",
-}
-"""The first form of a kind is the one that is written where none is asked for."""
+"""Each kind, with its forms; the first is written where none is asked for. `synth.exporters.KIND`
+and `synth.exporters.forms.FORM` have it under the kind's name, in capitals.
+"""
+FORMS = tuple((kind, form) for kind, forms in KINDS.items() for form in forms)
 
 
 def forms_of(kind: str) -> list[str]:
     """The forms of a kind, its own first."""
-    return [form for of, form in FORMS if of == kind]
+    return [*KINDS.get(kind, ())]
 
 
 def require(kind: str, form: str | None, kind_at: str = "kind", form_at: str = "form") -> None:
@@ -66,15 +45,14 @@ def require(kind: str, form: str | None, kind_at: str = "kind", form_at: str = "
 def kind_of(name: str) -> "Kind":
     """A kind by name."""
     require(name, None)
-    return cast("Kind", _loaded(KINDS[name]))
+    return cast("Kind", _loaded(name, name))
 
 
 def form_of(kind: str, name: str | None) -> "Form":
     """A form of a kind by name, or the kind's own."""
     require(kind, name)
-    return cast("Form", _loaded(FORMS[kind, name or forms_of(kind)[0]]))
+    return cast("Form", _loaded(f"forms.{name or KINDS[kind][0]}", kind))
 
 
-def _loaded(place: str) -> Any:
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
+def _loaded(module: str, kind: str) -> Any:
+    return getattr(import_module(f"synth.exporters.{module}"), kind.upper())

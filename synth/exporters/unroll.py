@@ -40,6 +40,11 @@ def assistant_places(messages: list[Message]) -> list[int]:
     return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
+def up_to_last_loss(row: SftRow) -> list[Message]:
+    """The messages up to the last one that carries loss."""
+    return row.messages[: assistant_places(row.messages)[max(row.trained)] + 1]
+
+
 def loss_characters(row: SftRow) -> int:
     """Characters of what carries loss, the same in every form: arguments count as they were
     received, not as an object is printed.

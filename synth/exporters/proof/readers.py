@@ -8,7 +8,7 @@ from typing import Any
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
 from synth.exporters.facts import Told
-from synth.exporters.who_and_when import TERMINAL
+from synth.exporters.forms.who_and_when import TERMINAL
 from synth.importers.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
 from synth.importers.sniff import format_of, importer

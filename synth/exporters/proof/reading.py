@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters import atif, openai_messages, session_traces, who_and_when
 from synth.exporters.facts import Told, differing
+from synth.exporters.forms import atif, openai, sts, who_and_when
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.proof.findings import Findings
 from synth.exporters.proof.readers import (
@@ -45,8 +45,8 @@ class Reader(msgspec.Struct, frozen=True):
 
 READERS: Mapping[str, Reader] = {
     "atif": Reader(atif.told, read_atif, atif.LACKS),
-    "sts": Reader(session_traces.told, read_session, session_traces.LACKS, "read by their keys"),
-    "openai": Reader(openai_messages.told, read_chat, openai_messages.LACKS),
+    "sts": Reader(sts.told, read_session, sts.LACKS, "read by their keys"),
+    "openai": Reader(openai.told, read_chat, openai.LACKS),
     "who_and_when": Reader(
         told_of_failure, read_failure, who_and_when.LACKS, refuses=who_and_when.WORLD
     ),

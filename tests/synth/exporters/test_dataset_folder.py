@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder, Replace, why_to_write
+from synth.exporters.forms.trl import SFT
 from synth.exporters.spelling import as_flag
-from synth.exporters.trl import SFT
 from synth.schemas.errors import ConfigError
 
 ROW: dict[str, Any] = {

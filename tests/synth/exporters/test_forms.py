@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.exporters import atif, axolotl, llamafactory, openai_messages, session_traces, verl
+from synth.exporters.forms import atif, axolotl, llamafactory, openai, sts, verl
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow, sft_row
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
@@ -40,7 +40,7 @@ def row(form: Form, *turns: Turn, **fields: Any) -> SftRow:
 def test_llamafactory_gets_an_alternating_conversation_with_calls_as_json_and_thoughts_inline() -> (
     None
 ):
-    record = llamafactory.sft_record(row(llamafactory.SFT))
+    record = llamafactory.SFT.record(row(llamafactory.SFT))
     assert record["system"] == "Help."
     assert record["conversations"] == [
         {"from": "human", "value": "Where is it?"},
@@ -58,7 +58,7 @@ def test_llamafactory_joins_the_answers_of_parallel_calls_as_it_does_itself_and_
     None
 ):
     found = row(llamafactory.SFT, PARALLEL, Turn(index=1, content="Done."))
-    said = llamafactory.sft_record(found)["conversations"]
+    said = llamafactory.SFT.record(found)["conversations"]
     calls = '[{"name":"find","arguments":{"q":1}},{"name":"find","arguments":{"q":2}}]'
     assert (
         said[1]["value"]
@@ -68,7 +68,7 @@ def test_llamafactory_joins_the_answers_of_parallel_calls_as_it_does_itself_and_
         "from": "observation",
         "value": "one\n</tool_response>\n<tool_response>\ntwo",
     }
-    assert any("text beside calls" in name for name in llamafactory.unsaid(found))
+    assert any("text beside calls" in name for name in llamafactory.SFT.unsaid(found))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_llamafactory_is_given_no_row_that_its_loader_would_drop_or_misread(
     turns: tuple[Turn, ...], reason: str
 ) -> None:
     with pytest.raises(UnsayableError, match=reason):
-        llamafactory.sft_record(row(llamafactory.SFT, *turns))
+        llamafactory.SFT.record(row(llamafactory.SFT, *turns))
 
 
 def test_what_a_user_says_after_a_tool_answered_can_be_joined_to_that_answer() -> None:
@@ -149,7 +149,7 @@ def test_what_a_user_says_after_a_tool_answered_can_be_joined_to_that_answer() -
 
 
 def test_axolotl_is_told_per_message_whether_it_carries_loss_and_gets_arguments_as_text() -> None:
-    record = axolotl.sft_record(row(axolotl.SFT, *MASKED))
+    record = axolotl.SFT.record(row(axolotl.SFT, *MASKED))
     assert [(m["role"], m["training"]) for m in record["messages"]] == [
         ("system", False),
         ("user", False),
@@ -157,38 +157,38 @@ def test_axolotl_is_told_per_message_whether_it_carries_loss_and_gets_arguments_
         ("user", False),
         ("assistant", True),
     ]
-    (message,) = [m for m in axolotl.sft_record(row(axolotl.SFT))["messages"] if m["tool_calls"]]
+    (message,) = [m for m in axolotl.SFT.record(row(axolotl.SFT))["messages"] if m["tool_calls"]]
     assert message["tool_calls"][0]["function"]["arguments"] == '{"q": "ß", "n": 2}'
-    read = axolotl.chat(axolotl.sft_record(row(axolotl.SFT, *MASKED)))
+    assert axolotl.SFT.chat is not None
+    read = axolotl.SFT.chat(axolotl.SFT.record(row(axolotl.SFT, *MASKED)))
     assert (read.trained, read.messages[2]) == ((1,), {"role": "assistant", "content": "wrong"})
 
 
 def test_openai_lines_keep_parallel_calls_and_weigh_masked_messages_with_nothing() -> None:
-    line = json.loads(openai_messages.sft_record(row(openai_messages.SFT, *MASKED))["line"])
+    line = json.loads(openai.SFT.record(row(openai.SFT, *MASKED))["line"])
     assert [m.get("weight") for m in line["messages"] if m["role"] == "assistant"] == [0, None]
-    found = row(openai_messages.SFT, PARALLEL, Turn(index=1, content="Done."))
-    calls = json.loads(openai_messages.sft_record(found)["line"])["messages"][2]["tool_calls"]
+    found = row(openai.SFT, PARALLEL, Turn(index=1, content="Done."))
+    calls = json.loads(openai.SFT.record(found)["line"])["messages"][2]["tool_calls"]
     assert [(c["id"], c["function"]["arguments"]) for c in calls] == [
         ("a", '{"q":1}'),
         ("b", '{"q":2}'),
     ]
-    assert "thoughts" in openai_messages.unsaid(found)
+    assert "thoughts" in openai.SFT.unsaid(found)
 
 
 def test_verl_gets_messages_and_schemas_as_text_so_that_no_key_is_filled_with_null() -> None:
-    record = verl.sft_record(row(verl.SFT))
+    record = verl.SFT.record(row(verl.SFT))
     assert json.loads(record["tools"])[0] == FIND
     assert json.loads(record["messages"])[2]["tool_calls"][0]["function"]["arguments"] == {
         "q": "ß",
         "n": 2,
     }
-    assert b"class SynthSFTDataset" in verl.reader(())["synth_verl.py"]
+    assert b"class SynthSFTDataset" in verl.SFT.beside(())["synth_verl.py"]
 
 
 def test_an_atif_document_numbers_its_steps_and_keeps_what_has_no_place_under_one_key() -> None:
-    document = atif.document(
-        row(atif.TRACES, PARALLEL, *[Turn(index=1, content="Hi", sampled_by=SampledBy.CANNED)])
-    )
+    greeting = Turn(index=1, content="Hi", sampled_by=SampledBy.CANNED)
+    document = json.loads(atif.SFT.record(row(atif.SFT, PARALLEL, greeting))["text"])
     assert document["schema_version"] == "ATIF-v1.7"
     assert [(s["step_id"], s["source"]) for s in document["steps"]] == [
         (1, "system"),
@@ -210,13 +210,14 @@ def test_an_atif_document_numbers_its_steps_and_keeps_what_has_no_place_under_on
 
 def test_atif_has_no_place_for_arguments_that_are_no_object() -> None:
     with pytest.raises(UnsayableError, match="broken_arguments"):
-        atif.document(
-            row(atif.TRACES, Turn(index=0, tool_calls=(ToolCall.received("c1", "find", "{oops"),)))
+        atif.SFT.record(
+            row(atif.SFT, Turn(index=0, tool_calls=(ToolCall.received("c1", "find", "{oops"),)))
         )
 
 
 def test_a_session_trace_is_a_header_and_a_line_per_message_with_arguments_as_received() -> None:
-    header, *messages = session_traces.lines(row(session_traces.TRACES))
+    text = sts.SFT.record(row(sts.SFT))["text"]
+    header, *messages = map(json.loads, text.splitlines())
     assert (header["type"], header["harness"], header["id"]) == ("session", "synth", "t1")
     said = [line["message"] for line in messages]
     assert [m["role"] for m in said] == ["system", "user", "assistant", "tool", "assistant"]

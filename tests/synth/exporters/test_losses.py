@@ -14,7 +14,7 @@ from synth.exporters import facts
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.dpo import PreferenceRow
 from synth.exporters.export import ExportReport, write
-from synth.exporters.llamafactory import lost
+from synth.exporters.forms.llamafactory import lost
 from synth.exporters.registry import form_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, sft_rows

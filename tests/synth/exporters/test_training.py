@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.forms.trl import SFT
 from synth.exporters.sft import export_sft
-from synth.exporters.trl import sft_training
 from tests.synth.exporters.solved import call, result, trajectory
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,7 +23,7 @@ def python_of(markdown: str) -> str:
 
 
 def test_the_readme_prints_the_code_that_the_card_prints() -> None:
-    assert python_of(sft_training("runs/quickstart/datasets/sft")) in (
+    assert python_of(SFT.training("runs/quickstart/datasets/sft")) in (
         ROOT / "README.md"
     ).read_text(encoding="utf-8")
 
@@ -31,7 +31,7 @@ def test_the_readme_prints_the_code_that_the_card_prints() -> None:
 def test_the_card_prints_how_to_train_on_it(tmp_path: Path) -> None:
     export_sft([(trajectory(), {})], DatasetFolder(tmp_path / "out"))
     card = (tmp_path / "out" / "README.md").read_text()
-    assert python_of(sft_training("path/to/this/folder")) in card
+    assert python_of(SFT.training("path/to/this/folder")) in card
     assert 'pip install "trl>=1.16" "datasets>=4.7"' in card
 
 
@@ -96,7 +96,7 @@ def test_the_code_trains_on_what_the_assistant_wrote_and_on_nothing_else(
         DatasetFolder(tmp_path / "data"),
     )
     tiny_model(tmp_path / "model", [(tmp_path / "data" / "README.md").read_text()])
-    code = python_of(sft_training(str(tmp_path / "data"))).replace(
+    code = python_of(SFT.training(str(tmp_path / "data"))).replace(
         "Qwen/Qwen3-0.6B", str(tmp_path / "model")
     )
     code = code.replace('output_dir="sft",', 'output_dir="sft", use_cpu=True,')

@@ -2,7 +2,8 @@
 lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +137,15 @@ def broken(tmp_path: Path, name: str, before: str, after: str, source: Any = Non
     """What is found where somebody changed what was written."""
     form = form_of("sft", name)
     row = sft_row(trajectory() if source is None else source, form)
-    changed = (
-        form
-        if name == "openai"
-        else msgspec.structs.replace(
-            form, record=lambda one: _changed(form.record(one), before, after)
+    changed = form
+    if name != "openai":
+        columns = tuple(
+            one._replace(value=partial(_changed, one.value, before, after))
+            if one.name == "text"
+            else one
+            for one in form.columns
         )
-    )
+        changed = msgspec.structs.replace(form, columns=columns)
     lines = (
         [msgspec.json.decode(form.record(row)["line"].replace(before, after))]
         if name == "openai"
@@ -151,9 +154,10 @@ def broken(tmp_path: Path, name: str, before: str, after: str, source: Any = Non
     return read_again(changed, [row], tmp_path, lines).failed
 
 
-def _changed(record: dict[str, Any], before: str, after: str) -> dict[str, Any]:
-    assert before in record["text"]
-    return record | {"text": record["text"].replace(before, after)}
+def _changed(text_of: Callable[[Any], str], before: str, after: str, row: Any) -> str:
+    text = text_of(row)
+    assert before in text
+    return text.replace(before, after)
 
 
 @pytest.mark.parametrize("name", FILED)

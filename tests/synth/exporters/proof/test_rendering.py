@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from synth.exporters.forms.trl import SFT
 from synth.exporters.kind import Chat
 from synth.exporters.sft_rows import sft_row
-from synth.exporters.trl import SFT
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Turn
 from tests.synth.exporters.solved import FIND, SHIP, call, result, trajectory

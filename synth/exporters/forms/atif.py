@@ -5,6 +5,7 @@
 from typing import Any
 
 from synth.exporters import facts
+from synth.exporters.forms.columns import Column
 from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import SftRow
@@ -15,18 +16,12 @@ from synth.schemas.printable import in_file_name
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 
 VERSION = "ATIF-v1.7"
+_USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+_TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
 
-def trace_record(row: SftRow) -> dict[str, Any]:
-    """One document."""
-    return {
-        "name": f"{in_file_name(row.trajectory.trajectory_id)}.json",
-        "text": plain_text(document(row)),
-    }
-
-
-def document(row: SftRow) -> dict[str, Any]:
+def _document(row: SftRow) -> dict[str, Any]:
     """The trajectory in ATIF's keys. Raises `UnsayableError` for calls without a JSON object as
     arguments.
     """
@@ -48,20 +43,14 @@ def document(row: SftRow) -> dict[str, Any]:
         "tool_definitions": list(trajectory.tools) or None,
     }
     totals = trajectory.totals
-    final = {
-        "total_prompt_tokens": totals.prompt_tokens,
-        "total_completion_tokens": totals.completion_tokens,
-        "total_cached_tokens": totals.cached_tokens,
-        "total_cost_usd": totals.cost_usd,
-        "total_steps": len(steps),
-    }
+    final = {f"total_{name}": getattr(totals, name) for name in _USAGE}
     return {
         "schema_version": VERSION,
         "session_id": trajectory.trajectory_id,
         "trajectory_id": trajectory.trajectory_id,
         "agent": _known(agent),
         "steps": steps,
-        "final_metrics": _known(final),
+        "final_metrics": _known({**final, "total_steps": len(steps)}),
         "extra": {OWN: _own(trajectory)},
     }
 
@@ -95,14 +84,12 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
         if observation.source is Source.TOOL:
             if observation.call_id is not None and observation.call_id not in asked:
                 raise UnsayableError("result_of_an_earlier_step")
-            error = {"extra": {OWN: {"error": True}}} if observation.error else {}
-            results.append(
-                {
-                    **_known({"source_call_id": observation.call_id}),
-                    "content": observation.content,
-                    **error,
-                }
-            )
+            result = {
+                "source_call_id": observation.call_id,
+                "content": observation.content,
+                "extra": {OWN: {"error": True}} if observation.error else None,
+            }
+            results.append(_known(result))
     by_model = turn.sampled_by is SampledBy.POLICY and turn.usage is not None
     own = facts.present(
         {
@@ -125,21 +112,8 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
 
 
 def _metrics(turn: Turn, *, by_model: bool) -> Message:
-    usage = turn.usage
-    known = (
-        {}
-        if usage is None or not by_model
-        else {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cached_tokens": usage.cached_tokens,
-            "cost_usd": usage.cost_usd,
-        }
-    )
-    ids = {
-        name: getattr(turn, name)
-        for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
-    }
+    known = {name: getattr(turn.usage, name) for name in _USAGE} if by_model else {}
+    ids = {name: getattr(turn, name) for name in _TOKENS}
     return _known({**known, **ids})
 
 
@@ -147,12 +121,10 @@ def _heard(observation: Observation) -> dict[str, Any]:
     """Users speak as users, the world as the system."""
     by_user = observation.source is Source.USER
     name = observation.name if by_user else observation.name or ENVIRONMENT_NAME
-    own = (
-        {}
-        if name is None or (name == SYSTEM_NAME and not by_user)
-        else {"extra": {OWN: {"name": name}}}
-    )
-    return {"source": "user" if by_user else "system", "message": observation.content, **own}
+    heard = {"source": "user" if by_user else "system", "message": observation.content}
+    if name is None or (name == SYSTEM_NAME and not by_user):
+        return heard
+    return heard | {"extra": {OWN: {"name": name}}}
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
@@ -170,25 +142,19 @@ def told(row: SftRow) -> facts.Told:
     return facts.Told(messages, list(trajectory.tools), row.masked, facts.known_of(trajectory))
 
 
-def unsaid(row: SftRow) -> tuple[str, ...]:
-    """What is lost of a row; where tools and others answer in turns, tools come first."""
-    return facts.lost(told(row), LACKS)
-
-
-def training(folder: str) -> str:
-    """How it is read."""
-    return f"""`{folder}/traces/*.json`: one {VERSION} document per trajectory. Outcome, reward, lineage and masks stand in
-`extra.{OWN}` of the document and of its steps, because the format has no place for them. `synth
-import {folder}/traces --into RUN` reads it.
-"""
-
-
-TRACES = Form(
+SFT = Form(
     name="atif",
-    record=trace_record,
-    training=training,
+    columns=(
+        Column("name", "string", lambda row: f"{in_file_name(row.trajectory.trajectory_id)}.json"),
+        Column("text", "string", lambda row: plain_text(_document(row))),
+    ),
+    guide=f"""`FOLDER/traces/*.json`: one {VERSION} document per trajectory. Outcome, reward, lineage and masks stand in
+`extra.{OWN}` of the document and of its steps, because the format has no place for them. `synth
+import FOLDER/traces --into RUN` reads it.
+""",
     masks=True,
     joins=False,
-    unsaid=unsaid,
+    # where tools and others answer in turns, tools come first
+    unsaid=lambda row: facts.lost(told(row), LACKS),
     layout="files",
 )
