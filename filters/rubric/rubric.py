@@ -14,7 +14,7 @@ from synth.schemas.strict_settings import strictly
 from synth.schemas.yaml_text import read_yaml
 
 Answer = str | int
-SHIPPED = files("synth.filters.rubric") / "shipped"
+SHIPPED = files("synth") / "data" / "rubrics"
 
 
 class Scale(BaseModel):

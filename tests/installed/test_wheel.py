@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-LINKS = ("schemas", "envs", "filters", "synthesizers", "flows", "configs")
+LINKS = ("schemas", "envs", "filters", "synthesizers", "flows", "configs", "data")
 MINE = """
 from collections.abc import Sequence
 
