@@ -5,24 +5,20 @@ file (tau-bench form with `index`).
 onto an agent's step.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from synth.importers.records import (
     Entry,
-    Format,
+    ImportedLabel,
     ImportSettings,
     Labelled,
-    Mark,
     Record,
-    Rejection,
-    each,
+    by_record,
 )
 from synth.importers.tau_bench import AGENTRX
-
-_FAILURE, _ROOT = "agentrx.failure", "agentrx.root_cause"
 
 
 class _Failure(msgspec.Struct):
@@ -54,31 +50,20 @@ def recognises(value: Any) -> bool:
     )
 
 
-def labels(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
-    """The labels of one file."""
-    yield from each(records, _labels)
-
-
-FORMAT = Format(recognises, labels)
-
-
-def _labels(record: Record) -> Entry:
+def _labels(record: Record, settings: ImportSettings) -> Entry:
     read = msgspec.convert(record.value, _Labels)
+    name = f"{AGENTRX}/{read.trajectory_id}"
     return Labelled(
-        record.file,
-        record.locator,
-        record.sha,
-        f"{AGENTRX}/{read.trajectory_id}",
-        lambda turns: _marks(read, turns),
+        record.file, record.locator, record.sha, name, lambda turns: _marks(read, turns)
     )
 
 
-def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[Mark, ...]:
-    """One mark per failure, and one more for that which is the root. Raises `ValueError` for a step
-    outside the trajectory.
+def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
+    """One label per failure, and one more for that which is the root. Raises `ValueError` for a
+    step outside the trajectory.
     """
     marks = []
-    root = read.root_cause.failure_id if read.root_cause is not None else None
+    root = read.root_cause or _Root()
     for failure in read.failures:
         message = failure.step_number - 1
         if not 0 <= message < len(turns):
@@ -91,14 +76,11 @@ def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[Mark, ...]:
             "agent": failure.failed_agent,
             "reason": failure.step_reason,
         }
-        marks.append(Mark(_FAILURE, 1.0, turns[message], detail))
-        if failure.failure_id == root and read.root_cause is not None:
-            marks.append(
-                Mark(
-                    _ROOT,
-                    1.0,
-                    turns[message],
-                    {**detail, "reason": read.root_cause.reason_for_root_cause},
-                )
-            )
+        marks.append(ImportedLabel("agentrx.failure", 1.0, turns[message], detail))
+        if failure.failure_id == root.failure_id:
+            detail = {**detail, "reason": root.reason_for_root_cause}
+            marks.append(ImportedLabel("agentrx.root_cause", 1.0, turns[message], detail))
     return tuple(marks)
+
+
+FORMAT = by_record(recognises, _labels)

@@ -7,31 +7,28 @@ writes there, and its stamps: the benchmark, and the split that a task is held o
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
-from synth.importers.message_parts import text_of
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
-from synth.importers.turn_notes import (
+from synth.importers.attempt import entry, import_task, unresolved
+from synth.importers.conversation import (
     COPIED_MASK,
+    ConversationBuilder,
     Count,
     TurnNote,
-    from_environment,
     goal_of,
-    noted_conversation,
+    text_of,
+    tool_call,
     totals,
-    unresolved_mark,
 )
-from synth.schemas.outcome import Termination
-from synth.schemas.task import Origin, Task
+from synth.importers.records import Entry, ImportSettings, Record, by_record, each
 from synth.schemas.trajectory import TokenId, Usage
 
 OWN = "synth"
 """The key in `extra` below which synth writes what the format has no place for."""
-_FORMAT = "atif"
 _VERSION = re.compile(r"ATIF-v1\.\d+")
 
 
@@ -114,115 +111,82 @@ def recognises(value: Any) -> bool:
     return isinstance(value, Mapping) and str(value.get("schema_version")).startswith("ATIF-")
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """Every document, followed by the sub-agents that it embeds."""
-    for record in records:
-        if isinstance(record, Rejection):
-            yield record
-            continue
-        version = record.value.get("schema_version") if isinstance(record.value, Mapping) else None
-        if isinstance(version, str) and not _VERSION.fullmatch(version):
-            yield record.rejected("unsupported_version", f"{version}: ATIF-v1.0 to v1.x are read")
-            continue
-        waiting = [(record, "main")]
-        while waiting:
-            part, role = waiting.pop()
-            yield from each([part], lambda one, role=role: _read(one, role))  # type: ignore[misc]
-            inside = (
-                part.value.get("subagent_trajectories") if isinstance(part.value, Mapping) else None
-            )
-            embedded = inside if isinstance(inside, list) else []
-            waiting += [
-                (part.part(f"subagent_trajectories/{i}", one), "subagent")
-                for i, one in reversed(list(enumerate(embedded)))
-            ]
-
-
-FORMAT = Format(recognises, trajectories)
+def _documents(record: Record, settings: ImportSettings) -> Iterator[Entry]:
+    """A document, followed by the sub-agents that it embeds."""
+    version = record.value.get("schema_version") if isinstance(record.value, Mapping) else None
+    if isinstance(version, str) and not _VERSION.fullmatch(version):
+        yield record.rejected("unsupported_version", f"{version}: ATIF-v1.0 to v1.x are read")
+        return
+    waiting = [(record, "")]
+    while waiting:
+        part, role = waiting.pop()
+        yield from each([part], partial(_read, role=role))
+        inside = (
+            part.value.get("subagent_trajectories") if isinstance(part.value, Mapping) else None
+        )
+        embedded = inside if isinstance(inside, list) else []
+        waiting += [
+            (part.part(f"subagent_trajectories/{i}", one), "/subagent")
+            for i, one in reversed(list(enumerate(embedded)))
+        ]
 
 
 def _read(record: Record, role: str) -> Entry:
     document = msgspec.convert(record.value, _Document)
-    messages: list[dict[str, Any]] = []
-    notes: list[TurnNote] = []
+    chat = ConversationBuilder()
     for place, step in enumerate(document.steps, start=1):
         if step.step_id != place:
             raise ValueError(
                 f"step {place} has step_id {step.step_id}: steps are numbered from 1 without gaps"
             )
         if step.source == "agent":
-            messages.append(_answer(step))
-            notes.append(_note(step))
+            calls = [
+                tool_call(call.tool_call_id, call.function_name, call.arguments)
+                for call in step.tool_calls or ()
+            ]
+            text, thought = text_of(step.message) or None, step.reasoning_content
+            chat.answer(text, thought=thought, calls=calls, note=_note(step))
         elif step.source in ("user", "system"):
-            messages.append({"role": step.source, "content": text_of(step.message)})
+            chat.say(step.source, text_of(step.message))
         else:
             raise ValueError(
                 f"step {place} has source {step.source!r}: none of system, user, agent"
             )
-        messages += _observed(step)
-    conversation = noted_conversation(messages, notes)
-    if not conversation.turns:
-        return record.rejected("no_turns", "no step of the agent")
-    env = (
-        f"atif/{document.agent.name}" if role == "main" else f"atif/{document.agent.name}/subagent"
-    )
+        _observe(chat, step)
+    conversation = chat.conversation()
     own = _own(document.extra)
-    task = Task.identified(
-        env=env,
-        goal=goal_of(conversation),
-        origin=Origin.IMPORT,
-        benchmark=own.benchmark,
-        split=own.split,
-    )
-    found = attempt(
+    return entry(
         record,
-        _FORMAT,
-        task,
+        "atif",
         conversation,
-        termination=Termination.UNREPORTED,
+        import_task(
+            f"atif/{document.agent.name}{role}",
+            goal_of(conversation),
+            benchmark=own.benchmark,
+            split=own.split,
+        ),
+        marks=unresolved(conversation),
+        no_turns="no step of the agent",
         model=document.agent.model_name,
         tools=tuple(document.agent.tool_definitions or ()),
         totals=_totals(totals(conversation.turns), document.final_metrics),
     )
-    return Imported(task, found, marks=unresolved_mark(conversation))
 
 
-def _answer(step: _Step) -> dict[str, Any]:
-    calls = [
-        {
-            "id": call.tool_call_id,
-            "type": "function",
-            "function": {"name": call.function_name, "arguments": call.arguments},
-        }
-        for call in step.tool_calls or ()
-    ]
-    content = text_of(step.message) or None
-    return {
-        "role": "assistant",
-        "content": content,
-        "reasoning_content": step.reasoning_content,
-        "tool_calls": calls,
-    }
-
-
-def _observed(step: _Step) -> list[dict[str, Any]]:
+def _observe(chat: ConversationBuilder, step: _Step) -> None:
     """Results of calls as tool messages (without an id: of the calls that are left, in order);
     those of no call as the environment's.
     """
     results = step.observation.results if step.observation else []
     left = len(step.tool_calls or ()) - sum(result.source_call_id is not None for result in results)
-    messages: list[dict[str, Any]] = []
     for result in results:
         handed_over = result.content is None and result.subagent_trajectory_ref is not None
         text = text_of([{"type": "subagent_trajectory"}] if handed_over else result.content)
         if result.source_call_id is None and left <= 0:
-            messages.append(from_environment(text))
+            chat.harness(text)
             continue
         left -= result.source_call_id is None
-        messages.append({"role": "tool", "tool_call_id": result.source_call_id, "content": text})
-    return messages
+        chat.result(text, result.source_call_id)
 
 
 def _note(step: _Step) -> TurnNote:
@@ -235,14 +199,15 @@ def _note(step: _Step) -> TurnNote:
     if metrics is None or step.is_copied_context:
         return TurnNote(mask=mask)
     cost = metrics.cost_usd if metrics.cost_usd is not None else metrics.cost
-    counts = (
-        metrics.prompt_tokens or 0,
-        metrics.completion_tokens or 0,
-        metrics.cached_tokens or 0,
-    )
     calls = 1 if step.llm_call_count is None else step.llm_call_count
     return TurnNote(
-        usage=Usage(*counts, calls, cost),
+        usage=Usage(
+            metrics.prompt_tokens or 0,
+            metrics.completion_tokens or 0,
+            metrics.cached_tokens or 0,
+            calls,
+            cost,
+        ),
         mask=mask,
         prompt_token_ids=metrics.prompt_token_ids,
         completion_token_ids=metrics.completion_token_ids,
@@ -260,9 +225,13 @@ def _totals(summed: Usage, final: _FinalMetrics | None) -> Usage:
     """What the steps add up to; the stated totals where no step has metrics."""
     if summed != Usage() or final is None:
         return summed
-    counts = (
+    return Usage(
         final.total_prompt_tokens or 0,
         final.total_completion_tokens or 0,
         final.total_cached_tokens or 0,
+        0,
+        final.total_cost_usd,
     )
-    return Usage(*counts, 0, final.total_cost_usd)
+
+
+FORMAT = by_record(recognises, _documents)

@@ -1,18 +1,64 @@
-"""A record of a foreign file as a `Trajectory`: ids, provenance and outcome in one place for all
+"""Makes tasks and trajectories of foreign records: ids, provenance and outcome in one place for all
 formats.
 """
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from synth.importers.records import Record
+from synth.importers.conversation import totals
+from synth.importers.records import Entry, Imported, ImportedLabel, Record
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination, settle
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory, Usage
+from synth.schemas.task import Origin, Task
+from synth.schemas.trajectory import Trajectory
 
 _MOST_TRIALS = 1 << 31
 _INTEGERS = 1 << 63
+End = tuple[Termination, Fault | None]
+OPEN_END: End = (Termination.UNREPORTED, None)
+"""A source that does not say how the attempt ended."""
+
+
+def ends(table: Mapping[str, str]) -> dict[str, End]:
+    """The end that each of a source's own words stands for; `table` lists the words below our
+    termination, below `fault <kind>` for a fault.
+    """
+    found = {}
+    for end, words in table.items():
+        termination, _, fault = end.partition(" ")
+        for word in words.split():
+            found[word] = Termination(termination), Fault(fault) if fault else None
+    return found
+
+
+def import_task(env: str, goal: str, **more: Any) -> Task:
+    """A task that came with an import."""
+    return Task.identified(env=env, goal=goal, origin=Origin.IMPORT, **more)
+
+
+def entry(
+    record: Record,
+    format: str,
+    conversation: Conversation,
+    task: Task,
+    *,
+    marks: tuple[ImportedLabel, ...] = (),
+    no_turns: str = "no answer of the model: no result, not a failure",
+    **about: Any,
+) -> Entry:
+    """An attempt with its task and labels, as a format yields it; a rejection where the agent said
+    nothing.
+    """
+    if not conversation.turns:
+        return record.rejected("no_turns", no_turns)
+    return Imported(task, attempt(record, format, task, conversation, **about), marks)
+
+
+def unresolved(conversation: Conversation) -> tuple[ImportedLabel, ...]:
+    """How many tool results answer no call, where there are any."""
+    count = conversation.unresolved
+    return (ImportedLabel("unresolved_results", float(count)),) if count else ()
 
 
 def attempt(
@@ -37,12 +83,12 @@ def attempt(
         raise ValueError("reward is not finite")
     if not 0 <= trial < _MOST_TRIALS:
         raise ValueError(f"trial {trial} is no number of a trial")
-    totals = more.get("totals", Usage())
+    used = more.setdefault("totals", totals(conversation.turns))
     numbers = (
         more.get("seed", 0),
-        totals.prompt_tokens,
-        totals.completion_tokens,
-        totals.cached_tokens,
+        used.prompt_tokens,
+        used.completion_tokens,
+        used.cached_tokens,
     )
     if any(not -_INTEGERS <= number < _INTEGERS for number in numbers):
         raise ValueError("seed or token counts are beyond 64 bits")

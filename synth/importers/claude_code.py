@@ -8,31 +8,27 @@ the system prompt nor the tools.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from synth.importers.attempt import attempt
+from synth.importers.attempt import entry, import_task, unresolved
 from synth.importers.claude_code_lines import (
     Line,
+    conversation_of,
     ended_in_error,
     line_of,
-    messages_of,
     models_of,
     recognises,
 )
 from synth.importers.claude_code_threads import Thread, segments, threads
+from synth.importers.conversation import goal_of
 from synth.importers.records import (
     WHOLE,
     Entry,
     Format,
-    Imported,
     ImportSettings,
     Record,
     Rejection,
+    joined_record,
 )
-from synth.importers.turn_notes import goal_of, noted_conversation, totals, unresolved_mark
-from synth.schemas.canonical import content_hash
 from synth.schemas.outcome import Fault, Termination
-from synth.schemas.task import Origin, Task
-
-_FORMAT = "claude_code"
 
 
 def trajectories(
@@ -69,31 +65,22 @@ FORMAT = Format(recognises, trajectories)
 
 
 def _read(thread: Thread, segment: Sequence[Line], place: str) -> Entry:
-    last = segment[-1].record
-    record = Record(
-        last.file, last.sha, place, None, content_hash([line.record.content for line in segment])
-    )
+    record = joined_record([line.record for line in segment], place)
     try:
-        messages, notes = messages_of(segment)
-        conversation = noted_conversation(messages, notes)
-        if not conversation.turns:
-            return record.rejected(
-                "no_turns", "no message of the model in this stretch of the session"
-            )
+        conversation = conversation_of(segment)
         error = ended_in_error(segment)
         env = "claude_code/subagent" if thread.is_sidechain else "claude_code"
-        task = Task.identified(env=env, goal=goal_of(conversation), origin=Origin.IMPORT)
-        found = attempt(
+        return entry(
             record,
-            _FORMAT,
-            task,
+            "claude_code",
             conversation,
+            import_task(env, goal_of(conversation)),
+            marks=unresolved(conversation),
+            no_turns="no message of the model in this stretch of the session",
             termination=Termination.UNREPORTED if error is None else Termination.FAULT,
             fault=None if error is None else Fault.MODEL,
             fault_detail=error,
             model=", ".join(models_of(segment)) or None,
-            totals=totals(conversation.turns),
         )
     except (ValueError, RecursionError) as problem:
         return record.rejected("bad_record", str(problem))
-    return Imported(task, found, marks=unresolved_mark(conversation))

@@ -6,36 +6,25 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.importers.message_parts import UNREAD_MASK, text_of
+from synth.importers.conversation import (
+    UNREAD_MASK,
+    ConversationBuilder,
+    TurnNote,
+    counted,
+    joined,
+    text_of,
+    tool_call,
+)
 from synth.importers.records import Record, Rejection, one_line
-from synth.importers.turn_notes import TurnNote, counted, from_environment
+from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, Usage
 
-_SILENT = frozenset(
-    (
-        "summary",
-        "file-history-snapshot",
-        "queue-operation",
-        "progress",
-        "attachment",
-        "system",
-        "turn_end",
-        "custom-title",
-        "ai-title",
-        "agent-name",
-        "agent-color",
-        "tag",
-        "pr-link",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "worktree-state",
-        "content-replacement",
-        "saved_hook_context",
-        "hook",
-        "task-summary",
-    )
+_PROGRAM_LINES = (
+    "summary file-history-snapshot queue-operation progress attachment system turn_end custom-title "
+    "ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode worktree-state "
+    "content-replacement saved_hook_context hook task-summary"
 )
+_SILENT = frozenset(_PROGRAM_LINES.split())
 """Types of lines that record the program, not the conversation."""
 _SYNTHETIC = "<synthetic>"
 _HARNESS = (
@@ -139,57 +128,51 @@ def blocks(line: Line, kind: Literal["tool_use", "tool_result"]) -> list[Mapping
     )
 
 
-def messages_of(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[TurnNote]]:
-    """The lines as chat messages: the lines of one reply (one `message.id`) are one message, in the
-    place of its first line.
+def conversation_of(lines: Sequence[Line]) -> Conversation:
+    """The lines as a conversation: the lines of one reply (one `message.id`) are one message, in
+    the place of its first line. Raises `ValueError`.
     """
-    messages: list[dict[str, Any]] = []
-    notes: list[TurnNote] = []
+    chat = ConversationBuilder()
     replies: dict[str, tuple[dict[str, Any], TurnNote, list[Any]]] = {}
     for line in lines:
         if line.message is None:
             continue
+        content = line.message.content
+        parts = (
+            content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
+        )
         if line.type == "user":
-            messages += _heard(line)
+            _hear(chat, line, parts)
             continue
         name = line.message.id or line.record.locator
         if name not in replies:
-            answer: dict[str, Any] = {"role": "assistant", "content": None}
-            replies[name] = (answer, TurnNote(), [])
-            messages.append(answer)
-            notes.append(replies[name][1])
-        _take(line, *replies[name])
-    return messages, notes
+            replies[name] = (chat.answer(), chat.notes[-1], [])
+        _take(line, line.message, parts, *replies[name])
+    return chat.conversation()
 
 
-def _take(line: Line, answer: dict[str, Any], note: TurnNote, kept: list[Any]) -> None:
+def _take(
+    line: Line,
+    message: _Message,
+    parts: Sequence[Any],
+    answer: dict[str, Any],
+    note: TurnNote,
+    kept: list[Any],
+) -> None:
     """Adds a line's blocks to its reply. Thinking blocks stay in `raw` with their signatures."""
-    message = line.message
-    assert message is not None
-    parts = (
-        message.content
-        if isinstance(message.content, list)
-        else [{"type": "text", "text": text_of(message.content)}]
-    )
     for part in parts:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "text":
-            answer["content"] = (
-                "\n".join(filter(None, (answer["content"], text_of([part])))) or None
-            )
+            answer["content"] = joined(answer["content"], text_of([part]))
         elif kind == "tool_use":
-            function = {"name": part.get("name"), "arguments": part.get("input")}
-            answer.setdefault("tool_calls", []).append(
-                {"id": part.get("id"), "type": "function", "function": function}
-            )
+            call = tool_call(part.get("id"), part.get("name"), part.get("input"))
+            answer["tool_calls"].append(call)
         else:
             kept.append(part)
             note.raw = json.dumps(kept, ensure_ascii=False)
             if kind == "thinking":
                 thought = str(part.get("thinking") or "")
-                answer["reasoning_content"] = (
-                    "\n".join(filter(None, (answer.get("reasoning_content"), thought))) or None
-                )
+                answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
             elif kind != "redacted_thinking":
                 note.mask = UNREAD_MASK
     if message.usage is not None:
@@ -198,29 +181,18 @@ def _take(line: Line, answer: dict[str, Any], note: TurnNote, kept: list[Any]) -
         note.mask, note.sampled_by = "written_by_harness", SampledBy.CANNED
 
 
-def _heard(line: Line) -> list[dict[str, Any]]:
+def _hear(chat: ConversationBuilder, line: Line, parts: Sequence[Any]) -> None:
     """A user line: results of tools, and what the user said (or the program in the user's name)."""
-    content = line.message.content if line.message is not None else None
-    heard: list[dict[str, Any]] = []
-    for part in (
-        content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
-    ):
+    for part in parts:
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
-            text = text_of(part.get("content"))
             failed = part.get("is_error") is True
-            heard.append(
-                {
-                    "role": "tool",
-                    "tool_call_id": part.get("tool_use_id"),
-                    "content": text,
-                    "error": failed,
-                }
-            )
+            chat.result(text_of(part.get("content")), part.get("tool_use_id"), error=failed)
             continue
         text = text_of([part])
-        is_harness = line.is_meta or line.is_summary or text.lstrip().startswith(_HARNESS)
-        heard.append(from_environment(text) if is_harness else {"role": "user", "content": text})
-    return heard
+        if line.is_meta or line.is_summary or text.lstrip().startswith(_HARNESS):
+            chat.harness(text)
+        else:
+            chat.say("user", text)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

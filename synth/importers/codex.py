@@ -11,32 +11,21 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
+from synth.importers.attempt import entry, import_task, unresolved
+from synth.importers.conversation import counted, goal_of
 from synth.importers.records import (
     WHOLE,
     Entry,
     Format,
-    Imported,
+    ImportedLabel,
     ImportSettings,
-    Mark,
     Record,
     Rejection,
+    joined_record,
 )
 from synth.importers.response_items import ResponseItems
-from synth.importers.turn_notes import (
-    counted,
-    from_environment,
-    goal_of,
-    noted_conversation,
-    totals,
-    unresolved_mark,
-)
-from synth.schemas.canonical import content_hash
-from synth.schemas.outcome import Termination
-from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Usage
 
-_FORMAT = "codex"
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _HARNESS = (
     "<environment_context>",
@@ -111,7 +100,7 @@ def trajectories(
         if known is not None:
             yield record.rejected(*known)
     spoken = [stretch for stretch in session.stretches if stretch.records]
-    if first is not None and not any(stretch.items.notes for stretch in spoken):
+    if first is not None and not any(stretch.items.chat.notes for stretch in spoken):
         yield Rejection(first.file, WHOLE, "no_turns", "no answer of the model")
         return
     for index, stretch in enumerate(spoken):
@@ -179,7 +168,7 @@ def _compact(
         else []
     )
     if not isinstance(history, list) and isinstance(payload.get("message"), str):
-        session.now.items.messages.append(from_environment(payload["message"]))
+        session.now.items.chat.harness(payload["message"])
     session.now.items.mark_as_copied()
     session.now.records.append(record)
     return (
@@ -213,38 +202,22 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _read(session: _Session, stretch: _Stretch, place: str) -> Entry:
-    last = stretch.records[-1]
-    record = Record(
-        last.file, last.sha, place, None, content_hash([one.content for one in stretch.records])
-    )
-    system = (
-        []
-        if session.instructions is None
-        else [{"role": "system", "content": session.instructions}]
-    )
+    record, items = joined_record(stretch.records, place), stretch.items
+    if session.instructions is not None:
+        items.chat.messages.insert(0, {"role": "system", "content": session.instructions})
     try:
-        conversation = noted_conversation([*system, *stretch.items.messages], stretch.items.notes)
-        if not conversation.turns:
-            return record.rejected(
-                "no_turns", "no answer of the model in this stretch of the session"
-            )
-        env = "codex/subagent" if session.is_subagent else _FORMAT
-        task = Task.identified(env=env, goal=goal_of(conversation), origin=Origin.IMPORT)
-        found = attempt(
+        conversation = items.chat.conversation()
+        env = "codex/subagent" if session.is_subagent else "codex"
+        rolled_back = ImportedLabel("rolled_back_messages", float(items.rolled_back))
+        return entry(
             record,
-            _FORMAT,
-            task,
+            "codex",
             conversation,
-            termination=Termination.UNREPORTED,
+            import_task(env, goal_of(conversation)),
+            marks=((rolled_back,) if items.rolled_back else ()) + unresolved(conversation),
+            no_turns="no answer of the model in this stretch of the session",
             model=", ".join(session.models) or None,
             sampling=session.sampling,
-            totals=totals(conversation.turns),
         )
     except (ValueError, RecursionError) as error:
         return record.rejected("bad_record", str(error))
-    marks = (
-        (Mark("rolled_back_messages", float(stretch.items.rolled_back)),)
-        if stretch.items.rolled_back
-        else ()
-    )
-    return Imported(task, found, marks=marks + unresolved_mark(conversation))

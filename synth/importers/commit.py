@@ -14,9 +14,9 @@ from synth.importers.records import (
     Entry,
     Format,
     Imported,
+    ImportedLabel,
     ImportSettings,
     Labelled,
-    Mark,
     Rejection,
     Replaced,
 )
@@ -269,5 +269,5 @@ class _Meter:
         return tick
 
 
-def _score(trajectory: str, mark: Mark) -> Score:
+def _score(trajectory: str, mark: ImportedLabel) -> Score:
     return Score(trajectory, mark.metric, mark.value, mark.turn, mark.detail)

@@ -7,29 +7,25 @@ are what the file's name claims; nothing inside says so.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
+from synth.importers.attempt import entry, import_task
 from synth.importers.react_text import react_steps, react_turns
 from synth.importers.records import (
     Entry,
-    Format,
-    Imported,
+    ImportedLabel,
     ImportSettings,
-    Mark,
     Record,
-    Rejection,
+    by_record,
     each,
 )
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Termination
-from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Observation, Source
 
-_FORMAT = "fireact"
 _ALPACA = re.compile(
     r"\A(?P<system>.*?)\n*### Instruction:\n(?P<question>.*?)\n+### Response:\n(?P<response>.*)\Z",
     re.DOTALL,
@@ -57,54 +53,40 @@ def recognises(value: Any) -> bool:
     return isinstance(first, Mapping) and {"traj", "em", "gt"} <= set(first)
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """The episodes of one file."""
-    for record in records:
-        if isinstance(record, Rejection) or not isinstance(record.value, Mapping):
-            yield (
-                record
-                if isinstance(record, Rejection)
-                else record.rejected("bad_record", "no object of episodes")
-            )
-            continue
-        parts = (record.part(str(key), value) for key, value in record.value.items())
-        yield from each(parts, lambda one: _episode(one, settings))
-
-
-FORMAT = Format(recognises, trajectories)
+def _episodes(record: Record, settings: ImportSettings) -> Iterator[Entry]:
+    if not isinstance(record.value, Mapping):
+        raise ValueError("no object of episodes")
+    parts = (record.part(str(key), value) for key, value in record.value.items())
+    yield from each(parts, lambda one: _episode(one, settings))
 
 
 def _episode(record: Record, settings: ImportSettings) -> Entry:
     episode = msgspec.convert(record.value, _Episode)
     conversation = _conversation(episode)
-    if not conversation.turns:
-        return record.rejected("no_turns", "the model wrote nothing")
     named = _NAME.match(record.file.rsplit("/", 1)[-1])
     dataset = named["dataset"] if named else "unknown"
-    task = Task.identified(
-        env=f"fireact/{dataset}",
-        goal=conversation.opening[0].content.strip(),
-        origin=Origin.IMPORT,
+    task = import_task(
+        f"fireact/{dataset}",
+        conversation.opening[0].content.strip(),
         script={} if episode.gt is None else {"answer": episode.gt},
         benchmark=f"{dataset}/{named['split']}" if named else "fireact/unknown",
     )
-    last = conversation.turns[-1].observations
-    finished = bool(last) and last[-1].content.startswith(_FINISHED)
+    heard = [o.content for turn in conversation.turns[-1:] for o in turn.observations]
+    finished = bool(heard) and heard[-1].startswith(_FINISHED)
     reward = None if episode.reward is None else float(episode.reward)
-    found = attempt(
+    return entry(
         record,
-        _FORMAT,
-        task,
+        "fireact",
         conversation,
-        passed=None if reward is None else reward >= settings.reward_threshold,
+        task,
+        marks=() if episode.f1 is None else (ImportedLabel("f1", episode.f1),),
+        no_turns="the model wrote nothing",
+        passed=settings.passed(reward),
         reward=reward,
         termination=Termination.DONE if finished else Termination.UNREPORTED,
         model=named["model"] if named else None,
         sampling={"temperature": float(named["temperature"])} if named else {},
     )
-    return Imported(task, found, () if episode.f1 is None else (Mark("f1", episode.f1),))
 
 
 def _conversation(episode: _Episode) -> Conversation:
@@ -135,3 +117,6 @@ def _conversation(episode: _Episode) -> Conversation:
             )
         )
     return Conversation(None, (Observation(str(texts[0]), Source.USER),), react_turns(steps))
+
+
+FORMAT = by_record(recognises, _episodes)

@@ -5,44 +5,40 @@ A sample counts by itself: cancelled and broken logs hold samples that were fini
 are put back before anything is read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
+from synth.importers.attempt import ends, entry, import_task, unresolved
+from synth.importers.conversation import counted, goal_of, totals
 from synth.importers.inspect_messages import recorded, with_attachments
 from synth.importers.records import (
     Entry,
-    Format,
-    Imported,
+    ImportedLabel,
     ImportSettings,
-    Mark,
     Record,
-    Rejection,
+    by_record,
     each,
     one_line,
 )
-from synth.importers.turn_notes import counted, goal_of, totals, unresolved_mark
+from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
-from synth.schemas.task import Origin, Task
+from synth.schemas.task import Task
 from synth.schemas.trajectory import Usage
 
-_FORMAT = "inspect"
 _ROUNDING = 1e-6
 
-LIMITS: Mapping[str, tuple[Termination, Fault | None]] = {
-    "context": (Termination.CONTEXT_LIMIT, None),
-    "time": (Termination.TIME_LIMIT, None),
-    "working": (Termination.TIME_LIMIT, None),
-    "message": (Termination.TURN_LIMIT, None),
-    "turn": (Termination.TURN_LIMIT, None),
-    "custom": (Termination.TURN_LIMIT, None),
-    "token": (Termination.TOKEN_LIMIT, None),
-    "cost": (Termination.TOKEN_LIMIT, None),
-    "operator": (Termination.FAULT, Fault.INFRASTRUCTURE),
-}
+LIMITS = ends(
+    {
+        "context_limit": "context",
+        "time_limit": "time working",
+        "turn_limit": "message turn custom",
+        "token_limit": "token cost",
+        "fault infrastructure": "operator",
+    }
+)
 """What a sample's `limit.type` is here; one that is not listed is a rejection."""
 _LETTERS = {
     "C": 1.0,
@@ -118,36 +114,22 @@ def recognises(value: Any) -> bool:
     )
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """The samples of logs; the epoch is the trial."""
-    for record in records:
-        if isinstance(record, Rejection) or not (
-            isinstance(record.value, Mapping) and "eval" in record.value
-        ):
-            yield from each([record], lambda one: _read(one, _Eval(), settings))
-            continue
-        try:
-            log = msgspec.convert(record.value, _Log)
-        except ValueError as error:
-            yield record.rejected("bad_record", str(error))
-            continue
-        if log.version != 2:
-            yield record.rejected(
-                "unsupported_version",
-                f"log version {log.version}: write it again with `inspect log convert`",
-            )
-        elif not log.samples:
-            yield record.rejected(
-                "no_samples", "a header alone (of an .eval file), or a log of nothing"
-            )
-        for index, sample in enumerate(log.samples or () if log.version == 2 else ()):
-            part = record.part(f"samples/{index}", sample)
-            yield from each([part], lambda one, about=log.eval: _read(one, about, settings))  # type: ignore[misc]
-
-
-FORMAT = Format(recognises, trajectories)
+def _samples(record: Record, settings: ImportSettings) -> Entry | Iterator[Entry]:
+    """The samples of a log; the epoch is the trial."""
+    if not (isinstance(record.value, Mapping) and "eval" in record.value):
+        return _read(record, _Eval(), settings)
+    log = msgspec.convert(record.value, _Log)
+    if log.version != 2:
+        return record.rejected(
+            "unsupported_version",
+            f"log version {log.version}: write it again with `inspect log convert`",
+        )
+    if not log.samples:
+        return record.rejected(
+            "no_samples", "a header alone (of an .eval file), or a log of nothing"
+        )
+    parts = (record.part(f"samples/{index}", sample) for index, sample in enumerate(log.samples))
+    return each(parts, lambda one: _read(one, log.eval, settings))
 
 
 def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
@@ -155,60 +137,49 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     sample = msgspec.convert(
         with_attachments(msgspec.to_builtins(sample), sample.attachments or {}), _Sample
     )
-    heard = recorded(sample.messages, sample.events, sample.events_data)
-    if not heard.conversation.turns:
-        return record.rejected(
-            "no_turns",
-            one_line(
-                "no answer of the model: "
-                f"{sample.error.message if sample.error else 'no error either'}"
-            ),
-        )
+    conversation, tools, labels = recorded(sample.messages, sample.events, sample.events_data)
+    if not conversation.turns:
+        why = sample.error.message if sample.error else "no error either"
+        return record.rejected("no_turns", f"no answer of the model: {why}")
     termination, fault, detail = _ended(sample)
     reward = _reward(sample.scores)
     model = about.model or (sample.output or {}).get("model")
-    goal = sample.input if isinstance(sample.input, str) else goal_of(heard.conversation)
-    task = _task(sample, about, goal)
-    found = attempt(
+    scores = tuple(
+        ImportedLabel(f"inspect/{name}", _number(score.value), detail={"value": score.value})
+        for name, score in (sample.scores or {}).items()
+    )
+    retries = float(len(sample.error_retries or ()))
+    retried = (ImportedLabel("error_retries", retries),) if retries else ()
+    has_usage = conversation.turns[0].usage is not None
+    return entry(
         record,
-        _FORMAT,
-        task,
-        heard.conversation,
+        "inspect",
+        conversation,
+        _task(sample, about, conversation),
+        marks=scores + retried + labels + unresolved(conversation),
         trial=max(0, sample.epoch - 1),
-        passed=None if reward is None else reward >= settings.reward_threshold - _ROUNDING,
+        passed=settings.passed(reward, _ROUNDING),
         reward=reward,
         termination=termination,
         fault=fault,
         fault_detail=detail,
         model=model if isinstance(model, str) else None,
-        tools=heard.tools,
+        tools=tools,
         sampling={
             key: value for key, value in about.model_generate_config.items() if value is not None
         },
-        totals=totals(heard.conversation.turns)
-        if heard.conversation.turns[0].usage
-        else _usage(sample.model_usage or {}),
-    )
-    return Imported(
-        task, found, marks=_marks(sample) + heard.marks + unresolved_mark(heard.conversation)
+        totals=totals(conversation.turns) if has_usage else _usage(sample.model_usage or {}),
     )
 
 
-def _task(sample: _Sample, about: _Eval, goal: str) -> Task:
+def _task(sample: _Sample, about: _Eval, conversation: Conversation) -> Task:
     """The target is what a scorer compares with: the agent is never shown it."""
     name = about.task.rsplit("/", 1)[-1]
-    split = next(
-        (
-            about.task_args[key]
-            for key in ("split", "subset")
-            if isinstance(about.task_args.get(key), str)
-        ),
-        "unknown",
-    )
-    return Task.identified(
-        env=f"inspect/{name}",
-        goal=goal,
-        origin=Origin.IMPORT,
+    named = (about.task_args.get(key) for key in ("split", "subset"))
+    split = next((one for one in named if isinstance(one, str)), "unknown")
+    return import_task(
+        f"inspect/{name}",
+        sample.input if isinstance(sample.input, str) else goal_of(conversation),
         script={"target": sample.target} if sample.target else {},
         benchmark=f"{name}/{split}" if about.task != "unknown" else "inspect/unknown",
     )
@@ -218,14 +189,13 @@ def _ended(sample: _Sample) -> tuple[Termination, Fault | None, str | None]:
     """An error or an invalidation before a limit, a limit before an end; `done` is a sample that
     was finished.
     """
+    broken = None
     if sample.error is not None:
-        return Termination.FAULT, Fault.INFRASTRUCTURE, one_line(sample.error.message)
-    if sample.invalidation is not None:
-        return (
-            Termination.FAULT,
-            Fault.INFRASTRUCTURE,
-            one_line(f"invalidated: {sample.invalidation.reason or 'no reason given'}"),
-        )
+        broken = sample.error.message
+    elif sample.invalidation is not None:
+        broken = f"invalidated: {sample.invalidation.reason or 'no reason given'}"
+    if broken is not None:
+        return Termination.FAULT, Fault.INFRASTRUCTURE, one_line(broken)
     if sample.limit is None:
         return Termination.DONE, None, None
     if sample.limit.type not in LIMITS:
@@ -261,12 +231,4 @@ def _usage(by_model: Mapping[str, Mapping[str, Any]]) -> Usage:
     return Usage(*(sum(counted(usage, name) for usage in by_model.values()) for name in names))
 
 
-def _marks(sample: _Sample) -> tuple[Mark, ...]:
-    scores = tuple(
-        Mark(f"inspect/{name}", _number(score.value), detail={"value": score.value})
-        for name, score in (sample.scores or {}).items()
-    )
-    retries = (
-        (Mark("error_retries", float(len(sample.error_retries))),) if sample.error_retries else ()
-    )
-    return scores + retries
+FORMAT = by_record(recognises, _samples)

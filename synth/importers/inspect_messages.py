@@ -8,23 +8,22 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.message_parts import UNREAD_MASK, text_of
-from synth.importers.records import Mark
-from synth.importers.turn_notes import TurnNote, counted, noted_conversation
+from synth.importers.conversation import (
+    UNREAD_MASK,
+    ConversationBuilder,
+    TurnNote,
+    counted,
+    joined,
+    text_of,
+    tool_call,
+)
+from synth.importers.records import ImportedLabel
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, ToolSchema, Usage
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 DATASET_MASK = "dataset_input"
 """Mask of assistant messages that came with the sample's input: the model did not write them."""
-
-
-class Recorded(msgspec.Struct, frozen=True):
-    """What a sample holds of the conversation."""
-
-    conversation: Conversation
-    tools: tuple[ToolSchema, ...]
-    marks: tuple[Mark, ...] = ()
 
 
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
@@ -53,30 +52,29 @@ def recorded(
     messages: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
     pooled: Mapping[str, Any] | None,
-) -> Recorded:
-    """The sample's messages; where it has none (it broke early), those of its last model call.
-    Raises `ValueError`.
+) -> tuple[Conversation, tuple[ToolSchema, ...], tuple[ImportedLabel, ...]]:
+    """What a sample holds of the conversation: its messages (where it has none, because it broke
+    early, those of its last model call), the tools, and labels. Raises `ValueError`.
     """
     calls = [
         event
         for event in events
         if event.get("event") == "model" and event.get("role") is None and not event.get("pending")
     ]
-    marks: tuple[Mark, ...] = ()
-    if not messages:
-        messages = _of_last_call(calls, pooled)
-        marks = (Mark("messages_from_events", float(len(messages))),) if messages else ()
+    labels: tuple[ImportedLabel, ...] = ()
+    if not messages and (messages := _of_last_call(calls, pooled)):
+        labels = (ImportedLabel("messages_from_events", float(len(messages))),)
     by_answer = {answer: call for call in calls if (answer := _answer_id(call)) is not None}
-    ours = [
-        by_answer[str(m["id"])]
-        for m in messages
-        if m.get("role") == "assistant" and str(m.get("id")) in by_answer
-    ]
-    read = [_message(message) for message in messages]
-    notes = [
-        _note(m, by_answer.get(str(m.get("id")))) for m in messages if m.get("role") == "assistant"
-    ]
-    return Recorded(noted_conversation(read, notes), _tools(ours), marks)
+    chat = ConversationBuilder()
+    ours = []
+    for message in messages:
+        if message.get("role") != "assistant":
+            _hear(chat, message)
+            continue
+        call = by_answer.get(str(message.get("id")))
+        ours += [] if call is None else [call]
+        _take(chat, message, call)
+    return chat.conversation(), _tools(ours), labels
 
 
 def _of_last_call(
@@ -114,75 +112,56 @@ def _answer_id(call: Mapping[str, Any]) -> str | None:
     return str(answer["id"]) if answer is not None and answer.get("id") else None
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    role, content = message.get("role"), message.get("content")
-    if role == "assistant":
-        parts: list[Any] = content if isinstance(content, list) else []
-        said = [part for part in parts if not _is_block(part)] if parts else content
-        thoughts = [
-            str(part.get("reasoning") or "")
-            for part in parts
-            if _is_block(part, "reasoning") and not part.get("redacted")
-        ]
-        thought = "\n".join(filter(None, thoughts)) or None
-        return {
-            "role": role,
-            "content": text_of(said) or None,
-            "reasoning_content": thought,
-            "tool_calls": _calls(message.get("tool_calls")),
-        }
-    if role != "tool":
-        return {"role": role, "content": text_of(content)}
+def _hear(chat: ConversationBuilder, message: Mapping[str, Any]) -> None:
+    text = text_of(message.get("content"))
+    if message.get("role") != "tool":
+        chat.say(message.get("role"), text)
+        return
     error = message.get("error")
-    text = text_of(content) or str(
-        (error.get("message") if isinstance(error, Mapping) else None) or ""
-    )
-    call_id = message.get("tool_call_id")
-    return {
-        "role": role,
-        "content": text,
-        "tool_call_id": call_id,
-        "name": message.get("function"),
-        "error": error is not None,
-    }
-
-
-def _is_block(part: Any, kind: str | None = None) -> bool:
-    """Whether a part of an answer is no text (and of that kind)."""
-    return (
-        isinstance(part, Mapping)
-        and part.get("type") != "text"
-        and (kind is None or part.get("type") == kind)
+    told = error.get("message") if isinstance(error, Mapping) else None
+    chat.result(
+        text or str(told or ""),
+        message.get("tool_call_id"),
+        name=message.get("function"),
+        error=error is not None,
     )
 
 
-def _calls(calls: Any) -> list[dict[str, Any]]:
-    """`{id, function, arguments}` in OpenAI's form. Raises `ValueError`."""
-    read = []
-    for call in calls or []:
-        if not isinstance(call, Mapping) or not isinstance(call.get("function"), str):
-            raise ValueError("a tool call without the name of its function")
-        function = {"name": call["function"], "arguments": call.get("arguments")}
-        read.append({"id": call.get("id"), "type": "function", "function": function})
-    return read
-
-
-def _note(message: Mapping[str, Any], call: Mapping[str, Any] | None) -> TurnNote:
+def _take(
+    chat: ConversationBuilder, message: Mapping[str, Any], call: Mapping[str, Any] | None
+) -> None:
+    """Adds an answer, and the model call that gave it; blocks that are no text stay in `raw`."""
     content = message.get("content")
-    blocks = [part for part in content if _is_block(part)] if isinstance(content, list) else []
-    note = TurnNote(
-        raw=json.dumps(blocks, ensure_ascii=False) if blocks else None, usage=_usage(call)
+    parts: list[Any] = content if isinstance(content, list) else []
+    blocks = [part for part in parts if isinstance(part, Mapping) and part.get("type") != "text"]
+    said = [part for part in parts if part not in blocks] if parts else content
+    thoughts = (
+        str(block.get("reasoning") or "")
+        for block in blocks
+        if block.get("type") == "reasoning" and not block.get("redacted")
     )
-    if any(part.get("type") != "reasoning" for part in blocks):
+    requested = message.get("tool_calls") or []
+    note = TurnNote(usage=_usage(call))
+    if blocks:
+        note.raw = json.dumps(blocks, ensure_ascii=False)
+    if any(block.get("type") != "reasoning" for block in blocks):
         note.mask = UNREAD_MASK
-    if any(
-        isinstance(one, Mapping) and one.get("parse_error")
-        for one in message.get("tool_calls") or []
-    ):
+    if any(isinstance(one, Mapping) and one.get("parse_error") for one in requested):
         note.mask = "parse_error"
     if message.get("source") == "input":
         note.mask, note.sampled_by = DATASET_MASK, SampledBy.CANNED
-    return note
+    chat.answer(
+        text_of(said) or None,
+        thought=joined(*thoughts),
+        calls=[_call(one) for one in requested],
+        note=note,
+    )
+
+
+def _call(call: Any) -> dict[str, Any]:
+    if not isinstance(call, Mapping) or not isinstance(call.get("function"), str):
+        raise ValueError("a tool call without the name of its function")
+    return tool_call(call.get("id"), call["function"], call.get("arguments"))
 
 
 def _usage(call: Mapping[str, Any] | None) -> Usage | None:

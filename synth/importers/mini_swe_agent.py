@@ -6,52 +6,34 @@ API have whole response objects among their messages. What answers the agent is 
 interruptions are a person's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.importers.attempt import attempt
-from synth.importers.message_parts import text_of
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
+from synth.importers.attempt import OPEN_END, End, ends, entry, import_task, unresolved
+from synth.importers.conversation import Count, TurnNote, counted, goal_of, text_of, totals
+from synth.importers.records import Entry, ImportSettings, Record, by_record
 from synth.importers.response_items import ResponseItems
 from synth.importers.swe_benchmark import swe_benchmark
-from synth.importers.turn_notes import (
-    Count,
-    TurnNote,
-    counted,
-    from_environment,
-    goal_of,
-    noted_conversation,
-    totals,
-    unresolved_mark,
-)
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
-from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Usage
 
-_FORMAT = "mini_swe_agent"
-
-ENDED: Mapping[str, tuple[Termination, Fault | None]] = {
-    "Submitted": (Termination.AGENT_STOP, None),
-    "LimitsExceeded": (Termination.TURN_LIMIT, None),
-    "TimeExceeded": (Termination.TIME_LIMIT, None),
-    "ContextWindowExceeded": (Termination.CONTEXT_LIMIT, None),
-    "ContextWindowExceededError": (Termination.CONTEXT_LIMIT, None),
-    "RepeatedFormatError": (Termination.STUCK, None),
-    "UserInterruption": (Termination.UNREPORTED, None),
-    "APIError": (Termination.FAULT, Fault.MODEL),
-    "APIConnectionError": (Termination.FAULT, Fault.MODEL),
-    "AuthenticationError": (Termination.FAULT, Fault.MODEL),
-    "BadRequestError": (Termination.FAULT, Fault.MODEL),
-    "InternalServerError": (Termination.FAULT, Fault.MODEL),
-    "NotFoundError": (Termination.FAULT, Fault.MODEL),
-    "PermissionDeniedError": (Termination.FAULT, Fault.MODEL),
-    "RateLimitError": (Termination.FAULT, Fault.MODEL),
-    "ServiceUnavailableError": (Termination.FAULT, Fault.MODEL),
-    "Timeout": (Termination.FAULT, Fault.MODEL),
-}
+ENDED = ends(
+    {
+        "agent_stop": "Submitted",
+        "turn_limit": "LimitsExceeded",
+        "time_limit": "TimeExceeded",
+        "context_limit": "ContextWindowExceeded ContextWindowExceededError",
+        "stuck": "RepeatedFormatError",
+        "unreported": "UserInterruption",
+        "fault model": "APIError APIConnectionError AuthenticationError BadRequestError "
+        "InternalServerError NotFoundError PermissionDeniedError RateLimitError "
+        "ServiceUnavailableError Timeout",
+    }
+)
 """What an `exit_status` is here. Other statuses are names of exceptions that broke the run; none at
 all is a run that was killed.
 """
@@ -90,54 +72,32 @@ def recognises(value: Any) -> bool:
     )
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """One trajectory per document."""
-    yield from each(records, _read)
-
-
-FORMAT = Format(recognises, trajectories)
-
-
-def _read(record: Record) -> Entry:
+def _read(record: Record, settings: ImportSettings) -> Entry:
     run = msgspec.convert(record.value, _Run)
     conversation = _conversation(run)
-    if not conversation.turns:
-        return record.rejected("no_turns", "no answer of the model: no result, not a failure")
     config, stats = run.info.config or _Config(), run.info.model_stats or _Stats()
     termination, fault = _ended(run.info.exit_status, stats, config.agent.get("step_limit"))
-    image, model, sampling = (
-        config.environment.get("image"),
-        config.model.get("model_name"),
-        config.model.get("model_kwargs"),
-    )
-    shown = (o.content for turn in conversation.turns[:5] for o in turn.observations)
-    benchmark = swe_benchmark(run.instance_id, image if isinstance(image, str) else None, shown)
-    task = Task.identified(
-        env=_FORMAT, goal=goal_of(conversation), origin=Origin.IMPORT, benchmark=benchmark
-    )
+    model, sampling = config.model.get("model_name"), config.model.get("model_kwargs")
     used = totals(conversation.turns)
-    found = attempt(
+    benchmark = swe_benchmark(run.instance_id, config.environment.get("image"), conversation.turns)
+    return entry(
         record,
-        _FORMAT,
-        task,
+        "mini_swe_agent",
         conversation,
+        import_task("mini_swe_agent", goal_of(conversation), benchmark=benchmark),
+        marks=unresolved(conversation),
         termination=termination,
         fault=fault,
         fault_detail=run.info.exit_status if fault else None,
         model=model if isinstance(model, str) else None,
         sampling=sampling if isinstance(sampling, Mapping) else {},
-        totals=msgspec.structs.replace(
-            used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost
-        ),
+        totals=replace(used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost),
     )
-    return Imported(task, found, marks=unresolved_mark(conversation))
 
 
-def _ended(status: str | None, stats: _Stats, step_limit: Any) -> tuple[Termination, Fault | None]:
+def _ended(status: str | None, stats: _Stats, step_limit: Any) -> End:
     if not status:
-        return Termination.UNREPORTED, None
+        return OPEN_END
     if status == "LimitsExceeded" and not (
         isinstance(step_limit, int) and 0 < step_limit <= stats.api_calls
     ):
@@ -146,45 +106,36 @@ def _ended(status: str | None, stats: _Stats, step_limit: Any) -> tuple[Terminat
 
 
 def _conversation(run: _Run) -> Conversation:
-    items = ResponseItems(is_harness=lambda text: bool(items.notes))
+    items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
+    chat = items.chat
     for message in run.messages:
         extra = message["extra"] if isinstance(message.get("extra"), Mapping) else {}
         role = message.get("role")
         if message.get("object") == "response":
             _take_response(items, message)
-        elif role == "assistant":
-            items.end()
-            items.messages.append({**message, "content": text_of(message.get("content")) or None})
-            items.notes.append(TurnNote())
-        elif role == "tool":
-            items.end()
-            items.messages.append({**message, "content": text_of(message.get("content"))})
-        elif role == "exit":
-            _take_end(items, message, run.info.exit_status)
-        elif role == "user" and items.notes and "interrupt_type" not in extra:
-            items.end()
-            items.messages.append(from_environment(text_of(message.get("content"))))
         elif role is None and "type" in message:
             items.add(message)
+            continue
         else:
             items.end()
-            items.messages.append({"role": role, "content": text_of(message.get("content"))})
+            text = text_of(message.get("content"))
+            if role == "assistant":
+                chat.messages.append({**message, "content": text or None})
+                chat.notes.append(TurnNote())
+            elif role == "tool":
+                chat.messages.append({**message, "content": text})
+            elif role == "exit":
+                # the harness notes its last word as a message: what was submitted answers the last
+                # action, all else was shown to nobody
+                if run.info.exit_status == "Submitted" and text:
+                    chat.after_answer(text)
+            elif "interrupt_type" in extra:
+                chat.say(role, text)
+            else:
+                items.heard(role, text)
         if role == "assistant" or message.get("object") == "response":
             _note_usage(items, message, extra)
-    return noted_conversation(items.messages, items.notes)
-
-
-def _take_end(items: ResponseItems, message: Mapping[str, Any], status: str | None) -> None:
-    """The harness notes its last word as a message: what was submitted answers the last action, all
-    else was shown to nobody.
-    """
-    items.end()
-    text = text_of(message.get("content"))
-    if status == "Submitted" and text:
-        has_calls = bool(items.messages and items.messages[-1].get("tool_calls"))
-        items.messages.append(
-            {"role": "tool", "content": text} if has_calls else from_environment(text)
-        )
+    return chat.conversation()
 
 
 def _take_response(items: ResponseItems, response: Mapping[str, Any]) -> None:
@@ -218,3 +169,6 @@ def _note_usage(items: ResponseItems, message: Mapping[str, Any], extra: Mapping
             float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
         )
     )
+
+
+FORMAT = by_record(recognises, _read)

@@ -8,21 +8,19 @@ Turns that the source gives no loss (`weight` 0, `training` false, `masked_turns
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
+from synth.importers.attempt import entry, import_task
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
 from synth.schemas.canonical import content_hash
 from synth.schemas.messages import Conversation, from_messages
 from synth.schemas.outcome import Outcome
-from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import Observation, Source, ToolSchema
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Source, ToolSchema
 
-_FORMAT = "openai_messages"
-_ENV = "openai_messages"
 _LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
@@ -53,29 +51,24 @@ def trajectories(
     trials: Counter[str] = Counter()
 
     def read(record: Record) -> Entry:
-        chat = msgspec.convert(
-            record.value if isinstance(record.value, dict) else {"messages": record.value}, _Chat
-        )
+        value = record.value if isinstance(record.value, dict) else {"messages": record.value}
+        chat = msgspec.convert(value, _Chat)
         conversation = _without_loss(from_messages(chat.messages), chat)
-        tools = _tools(chat.tools)
-        if not conversation.turns:
-            return record.rejected("no_turns", "no assistant message")
         task = _task(conversation, chat)
-        passed = _passed(chat, settings)
-        trial = trials[task.task_id]
-        found = attempt(
+        found = entry(
             record,
-            _FORMAT,
-            task,
+            "openai_messages",
             conversation,
-            trial=trial,
-            passed=passed,
+            task,
+            trial=trials[task.task_id],
+            passed=_passed(chat, settings),
             reward=chat.reward,
             model=chat.model,
-            tools=tools,
+            tools=_tools(chat.tools),
+            no_turns="no assistant message",
         )
-        trials[task.task_id] += 1
-        return Imported(task, found)
+        trials[task.task_id] += isinstance(found, Imported)
+        return found
 
     yield from each(records, read)
 
@@ -160,7 +153,7 @@ def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
         return None if chat.outcome == Outcome.UNKNOWN else chat.outcome == Outcome.SUCCESS
     if chat.success is not None:
         return chat.success
-    return None if chat.reward is None else chat.reward >= settings.reward_threshold
+    return settings.passed(chat.reward)
 
 
 def _task(conversation: Conversation, chat: _Chat) -> Task:
@@ -169,15 +162,10 @@ def _task(conversation: Conversation, chat: _Chat) -> Task:
     """
     heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     prompt = conversation.system_prompt or ""
-    return Task.identified(
-        env=_ENV,
-        goal=_first_of_user(heard) or prompt,
+    return import_task(
+        "openai_messages",
+        next((o.content for o in heard if o.source is not Source.TOOL and o.content), prompt),
         env_config={"system_prompt": content_hash(prompt)},
-        origin=Origin.IMPORT,
         benchmark=chat.benchmark,
         split=chat.split if isinstance(chat.split, str) and chat.split else None,
     )
-
-
-def _first_of_user(heard: Sequence[Observation]) -> str:
-    return next((o.content for o in heard if o.source is not Source.TOOL and o.content), "")

@@ -2,7 +2,7 @@
 labels.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -79,7 +79,7 @@ class Replaced(msgspec.Struct, frozen=True):
     records: int
 
 
-class Mark(msgspec.Struct, frozen=True):
+class ImportedLabel(msgspec.Struct, frozen=True):
     """A label that the source gives to a trajectory or one of its turns; it becomes a row of
     `scores`.
     """
@@ -100,7 +100,7 @@ class Imported(msgspec.Struct, frozen=True):
 
     task: Task
     trajectory: Trajectory
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[ImportedLabel, ...] = ()
     name: str | None = None
     turn_of_message: tuple[int | None, ...] = ()
 
@@ -114,7 +114,7 @@ class Labelled(msgspec.Struct, frozen=True):
     locator: str
     sha: str
     name: str
-    marks: Callable[[tuple[int | None, ...]], tuple[Mark, ...]]
+    marks: Callable[[tuple[int | None, ...]], tuple[ImportedLabel, ...]]
 
 
 class ImportSettings(msgspec.Struct, frozen=True):
@@ -125,6 +125,10 @@ class ImportSettings(msgspec.Struct, frozen=True):
     reward_threshold: float = 1.0
     max_record_bytes: int = 256 << 20
     """Of JSON text: parsed objects take about ten times as much memory."""
+
+    def passed(self, reward: float | None, rounding: float = 0.0) -> bool | None:
+        """Whether a reward is a success; None where there is none."""
+        return None if reward is None else reward >= self.reward_threshold - rounding
 
 
 Entry = Imported | Labelled | Rejection | Replaced
@@ -141,19 +145,45 @@ class Format(msgspec.Struct, frozen=True):
     read: Importer
 
 
-def each(records: Iterable[Record | Rejection], read: Callable[[Record], Entry]) -> Iterator[Entry]:
-    """Every record through `read`; where it raises, the record is a `bad_record`."""
+def each(
+    records: Iterable[Record | Rejection], read: Callable[[Record], Entry | Iterable[Entry]]
+) -> Iterator[Entry]:
+    """Every record through `read`, which gives one entry or several; where it raises, the record
+    is a `bad_record`.
+    """
     for record in records:
         if isinstance(record, Rejection):
             yield record
             continue
         try:
-            entry = read(record)
+            found = read(record)
+            if isinstance(found, msgspec.Struct):
+                yield found
+            else:
+                yield from found
         except ValueError as error:
-            entry = record.rejected("bad_record", str(error))
+            yield record.rejected("bad_record", str(error))
         except UNEXPECTED as error:
-            entry = record.rejected("bad_record", unexpected(error))
-        yield entry
+            yield record.rejected("bad_record", unexpected(error))
+
+
+def by_record(
+    recognises: Callable[[Any], bool],
+    read: Callable[[Record, ImportSettings], Entry | Iterable[Entry]],
+) -> Format:
+    """A format each record of which stands for itself."""
+
+    def entries(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+        yield from each(records, lambda record: read(record, settings))
+
+    return Format(recognises, entries)
+
+
+def joined_record(records: Sequence[Record], place: str) -> Record:
+    """Several records of one file as one, at a place of its own."""
+    last = records[-1]
+    content = content_hash([record.content for record in records])
+    return Record(last.file, last.sha, place, None, content)
 
 
 UNEXPECTED = (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)

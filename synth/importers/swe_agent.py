@@ -9,55 +9,48 @@ to the last action, and times.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
-from synth.importers.message_parts import text_of
+from synth.importers.attempt import OPEN_END, End, ends, entry, import_task, unresolved
+from synth.importers.conversation import (
+    ConversationBuilder,
+    Count,
+    TurnNote,
+    goal_of,
+    joined,
+    text_of,
+)
 from synth.importers.records import (
     Entry,
-    Format,
-    Imported,
+    ImportedLabel,
     ImportSettings,
-    Mark,
     Record,
-    Rejection,
+    by_record,
     each,
 )
 from synth.importers.swe_benchmark import swe_benchmark
-from synth.importers.turn_notes import (
-    Count,
-    TurnNote,
-    from_environment,
-    goal_of,
-    noted_conversation,
-    unresolved_mark,
-)
-from synth.schemas.outcome import Fault, Termination
-from synth.schemas.task import Origin, Task
+from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import Authorship, Usage
 
-_FORMAT = "swe_agent"
 _PRIMARY = ("main", "primary")
-_TURNS_ASKED = 5  # the working directory stands under every answer of the shell
 _SUBMITTED_AFTER = re.compile(r"^submitted \((?P<why>[a-z_]+)\)$")
 
-ENDED: Mapping[str, tuple[Termination, Fault | None]] = {
-    "submitted": (Termination.AGENT_STOP, None),
-    "exit_command": (Termination.AGENT_STOP, None),
-    "exit_forfeit": (Termination.AGENT_STOP, None),
-    "exit_cost": (Termination.TOKEN_LIMIT, None),
-    "exit_context": (Termination.CONTEXT_LIMIT, None),
-    "exit_total_execution_time": (Termination.TIME_LIMIT, None),
-    "exit_command_timeout": (Termination.TIME_LIMIT, None),
-    "exit_format": (Termination.STUCK, None),
-    "exit_api": (Termination.FAULT, Fault.MODEL),
-    "exit_environment_error": (Termination.FAULT, Fault.ENVIRONMENT),
-    "exit_error": (Termination.FAULT, Fault.INFRASTRUCTURE),
-    "early_exit": (Termination.FAULT, Fault.INFRASTRUCTURE),
-}
+ENDED = ends(
+    {
+        "agent_stop": "submitted exit_command exit_forfeit",
+        "token_limit": "exit_cost",
+        "context_limit": "exit_context",
+        "time_limit": "exit_total_execution_time exit_command_timeout",
+        "stuck": "exit_format",
+        "fault model": "exit_api",
+        "fault environment": "exit_environment_error",
+        "fault infrastructure": "exit_error early_exit",
+    }
+)
 """What an `exit_status` is here; `submitted (x)` is what x is, and one that is not listed leaves
 open how the run ended.
 """
@@ -109,7 +102,7 @@ class _Config(msgspec.Struct, frozen=True):
     sampling: Mapping[str, Any] = {}
     problem: str | None = None
     text: str | None = None
-    image: str = ""
+    image: Any = None
 
 
 def recognises(value: Any) -> bool:
@@ -133,30 +126,26 @@ def recognises(value: Any) -> bool:
     )
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
+def _attempts(record: Record, settings: ImportSettings) -> Entry | Iterator[Entry]:
     """One trajectory per document; of a retry run, one per attempt (its top level repeats the best
     one).
     """
-    for record in records:
-        if (
-            isinstance(record, Record)
-            and isinstance(record.value, Mapping)
-            and isinstance(record.value.get("attempts"), list)
-        ):
-            whole = record.value
-            shared = {key: whole[key] for key in ("replay_config", "instance_id") if key in whole}
-            for index, one in enumerate(whole["attempts"]):
-                part = record.part(
+    whole = record.value
+    if not (isinstance(whole, Mapping) and isinstance(whole.get("attempts"), list)):
+        return _read(record, 0)
+    shared = {key: whole[key] for key in ("replay_config", "instance_id") if key in whole}
+    return (
+        found
+        for index, one in enumerate(whole["attempts"])
+        for found in each(
+            [
+                record.part(
                     f"attempts/{index}", {**shared, **one} if isinstance(one, Mapping) else one
                 )
-                yield from each([part], lambda part, index=index: _read(part, index))  # type: ignore[misc]
-        else:
-            yield from each([record], lambda one: _read(one, 0))
-
-
-FORMAT = Format(recognises, trajectories)
+            ],
+            partial(_read, trial=index),
+        )
+    )
 
 
 def _read(record: Record, trial: int) -> Entry:
@@ -164,26 +153,22 @@ def _read(record: Record, trial: int) -> Entry:
     config = _config(run.replay_config)
     said = [message for message in run.history if not message.is_demo]
     steps = _steps_of(said, run.trajectory or [])
-    conversation = noted_conversation(*_messages(said, steps))
-    if not conversation.turns:
-        return record.rejected(
-            "no_turns", "no message of the agent's own: no result, not a failure"
-        )
-    stats = run.info.model_stats
+    conversation = _conversation(said, steps)
+    stats = run.info.model_stats or _Stats()
     termination, fault = _ended(run.info.exit_status)
-    shown = (o.content for turn in conversation.turns[:_TURNS_ASKED] for o in turn.observations)
-    benchmark = swe_benchmark(config.problem or run.instance_id, config.image, shown)
-    task = Task.identified(
-        env=_FORMAT,
-        goal=config.text or goal_of(conversation),
-        origin=Origin.IMPORT,
-        benchmark=benchmark,
+    problem = config.problem or run.instance_id
+    task = import_task(
+        "swe_agent",
+        config.text or goal_of(conversation),
+        benchmark=swe_benchmark(problem, config.image, conversation.turns),
     )
-    found = attempt(
+    return entry(
         record,
-        _FORMAT,
-        task,
+        "swe_agent",
         conversation,
+        task,
+        marks=_labels(said, steps, run) + unresolved(conversation),
+        no_turns="no message of the agent's own: no result, not a failure",
         trial=trial,
         termination=termination,
         fault=fault,
@@ -193,71 +178,46 @@ def _read(record: Record, trial: int) -> Entry:
         authorship=Authorship.HUMAN
         if config.model in ("human", "human_thought")
         else Authorship.MODEL,
-        totals=Usage()
-        if stats is None
-        else Usage(
+        totals=Usage(
             stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost
         ),
     )
-    return Imported(task, found, marks=_marks(said, steps, run) + unresolved_mark(conversation))
 
 
-def _ended(status: str | None) -> tuple[Termination, Fault | None]:
+def _ended(status: str | None) -> End:
     after = _SUBMITTED_AFTER.match(status or "")
-    return ENDED.get(after["why"] if after else status or "", (Termination.UNREPORTED, None))
+    return ENDED.get(after["why"] if after else status or "", OPEN_END)
 
 
-def _messages(
-    said: Sequence[_Message], steps: Sequence[_Step | None]
-) -> tuple[list[dict[str, Any]], list[TurnNote]]:
-    """The history in OpenAI's form. In text-format files the first user message is the task, and
+def _conversation(said: Sequence[_Message], steps: Sequence[_Step | None]) -> Conversation:
+    """The history as a conversation. In text-format files the first user message is the task, and
     all later ones are the shell's.
     """
-    messages: list[dict[str, Any]] = []
-    notes: list[TurnNote] = []
+    chat = ConversationBuilder()
     heard = False
     for message in said:
         content = text_of(message.content)
         if message.role == "assistant":
-            thought = "\n".join(
-                str(block["thinking"])
-                for block in message.thinking_blocks or ()
-                if block.get("thinking")
-            )
-            answer = {
-                "role": "assistant",
-                "content": content,
-                "reasoning_content": thought or None,
-                "tool_calls": message.tool_calls,
-            }
-            messages.append(answer)
-            raw = (
-                json.dumps({"thinking_blocks": message.thinking_blocks}, ensure_ascii=False)
-                if message.thinking_blocks
-                else None
-            )
-            notes.append(
-                TurnNote(raw=raw, agent=None if message.agent in _PRIMARY else message.agent)
-            )
+            blocks = message.thinking_blocks or []
+            note = TurnNote(agent=None if message.agent in _PRIMARY else message.agent)
+            if blocks:
+                note.raw = json.dumps({"thinking_blocks": blocks}, ensure_ascii=False)
+            thoughts = (str(block["thinking"]) for block in blocks if block.get("thinking"))
+            calls = message.tool_calls or ()
+            chat.answer(content, thought=joined(*thoughts), calls=calls, note=note)
         elif message.role == "tool":
-            ids: Sequence[str | None] = message.tool_call_ids or (None,)
-            messages += [
-                {"role": "tool", "tool_call_id": call_id, "content": content} for call_id in ids
-            ]
+            for call_id in message.tool_call_ids or (None,):
+                chat.result(content, call_id)
         elif message.role == "user" and heard:
-            messages.append(from_environment(content))
+            chat.harness(content)
         else:
-            messages.append({"role": message.role, "content": content})
+            chat.say(message.role, content)
             heard = heard or message.role == "user"
     last = steps[-1] if steps else None
-    if messages and messages[-1]["role"] == "assistant" and last is not None and last.observation:
-        calls = messages[-1].get("tool_calls")
-        messages.append(
-            {"role": "tool", "content": last.observation}
-            if calls
-            else from_environment(last.observation)
-        )
-    return messages, notes
+    answered_last = bool(chat.messages) and chat.messages[-1]["role"] == "assistant"
+    if answered_last and last is not None and last.observation:
+        chat.after_answer(last.observation)
+    return chat.conversation()
 
 
 def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | None]:
@@ -280,16 +240,18 @@ def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | 
     return found
 
 
-def _marks(said: Sequence[_Message], steps: Sequence[_Step | None], run: _Run) -> tuple[Mark, ...]:
+def _labels(
+    said: Sequence[_Message], steps: Sequence[_Step | None], run: _Run
+) -> tuple[ImportedLabel, ...]:
     times = [
-        Mark("execution_time_s", step.execution_time, turn)
+        ImportedLabel("execution_time_s", step.execution_time, turn)
         for turn, step in enumerate(steps)
         if step and step.execution_time
     ]
     outside = len(run.trajectory or ()) - sum(step is not None for step in steps)
     demos = len(run.history) - len(said)
     counts = {"steps_outside_history": outside, "demonstrations_left_out": demos}
-    return (*times, *(Mark(name, float(count)) for name, count in counts.items() if count))
+    return (*times, *(ImportedLabel(name, float(n)) for name, n in counts.items() if n))
 
 
 def _config(config: Any) -> _Config:
@@ -297,27 +259,29 @@ def _config(config: Any) -> _Config:
     if isinstance(config, str) and config:
         config = json.loads(config)
     model = _inside(config, "agent", "model")
-    name, image = _inside(model, "name"), _inside(config, "env", "deployment", "image")
-    problem, text = (
-        _inside(config, "problem_statement", "id"),
-        _inside(config, "problem_statement", "text"),
-    )
+    stated = model if isinstance(model, Mapping) else {}
+    name = _text(stated.get("name"))
     return _Config(
-        model=name if isinstance(name, str) and name != "replay" else None,
+        model=None if name == "replay" else name,
         sampling={
-            key: model[key]
+            key: stated[key]
             for key in ("temperature", "top_p")
-            if isinstance(model.get(key), int | float)
-        }
-        if isinstance(model, Mapping)
-        else {},
-        problem=problem if isinstance(problem, str) else None,
-        text=text if isinstance(text, str) and text else None,
-        image=image if isinstance(image, str) else "",
+            if isinstance(stated.get(key), int | float)
+        },
+        problem=_text(_inside(config, "problem_statement", "id")),
+        text=_text(_inside(config, "problem_statement", "text")) or None,
+        image=_inside(config, "env", "deployment", "image"),
     )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _inside(value: Any, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
+
+
+FORMAT = by_record(recognises, _attempts)

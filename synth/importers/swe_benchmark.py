@@ -3,19 +3,23 @@ image, working directories.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
+from synth.schemas.trajectory import Turn
+
+_TURNS_ASKED = 5  # the working directory stands under every answer of the shell
 # the repositories of the splits as published (Jimenez et al. 2024, SWE-bench)
-_TEST = (
-    "astropy__astropy", "django__django", "matplotlib__matplotlib", "mwaskom__seaborn", "pallets__flask", "psf__requests",
-    "pydata__xarray", "pylint-dev__pylint", "pytest-dev__pytest", "scikit-learn__scikit-learn", "sphinx-doc__sphinx", "sympy__sympy",
-)  # fmt: skip
-_DEV = (
-    "marshmallow-code__marshmallow", "pvlib__pvlib-python", "pydicom__pydicom", "pylint-dev__astroid", "pyvista__pyvista",
-    "sqlfluff__sqlfluff",
-)  # fmt: skip
+_REPOSITORIES = {
+    "test": "astropy__astropy django__django matplotlib__matplotlib mwaskom__seaborn "
+    "pallets__flask psf__requests pydata__xarray pylint-dev__pylint pytest-dev__pytest "
+    "scikit-learn__scikit-learn sphinx-doc__sphinx sympy__sympy",
+    "dev": "marshmallow-code__marshmallow pvlib__pvlib-python pydicom__pydicom "
+    "pylint-dev__astroid pyvista__pyvista sqlfluff__sqlfluff",
+}
+_SPLIT = {name: split for split, names in _REPOSITORIES.items() for name in names.split()}
 _INSTANCE = re.compile(r"^(?P<repository>[\w.-]+__[\w.-]+)-\d+$")
-_CLONED = re.compile(r"/(" + "|".join(map(re.escape, (*_TEST, *_DEV))) + r")(?![\w.-])")
+_CLONED = re.compile(r"/(" + "|".join(map(re.escape, _SPLIT)) + r")(?![\w.-])")
 _OTHERS = (
     (
         re.compile(r"/testbed\b"),
@@ -27,23 +31,24 @@ _OTHERS = (
 )
 
 
-def swe_benchmark(instance: str | None, image: str | None, texts: Iterable[str]) -> str | None:
+def swe_benchmark(instance: str | None, image: Any, turns: Sequence[Turn]) -> str | None:
     """`swe-bench/test`, `/dev` or `/unknown`, or another benchmark's name and split; None where
     nothing points to one.
 
-    `texts` are searched for working directories: other work on a repository of SWE-bench
-    (`/django__django`) counts as the benchmark
-    too, so that nothing of it slips into training data.
+    What the shell answered first is searched for working directories: other work on a repository
+    of SWE-bench (`/django__django`) counts as the benchmark too, so that nothing of it slips into
+    training data.
     """
-    named, shown = _INSTANCE.match(instance or ""), list(texts)
+    named = _INSTANCE.match(instance or "")
+    shown = [o.content for turn in turns[:_TURNS_ASKED] for o in turn.observations]
     repository = (
         named["repository"]
         if named
         else next((found[1] for text in shown if (found := _CLONED.search(text))), None)
     )
     if repository is not None:
-        return f"swe-bench/{'test' if repository in _TEST else 'dev' if repository in _DEV else 'unknown'}"
-    if "swebench" in (image or ""):
+        return f"swe-bench/{_SPLIT.get(repository, 'unknown')}"
+    if isinstance(image, str) and "swebench" in image:
         return "swe-bench/unknown"
     return next(
         (name for pattern, name in _OTHERS if any(pattern.search(text) for text in shown)), None

@@ -18,8 +18,8 @@ from synth.importers.records import (
     Entry,
     Format,
     Imported,
+    ImportedLabel,
     ImportSettings,
-    Mark,
     Record,
     Rejection,
     one_line,
@@ -130,7 +130,7 @@ def _lasting(state: LedgerState) -> set[str]:
 
 
 def _trial(
-    trial: Trajectory, task: Task | None, marks: tuple[Mark, ...], run: StoredRun
+    trial: Trajectory, task: Task | None, marks: tuple[ImportedLabel, ...], run: StoredRun
 ) -> Imported | Rejection:
     """The same trial as data: its policy, model, sampling and authors are told as they were; its
     role was another flow's.
@@ -161,7 +161,7 @@ def _trial(
     return Imported(task, found, marks)
 
 
-def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[Mark, ...]]:
+def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[ImportedLabel, ...]]:
     """The labels that sources gave to trajectories that the run had imported itself."""
     if not identities:
         return {}
@@ -169,12 +169,12 @@ def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[Mark, ..
         "SELECT subject_id, metric, value, turn, detail FROM scores WHERE stage = ? AND "
         "subject_id IN (SELECT unnest(?))"
     )
-    found: dict[str, tuple[Mark, ...]] = {}
+    found: dict[str, tuple[ImportedLabel, ...]] = {}
     with connect(ledger) as connection:
         for subject, metric, value, turn, detail in connection.execute(
             sql, [IMPORT, identities]
         ).fetchall():
-            mark = Mark(
+            mark = ImportedLabel(
                 metric, value, turn, None if detail is None else msgspec.json.decode(detail)
             )
             found[subject] = (*found.get(subject, ()), mark)

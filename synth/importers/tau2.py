@@ -11,42 +11,50 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
+from synth.importers.attempt import OPEN_END, attempt, ends
 from synth.importers.records import (
     Entry,
     Format,
     Imported,
+    ImportedLabel,
     ImportSettings,
-    Mark,
     Record,
     Rejection,
     each,
 )
 from synth.importers.tau2_messages import dialogue
 from synth.importers.tau2_task import tau2_task
-from synth.importers.trials import Stated, numbered
+from synth.importers.trials import DeclaredTrial, numbered
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.outcome import LIMITS, Fault, Termination
+from synth.schemas.outcome import LIMITS
 
-_FORMAT = "tau2"
 _ROUNDING = 1e-6
 _MODEL = re.compile(r"llm_agent_(?P<model>.+?)_user_simulator")
 
-ENDED: Mapping[str, tuple[Termination, Fault | None]] = {
-    "user_stop": (Termination.DONE, None),
-    "agent_stop": (Termination.AGENT_STOP, None),
-    "max_steps": (Termination.TURN_LIMIT, None),
-    "timeout": (Termination.TIME_LIMIT, None),
-    "too_many_errors": (Termination.STUCK, None),
-    "context_window_exceeded": (Termination.CONTEXT_LIMIT, None),
-    "agent_error": (Termination.FAULT, Fault.MODEL),
-    "user_error": (Termination.FAULT, Fault.USER_SIMULATOR),
-    "infrastructure_error": (Termination.FAULT, Fault.INFRASTRUCTURE),
-    "unexpected_error": (Termination.FAULT, Fault.INFRASTRUCTURE),
-}
+ENDED = ends(
+    {
+        "done": "user_stop",
+        "agent_stop": "agent_stop",
+        "turn_limit": "max_steps",
+        "time_limit": "timeout",
+        "stuck": "too_many_errors",
+        "context_limit": "context_window_exceeded",
+        "fault model": "agent_error",
+        "fault user_simulator": "user_error",
+        "fault infrastructure": "infrastructure_error unexpected_error",
+    }
+)
 """What a `termination_reason` is here. One that is not listed leaves the outcome unknown, whatever
 the reward says.
 """
+
+_PARTS = {
+    "action": ("action_checks", "action_match"),
+    "communicate": ("communicate_checks", "met"),
+    "env_assertion": ("env_assertions", "met"),
+    "nl_assertion": ("nl_assertions", "met"),
+}
+"""Parts of a verdict: the list of their checks, and what says in one that it was met."""
 
 
 class _Simulation(msgspec.Struct):
@@ -99,35 +107,28 @@ def trajectories(
     records: Iterable[Record | Rejection], settings: ImportSettings
 ) -> Iterator[Entry]:
     """The simulations of one file; its first ones decide whether its trial numbers are any."""
-    stated: dict[str, Stated] = {}
-    yield from numbered(_simulations(records, settings, stated), stated)
+    stated: dict[str, DeclaredTrial] = {}
 
+    def read(record: Record) -> Entry | Iterator[Entry]:
+        if isinstance(record.value, Mapping) and "simulations" in record.value:
+            return document(record)
+        return _simulation(record, _Run(), settings, stated)
 
-FORMAT = Format(recognises, trajectories)
-
-
-def _simulations(
-    records: Iterable[Record | Rejection], settings: ImportSettings, stated: dict[str, Stated]
-) -> Iterator[Entry]:
-    for record in records:
-        if isinstance(record, Rejection) or not (
-            isinstance(record.value, Mapping) and "simulations" in record.value
-        ):
-            yield from each([record], lambda one: _simulation(one, _Run(), settings, stated))
-            continue
-        try:
-            results = msgspec.convert(record.value, _Results)
-            run = _run(results)
-        except ValueError as error:
-            yield record.rejected("bad_record", str(error))
-            continue
+    def document(record: Record) -> Iterator[Entry]:
+        results = msgspec.convert(record.value, _Results)
+        run = _run(results)
         if not results.simulations:
             yield record.rejected("empty", "no simulations")
         parts = (
             record.part(f"simulations/{index}", value)
             for index, value in enumerate(results.simulations)
         )
-        yield from each(parts, lambda one, run=run: _simulation(one, run, settings, stated))  # type: ignore[misc]
+        yield from each(parts, lambda one: _simulation(one, run, settings, stated))
+
+    yield from numbered(each(records, read), stated)
+
+
+FORMAT = Format(recognises, trajectories)
 
 
 def _run(results: _Results) -> _Run:
@@ -149,24 +150,18 @@ def _run(results: _Results) -> _Run:
 
 
 def _simulation(
-    record: Record, run: _Run, settings: ImportSettings, stated: dict[str, Stated]
+    record: Record, run: _Run, settings: ImportSettings, stated: dict[str, DeclaredTrial]
 ) -> Entry:
     simulation = msgspec.convert(record.value, _Simulation)
     reason = simulation.termination_reason or _text(simulation.run_info.get("termination_reason"))
-    termination, fault = (
-        ENDED.get(reason, (Termination.UNREPORTED, None))
-        if reason is not None
-        else (Termination.UNREPORTED, None)
-    )
+    termination, fault = ENDED.get(reason or "", OPEN_END)
     policy = simulation.policy or run.policy
     heard = dialogue(simulation.messages, policy)
     if not heard.conversation.turns and fault is None:
         return record.rejected("no_turns", "the agent said nothing: no result, not a failure")
     reward = _reward(simulation.reward_info)
     believed = reason is None or reason in ENDED
-    passed = (
-        reward >= settings.reward_threshold - _ROUNDING if reward is not None and believed else None
-    )
+    passed = settings.passed(reward if believed else None, _ROUNDING)
     task = tau2_task(
         simulation.task or run.tasks.get(str(simulation.task_id)) or {},
         run.domain,
@@ -174,7 +169,7 @@ def _simulation(
     )
     found = attempt(
         record,
-        _FORMAT,
+        "tau2",
         task,
         heard.conversation,
         passed=passed,
@@ -186,25 +181,19 @@ def _simulation(
         sampling=run.sampling,
         seed=simulation.seed or 0,
         tools=run.tools,
-        totals=heard.totals,
         check_result=_checked(simulation.reward_info, passed)
         if termination not in LIMITS and fault is None
         else None,
     )
-    stated[found.trajectory_id] = Stated(task.task_id, simulation.trial, simulation.task_id)
-    marks = heard.user_calls
+    stated[found.trajectory_id] = DeclaredTrial(task.task_id, simulation.trial, simulation.task_id)
+    labels = heard.user_calls
     if policy is not None:
-        marks += (
-            Mark(
-                "synthesised_system_prompt",
-                1.0,
-                None,
-                {"from": "the policy text of the file: the agent's own prompt may say more"},
-            ),
-        )
+        source = {"from": "the policy text of the file: the agent's own prompt may say more"}
+        labels += (ImportedLabel("synthesised_system_prompt", 1.0, None, source),)
     if not believed:
-        marks += (Mark("unknown_termination", 1.0, None, {"termination_reason": reason}),)
-    return Imported(task, found, marks)
+        detail = {"termination_reason": reason}
+        labels += (ImportedLabel("unknown_termination", 1.0, None, detail),)
+    return Imported(task, found, labels)
 
 
 def _reward(info: Mapping[str, Any] | None) -> float | None:
@@ -227,23 +216,10 @@ def _checked(info: Mapping[str, Any] | None, passed: bool | None) -> CheckResult
     db = info.get("db_check")
     if isinstance(db, Mapping) and isinstance(db.get("db_match"), bool):
         parts.append(SubVerdict("db", db["db_match"]))
-    for name, flag in (
-        ("action", "action_match"),
-        ("communicate", "met"),
-        ("env_assertion", "met"),
-        ("nl_assertion", "met"),
-    ):
-        checks = info.get(
-            "action_checks"
-            if name == "action"
-            else f"{name}_checks"
-            if name == "communicate"
-            else f"{name}s"
-        )
+    for name, (key, flag) in _PARTS.items():
+        checks = info.get(key)
         found = (
-            [check for check in checks if isinstance(check, Mapping)]
-            if isinstance(checks, list)
-            else []
+            [one for one in checks if isinstance(one, Mapping)] if isinstance(checks, list) else []
         )
         if found:
             missed = tuple(

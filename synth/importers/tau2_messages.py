@@ -6,23 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.importers.records import Mark
+from synth.importers.conversation import tool_call
+from synth.importers.records import ImportedLabel
 from synth.schemas.messages import Conversation, from_messages
 from synth.schemas.trajectory import Usage
 
 USER_CALL = "user_tool_call"
-"""Metric of the marks that keep what the user simulator did with tools of its own: the agent
+"""Metric of the labels that keep what the user simulator did with tools of its own: the agent
 neither wrote nor saw it.
 """
 
 
 class Dialogue(msgspec.Struct, frozen=True):
-    """What the agent saw and did, what the user did out of its sight, and what it all cost."""
+    """What the agent saw and did, what the user did out of its sight, and what the user first said."""
 
     conversation: Conversation
-    user_calls: tuple[Mark, ...]
-    totals: Usage
+    user_calls: tuple[ImportedLabel, ...]
     first_said: str
 
 
@@ -34,46 +35,33 @@ def dialogue(messages: Sequence[Mapping[str, Any]], system_prompt: str | None) -
         [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
     )
     usages: list[Usage] = []
-    marks: list[Mark] = []
+    labels: list[ImportedLabel] = []
     for index, message in enumerate(_flat(messages)):
-        role = message.get("role")
+        role, content = message.get("role"), message.get("content")
         calls = message.get("tool_calls") or ()
         if role == "assistant" and any(call.get("requestor") == "user" for call in calls):
             raise ValueError(f"message {index}: an assistant message with a call of the user's")
         if role == "user" and calls:
-            marks += [_user_call(call, message, len(usages)) for call in calls]
+            labels += [_user_call(call, content, len(usages)) for call in calls]
         elif role == "tool" and message.get("requestor") == "user":
-            _answer(marks, message)
+            _answer(labels, message)
         elif role == "tool":
-            chat.append(
-                {
-                    "role": "tool",
-                    "content": message.get("content"),
-                    "tool_call_id": message.get("id"),
-                    "error": message.get("error"),
-                }
-            )
+            answered = {"tool_call_id": message.get("id"), "error": message.get("error")}
+            chat.append({"role": role, "content": content, **answered})
         elif role == "assistant":
             usages.append(_usage(message))
             chat.append(_assistant(message))
         else:
-            chat.append({"role": role, "content": message.get("content")})
+            chat.append({"role": role, "content": content})
+    said = (message["content"] for message in chat if message["role"] == "user")
     conversation = from_messages(chat)
     turns = tuple(
-        msgspec.structs.replace(turn, usage=usage or None)
-        for turn, usage in zip(conversation.turns, usages, strict=True)
+        replace(turn, usage=usage) for turn, usage in zip(conversation.turns, usages, strict=True)
     )
-    heard = [
-        message["content"]
-        for message in chat
-        if message["role"] == "user" and isinstance(message["content"], str)
-    ]
-    total = sum(usages, Usage())
     return Dialogue(
-        msgspec.structs.replace(conversation, turns=turns),
-        tuple(marks),
-        total,
-        heard[0] if heard else "",
+        replace(conversation, turns=turns),
+        tuple(labels),
+        next((text for text in said if isinstance(text, str)), ""),
     )
 
 
@@ -87,21 +75,16 @@ def _flat(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _assistant(message: Mapping[str, Any]) -> dict[str, Any]:
-    calls = [
-        {
-            "id": call.get("id"),
-            "function": {"name": call.get("name"), "arguments": call.get("arguments")},
-        }
-        for call in message.get("tool_calls") or ()
-    ]
-    read: dict[str, Any] = {
+    reasoning = message.get("reasoning")
+    return {
         "role": "assistant",
         "content": message.get("content") or None,
-        "tool_calls": calls,
+        "reasoning_content": reasoning if isinstance(reasoning, str) else None,
+        "tool_calls": [
+            tool_call(call.get("id"), call.get("name"), call.get("arguments"))
+            for call in message.get("tool_calls") or ()
+        ],
     }
-    if isinstance(message.get("reasoning"), str):
-        read["reasoning_content"] = message["reasoning"]
-    return read
 
 
 def _usage(message: Mapping[str, Any]) -> Usage:
@@ -116,24 +99,18 @@ def _usage(message: Mapping[str, Any]) -> Usage:
     )
 
 
-def _user_call(call: Mapping[str, Any], message: Mapping[str, Any], turns: int) -> Mark:
-    detail = {
-        "id": call.get("id"),
-        "name": call.get("name"),
-        "arguments": call.get("arguments"),
-        "content": message.get("content"),
-    }
-    return Mark(USER_CALL, 1.0, turns - 1 if turns else None, detail)
+def _user_call(call: Mapping[str, Any], content: Any, turns: int) -> ImportedLabel:
+    detail = {name: call.get(name) for name in ("id", "name", "arguments")}
+    return ImportedLabel(
+        USER_CALL, 1.0, turns - 1 if turns else None, {**detail, "content": content}
+    )
 
 
-def _answer(marks: list[Mark], message: Mapping[str, Any]) -> None:
+def _answer(labels: Sequence[ImportedLabel], message: Mapping[str, Any]) -> None:
     """Puts a tool's result beside the user's call that it answers."""
-    for mark in reversed(marks):
-        if (
-            mark.detail is not None
-            and mark.detail["id"] == message.get("id")
-            and "result" not in mark.detail
-        ):
-            mark.detail.update(result=message.get("content"), error=bool(message.get("error")))
+    for label in reversed(labels):
+        call = label.detail or {}
+        if call["id"] == message.get("id") and "result" not in call:
+            call.update(result=message.get("content"), error=bool(message.get("error")))
             return
     raise ValueError("a tool result for the user answers no call of the user's")

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synth.schemas.task import Origin, Task
+from synth.importers.attempt import import_task
+from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
 
@@ -28,10 +29,9 @@ def tau2_task(task: Mapping[str, Any], domain: str | None, first_said: str) -> T
         name: criteria.get(name)
         for name in ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
     }
-    return Task.identified(
-        env=f"tau2/{where}",
-        goal=_goal(told) or first_said,
-        origin=Origin.IMPORT,
+    return import_task(
+        f"tau2/{where}",
+        _goal(told) or first_said,
         gold=None
         if actions is None
         else tuple(

@@ -8,22 +8,22 @@ signals of the user simulator
 exports cut what follows the last turn.
 """
 
+import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.importers.attempt import attempt
-from synth.importers.messages_to_turns import turn_of_message
+from synth.importers.attempt import entry, import_task
 from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
-from synth.importers.trials import Stated, numbered
-from synth.schemas.messages import Conversation, from_messages
-from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.importers.trials import DeclaredTrial, numbered
+from synth.schemas.messages import from_messages
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
-_FORMAT = "tau_bench"
 AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""
 _ROUNDING = 1e-6  # tau-bench itself compares rewards with 1 up to this
@@ -66,26 +66,45 @@ def trajectories(
     """The attempts of one result file; its first records decide whether its trial numbers are
     any.
     """
-    stated: dict[str, Stated] = {}
+    stated: dict[str, DeclaredTrial] = {}
 
     def read(record: Record) -> Entry:
         result = msgspec.convert(record.value, _Result)
-        conversation = from_messages(result.traj or [])
-        if not conversation.turns:
-            return record.rejected("no_turns", "the agent said nothing: no result, not a failure")
+        messages = result.traj or []
+        conversation = from_messages(messages)
+        model, sampling = _model_and_sampling(record.file)
         task = _task(result.info.task, conversation.system_prompt)
-        found = _trajectory(record, result, conversation, task, settings)
-        stated[found.trajectory_id] = Stated(task.task_id, result.trial, result.task_id)
-        if result.traj is None or "index" not in result.traj[0]:
-            return Imported(task, found)
-        return Imported(
+        found = entry(
+            record,
+            "tau_bench",
+            conversation,
             task,
-            found,
-            name=f"{AGENTRX}/{result.task_id}",
-            turn_of_message=turn_of_message(result.traj),
+            passed=settings.passed(result.reward, _ROUNDING),
+            reward=result.reward,
+            model=model,
+            sampling=sampling,
+            no_turns="the agent said nothing: no result, not a failure",
+        )
+        if not isinstance(found, Imported):
+            return found
+        stated[found.trajectory.trajectory_id] = DeclaredTrial(
+            task.task_id, result.trial, result.task_id
+        )
+        if "index" not in messages[0]:
+            return found
+        return replace(
+            found, name=f"{AGENTRX}/{result.task_id}", turn_of_message=_turn_of_message(messages)
         )
 
     yield from numbered(each(records, read), stated)
+
+
+def _turn_of_message(messages: Sequence[Mapping[str, Any]]) -> tuple[int | None, ...]:
+    """For every message the turn that it is; None for what the agent did not write."""
+    count = itertools.count()
+    return tuple(
+        next(count) if message.get("role") == "assistant" else None for message in messages
+    )
 
 
 def recognises(value: Any) -> bool:
@@ -108,10 +127,9 @@ def _task(task: _Task, system_prompt: str | None) -> Task:
     named = _DOMAIN.search((system_prompt or "")[:2000])
     domain = named.group(1).lower() if named else "unknown"
     script: dict[str, Any] = {"user_id": task.user_id, "outputs": task.outputs}
-    return Task.identified(
-        env=f"tau_bench/{domain}",
-        goal=task.instruction,
-        origin=Origin.IMPORT,
+    return import_task(
+        f"tau_bench/{domain}",
+        task.instruction,
         gold=None
         if task.actions is None
         else tuple(_gold(i, action) for i, action in enumerate(task.actions)),
@@ -123,29 +141,6 @@ def _task(task: _Task, system_prompt: str | None) -> Task:
 def _gold(index: int, action: _Action) -> ToolCall:
     return ToolCall.received(
         f"gold_{index}", action.name, json.dumps(action.kwargs, ensure_ascii=False)
-    )
-
-
-def _trajectory(
-    record: Record,
-    result: _Result,
-    conversation: Conversation,
-    task: Task,
-    settings: ImportSettings,
-) -> Trajectory:
-    passed = (
-        None if result.reward is None else result.reward >= settings.reward_threshold - _ROUNDING
-    )
-    model, sampling = _model_and_sampling(record.file)
-    return attempt(
-        record,
-        _FORMAT,
-        task,
-        conversation,
-        passed=passed,
-        reward=result.reward,
-        model=model,
-        sampling=sampling,
     )
 
 

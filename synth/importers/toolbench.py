@@ -5,20 +5,18 @@ Before it tried another child of a node, the model was shown a prompt that the t
 such a turn is masked.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection
+from synth.importers.attempt import attempt, import_task
+from synth.importers.records import Entry, Imported, ImportSettings, Record, by_record
 from synth.schemas.canonical import valid_text
 from synth.schemas.messages import Conversation, from_messages
 from synth.schemas.outcome import Termination
-from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Turn
 
-_FORMAT = "toolbench"
 UNRECORDED_PROMPT = "unrecorded_prompt"
 _GAVE_UP = 4
 """`observation_code` of Finish with give_up_and_restart."""
@@ -80,24 +78,9 @@ def recognises(value: Any) -> bool:
     )
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """The paths of the trees of one file."""
-    for record in records:
-        if isinstance(record, Rejection):
-            yield record
-            continue
-        try:
-            search = msgspec.convert(record.value, _Search)
-            entries: list[Entry] = list(_paths(record, search))
-        except (ValueError, RecursionError) as error:
-            yield record.rejected("bad_record", str(error))
-            continue
-        yield from entries or [record.rejected("no_turns", "a tree without a turn")]
-
-
-FORMAT = Format(recognises, trajectories)
+def _tree(record: Record, settings: ImportSettings) -> Sequence[Entry]:
+    entries = list(_paths(record, msgspec.convert(record.value, _Search)))
+    return entries or [record.rejected("no_turns", "a tree without a turn")]
 
 
 def _paths(record: Record, search: _Search) -> Iterator[Imported]:
@@ -111,12 +94,7 @@ def _paths(record: Record, search: _Search) -> Iterator[Imported]:
     tools: tuple[ToolSchema, ...] = tuple(
         {"type": "function", "function": function} for function in answer.function
     )
-    task = Task.identified(
-        env="toolbench",
-        goal=valid_text(answer.query),
-        origin=Origin.IMPORT,
-        benchmark="toolbench/unknown",
-    )
+    task = import_task("toolbench", valid_text(answer.query), benchmark="toolbench/unknown")
     before: list[_Step] = []
     parent: str | None = None
     for index, path in enumerate(_leaves(search.tree.tree)):
@@ -125,7 +103,7 @@ def _paths(record: Record, search: _Search) -> Iterator[Imported]:
         termination, passed = _ended(path[-1].last, search.win)
         found = attempt(
             record if index == 0 else record.part(f"path/{index}", [record.content, index]),
-            _FORMAT,
+            "toolbench",
             task,
             Conversation(prompt.system_prompt, opening, turns),
             trial=index,
@@ -207,3 +185,6 @@ def _turn(index: int, step: _Step) -> Turn:
             ),
         )
     return Turn(index, content, (call,), observed, mask=mask)
+
+
+FORMAT = by_record(recognises, _tree)

@@ -14,7 +14,7 @@ SEEN_FIRST = 500
 """Records looked at before it is decided whether a file's trial numbers are any."""
 
 
-class Stated(NamedTuple):
+class DeclaredTrial(NamedTuple):
     """What a record says of itself; `task` is our own id, `task_name` the source's."""
 
     task: str
@@ -22,7 +22,9 @@ class Stated(NamedTuple):
     task_name: Any
 
 
-def numbered(entries: Iterable[Entry], stated: MutableMapping[str, Stated]) -> Iterator[Entry]:
+def numbered(
+    entries: Iterable[Entry], stated: MutableMapping[str, DeclaredTrial]
+) -> Iterator[Entry]:
     """The attempts of one file with their trials; `stated` has what each says of itself, by
     trajectory id, once it was read.
     """
@@ -46,7 +48,7 @@ class _Trials:
     numbers are believed.
     """
 
-    def __init__(self, first: Sequence[Stated]) -> None:
+    def __init__(self, first: Sequence[DeclaredTrial]) -> None:
         are_numbers = all(_is_number(stated.trial) for stated in first)
         are_task_ids = any(stated.trial for stated in first) and all(
             stated.trial == stated.task_name for stated in first
@@ -59,7 +61,7 @@ class _Trials:
         self._believed = are_numbers and tell_apart and not are_task_ids
         self._given: dict[str, set[int]] = {}
 
-    def number(self, stated: Stated) -> int:
+    def number(self, stated: DeclaredTrial) -> int:
         """The stated number where it is believed and not given yet within the task, else the lowest
         that is free.
         """

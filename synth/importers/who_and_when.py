@@ -5,30 +5,18 @@ Every agent that speaks is a turn; the computer terminal and people are not agen
 is a 0-based message index in a string.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import attempt
-from synth.importers.records import (
-    Entry,
-    Format,
-    Imported,
-    ImportSettings,
-    Mark,
-    Record,
-    Rejection,
-    each,
-)
+from synth.importers.attempt import entry, import_task
+from synth.importers.records import Entry, ImportedLabel, ImportSettings, Record, by_record
 from synth.schemas.canonical import valid_text
 from synth.schemas.messages import Conversation
-from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Observation, Source, Turn
 
-_FORMAT = "who_and_when"
 _TERMINAL = "Computer_terminal"
-_MISTAKE = "who_and_when.mistake"
 
 
 class _Message(msgspec.Struct):
@@ -62,17 +50,7 @@ def recognises(value: Any) -> bool:
     )
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """The runs of one file."""
-    yield from each(records, _run)
-
-
-FORMAT = Format(recognises, trajectories)
-
-
-def _run(record: Record) -> Entry:
+def _run(record: Record, settings: ImportSettings) -> Entry:
     run = msgspec.convert(record.value, _Run)
     conversation, turn_of_message = _conversation(run.history)
     if isinstance(run.system_prompt, str):
@@ -86,10 +64,9 @@ def _run(record: Record) -> Entry:
         raise ValueError(f"mistake_step {step} of {len(run.history)} messages")
     answer = run.ground_truth if run.ground_truth is not None else run.groundtruth
     prompts = run.system_prompt if isinstance(run.system_prompt, dict) else None
-    task = Task.identified(
-        env="who_and_when",
-        goal=run.question,
-        origin=Origin.IMPORT,
+    task = import_task(
+        "who_and_when",
+        run.question,
         env_config={"system_prompts": prompts} if prompts else {},
         script={} if answer is None else {"answer": answer},
         difficulty={} if run.level is None else {"level": run.level},
@@ -101,7 +78,6 @@ def _run(record: Record) -> Entry:
         ),
     )
     solved = run.is_correct if run.is_correct is not None else run.is_corrected
-    found = attempt(record, _FORMAT, task, conversation, passed=bool(solved))
     speaker = _speaker(run.history[step])
     detail = {
         "message": step,
@@ -109,7 +85,8 @@ def _run(record: Record) -> Entry:
         "speaker": speaker,
         "reason": run.mistake_reason,
     }
-    return Imported(task, found, (Mark(_MISTAKE, 1.0, turn_of_message[step], detail),))
+    mistake = ImportedLabel("who_and_when.mistake", 1.0, turn_of_message[step], detail)
+    return entry(record, "who_and_when", conversation, task, marks=(mistake,), passed=bool(solved))
 
 
 def _conversation(history: list[_Message]) -> tuple[Conversation, list[int | None]]:
@@ -142,3 +119,6 @@ def _speaker(message: _Message) -> str | None:
     if message.name is not None:
         return None if message.name == _TERMINAL else valid_text(message.name)
     return None if message.role in ("human", "user", "system", "") else valid_text(message.role)
+
+
+FORMAT = by_record(recognises, _run)

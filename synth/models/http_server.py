@@ -7,7 +7,7 @@ close to the former.
 import asyncio
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import aiohttp
 
@@ -32,7 +32,14 @@ class HTTPServer:
     """
 
     def __init__(
-        self, url: str, settings: ModelSettings, key: str, now: Callable[[], float] = time.time
+        self,
+        url: str,
+        settings: ModelSettings,
+        key: str,
+        now: Callable[[], float] = time.time,
+        *,
+        headers: Mapping[str, str] | None = None,
+        proxies: bool = False,
     ) -> None:
         self.url = url
         self._settings = settings
@@ -42,7 +49,9 @@ class HTTPServer:
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
             "Authorization": f"Bearer {key or NO_KEY}",
+            **(headers or {}),
         }
+        self._proxies = proxies
         self._sessions: dict[str, aiohttp.ClientSession] = {}
         self.connecting: Callable[[], None] = lambda: None
 
@@ -118,6 +127,7 @@ class HTTPServer:
                     limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=to_post
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=self._proxies,
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=self._settings.connect_timeout_s
                 ),

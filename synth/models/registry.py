@@ -11,9 +11,9 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.model import ChatModel, ScoringModel
 
 ENGINES: dict[str, str] = {
-    "openai": "synth.models.openai_chat:open_model",
+    "openai": "synth.models.http_chat:open_openai",
     "transformers": "synth.models.transformers_chat:open_model",
-    "vllm": "synth.models.vllm_chat:open_model",
+    "vllm": "synth.models.http_chat:open_vllm",
     "vllm_local": "synth.models.vllm_local:open_model",
 }
 

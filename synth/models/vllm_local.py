@@ -9,9 +9,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from synth.models.http_chat import open_vllm
 from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
-from synth.models.vllm_chat import open_model as open_client
 from synth.models.vllm_local_server import LocalServer, shared_server
 from synth.models.vllm_scoring import VLLMScoring
 from synth.schemas.errors import ConfigError
@@ -108,7 +108,7 @@ def flags(settings: ModelSettings) -> list[str]:
 
 def _opened(settings: ModelSettings) -> tuple[LocalServer, ServerChat]:
     server = shared_server(settings, flags(settings))
-    client = open_client(settings.model_copy(update={"engine": "vllm", "base_url": server.url}))
+    client = open_vllm(settings.model_copy(update={"engine": "vllm", "base_url": server.url}))
     server.users += 1
     return server, client
 

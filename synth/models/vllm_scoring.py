@@ -11,12 +11,12 @@ import msgspec
 
 from synth.models.assistant_turns import TOO_LONG, Template, assistant_turns, known_template
 from synth.models.chat_request import encoded
+from synth.models.http_chat import open_vllm
 from synth.models.reply import ROUNDING
 from synth.models.reply_health import unfinished
 from synth.models.server_chat import Received, ServerChat
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
-from synth.models.vllm_chat import open_model
 from synth.schemas.model import Message, Scored, TokenScore
 from synth.schemas.trajectory import TokenId, ToolSchema
 
@@ -188,4 +188,4 @@ def open_scoring(settings: ModelSettings) -> VLLMScoring:
     """A scoring client of the servers that `base_url` names. Raises `ConfigError` as `open_model`
     does.
     """
-    return VLLMScoring(open_model(settings))
+    return VLLMScoring(open_vllm(settings))

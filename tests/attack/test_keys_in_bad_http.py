@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from synth.models import openai_chat, vllm_chat
+from synth.models.http_chat import open_openai, open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import ModelError, Sampling
 from tests.attack.echoing_server import EchoingServer
@@ -24,7 +24,7 @@ from tests.attack.hostile_server import head, whole
 from tests.attack.key_echoes import texts, told
 
 KEY = "zq8Wm3Kx7R/t2Lp9VbN4"
-OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
+OPENERS = {"openai": open_openai, "vllm": open_vllm}
 ECHOES: dict[str, Callable[[bytes], bytes]] = {
     "a space after a header's name": lambda key: (
         b"HTTP/1.1 200 OK\r\nAuthorization : Bearer " + key + b"\r\nContent-Length: 2\r\n\r\n{}"

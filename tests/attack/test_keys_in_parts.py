@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import yaml
 
-from synth.models import vllm_chat
+from synth.models.http_chat import open_vllm
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Sampling
@@ -118,7 +118,7 @@ def test_a_run_and_the_doctor_hold_no_key_that_came_in_parts(engine: str, tmp_pa
 @pytest.mark.usefixtures("_key")
 def test_an_answer_that_is_no_reply_is_read_without_the_key() -> None:
     async def read(url: str) -> bytes:
-        model = vllm_chat.open_model(
+        model = open_vllm(
             ModelSettings(engine="vllm", base_url=url, model="m", api_key_env="MY_KEY")
         )
         found = await model.request(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synth.models import openai_chat, vllm_chat
+from synth.models.http_chat import open_openai, open_vllm
 from synth.models.reply import read_replies
 from synth.models.reply_health import FINISH_REASONS
 from synth.models.server_chat import Pacing, Post, Received, ServerChat
@@ -34,7 +34,7 @@ TOOLS: tuple[ToolSchema, ...] = (
     },
 )
 HONEST = response({"messages": ASKED, "model": "m"}, called("echo", {"text": "a"}, "call_0"))
-OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
+OPENERS = {"openai": open_openai, "vllm": open_vllm}
 
 
 class Wire:

@@ -6,7 +6,7 @@ import json
 import pytest
 from aiohttp import web
 
-from synth.models import vllm_chat
+from synth.models.http_chat import open_vllm
 from synth.models.settings import ModelSettings
 from synth.models.vllm_scoring import VLLMScoring
 from synth.schemas.model import Message, ModelError
@@ -55,7 +55,7 @@ def test_probabilities_that_are_none_are_asked_for_again_and_then_a_fault(kind: 
 
     async def scene(url: str) -> int:
         own = ModelSettings(engine="vllm", base_url=url, model="test-model", max_retries=1)
-        scorer = VLLMScoring(vllm_chat.open_model(own, draw=lambda: 0.0, sleep=_at_once))
+        scorer = VLLMScoring(open_vllm(own, draw=lambda: 0.0, sleep=_at_once))
         try:
             return len((await scorer.score(said, ())).tokens)
         finally:

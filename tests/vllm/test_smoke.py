@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from synth.ledger import Ledger
+from synth.models.http_chat import open_vllm
 from synth.models.settings import ModelSettings
-from synth.models.vllm_chat import open_model
 from synth.models.vllm_scoring import open_scoring
 from synth.schemas.model import Completion, Message, Sampling, Scored
 from synth.schemas.outcome import Outcome
@@ -49,7 +49,7 @@ def asked(
     sampling: Sampling = COUNT,
 ) -> list[Completion]:
     async def ask() -> list[Completion]:
-        model = open_model(
+        model = open_vllm(
             ModelSettings(
                 engine="vllm", model=MODEL_NAME, base_url=server.url, logprobs=True, timeout_s=300
             )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.engine.progress import PlainProgress, progress_for
-from synth.importers import commit, openai_messages, unpacking
+from synth.importers import commit, unpacking
 from synth.importers.attempt import attempt
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
@@ -252,7 +252,7 @@ def test_a_record_that_cannot_be_held_is_counted_as_invalid_and_said(
 
     said = StringIO()
     source = write(tmp_path / "chats.jsonl", lines("good", "bad", "fine"))
-    monkeypatch.setattr(openai_messages, "attempt", unholdable)
+    monkeypatch.setattr("synth.importers.attempt.attempt", unholdable)
     tally = import_into(
         str(tmp_path / "run"), [source], "auto", PlainProgress(said), ImportSettings()
     )

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.keys.remover import MARK, KeyRemover
-from synth.models import openai_chat, vllm_chat
+from synth.models.http_chat import open_openai, open_vllm
 from synth.models.registry import open_model
 from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
@@ -48,7 +48,7 @@ KINDS = (
 )
 
 
-OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
+OPENERS = {"openai": open_openai, "vllm": open_vllm}
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from synth.models import openai_chat, vllm_chat
+from synth.models.http_chat import open_openai, open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_brains import called, messages_hash
@@ -25,7 +25,7 @@ TOOLS = (
 )
 
 
-OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
+OPENERS = {"openai": open_openai, "vllm": open_vllm}
 
 
 @pytest.fixture(params=OPENERS)

@@ -13,11 +13,11 @@ import pytest
 
 from synth.models.chat_request import request_body
 from synth.models.fleet import Fleet
+from synth.models.http_chat import open_vllm as open_fleet
 from synth.models.http_server import HTTPServer
 from synth.models.registry import open_model
 from synth.models.server_chat import Pacing, Post, ServerChat
 from synth.models.settings import ModelSettings
-from synth.models.vllm_chat import open_model as open_fleet
 from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_server import ChatServer, Mishap
 

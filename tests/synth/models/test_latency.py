@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from synth.models import openai_chat, vllm_chat
+from synth.models.http_chat import open_openai, open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Sampling
 from tests.synth.models.chat_server import ChatServer
 
 
-@pytest.mark.parametrize(
-    "opened", [openai_chat.open_model, vllm_chat.open_model], ids=("openai", "vllm")
-)
+@pytest.mark.parametrize("opened", [open_openai, open_vllm], ids=("openai", "vllm"))
 def test_time_for_which_our_own_event_loop_stood_still_is_no_latency_of_the_model(
     opened: Callable[..., Any],
 ) -> None:

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from synth.models import openai_chat, vllm_chat
+from synth.models.http_chat import open_openai, open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Sampling
 from tests.synth.models.chat_server import ChatServer
 
-OPENERS = {"openai": openai_chat.open_model, "vllm": vllm_chat.open_model}
+OPENERS = {"openai": open_openai, "vllm": open_vllm}
 QUESTION = [{"role": "user", "content": "hello"}]
 
 

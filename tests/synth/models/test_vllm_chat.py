@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from synth.models.http_chat import open_vllm
 from synth.models.settings import ModelSettings
-from synth.models.vllm_chat import open_model
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_brains import called
@@ -26,7 +26,7 @@ def ask(
     server: ChatServer, calls: int = 1, sampling: Sampling | None = None, **more: Any
 ) -> Completion:
     async def scene() -> Completion:
-        model = open_model(settings(server, **more), draw=lambda: 0.0)
+        model = open_vllm(settings(server, **more), draw=lambda: 0.0)
         try:
             for _ in range(calls):
                 reply = await model.complete(QUESTION, (), sampling or Sampling())
@@ -102,7 +102,7 @@ def test_a_server_without_the_model_is_told_at_once_and_asked_for_no_reply() -> 
 
 def test_n_replies_to_one_request_share_its_usage_at_the_first() -> None:
     async def scene(server: ChatServer) -> tuple[Completion, ...]:
-        model = open_model(settings(server))
+        model = open_vllm(settings(server))
         try:
             return await model.complete_n(QUESTION, (), Sampling(), 3)
         finally:
@@ -126,7 +126,7 @@ def test_n_replies_to_one_request_share_its_usage_at_the_first() -> None:
 
 def test_fewer_replies_than_asked_for_are_asked_for_again() -> None:
     async def scene(server: ChatServer) -> tuple[Completion, ...]:
-        model = open_model(settings(server), draw=lambda: 0.0)
+        model = open_vllm(settings(server), draw=lambda: 0.0)
         try:
             return await model.complete_n(QUESTION, (), Sampling(), 2)
         finally:
@@ -151,7 +151,7 @@ def test_a_setting_that_vllm_would_ignore_is_refused_with_what_to_write() -> Non
     with pytest.raises(
         ConfigError, match=r"vLLM ignores guided_choice; write `structured_outputs: {choice: ...}`"
     ):
-        open_model(
+        open_vllm(
             ModelSettings(
                 engine="vllm",
                 base_url="http://x/v1",
@@ -163,7 +163,7 @@ def test_a_setting_that_vllm_would_ignore_is_refused_with_what_to_write() -> Non
 
 def test_an_address_is_needed() -> None:
     with pytest.raises(ConfigError, match="engine vllm needs the address of a server"):
-        open_model(ModelSettings(engine="vllm", model="m"))
+        open_vllm(ModelSettings(engine="vllm", model="m"))
 
 
 def test_thoughts_come_with_the_reply() -> None:
@@ -185,7 +185,7 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
 
 def test_calls_in_flight_when_the_model_is_closed_leave_nothing_behind() -> None:
     async def scene(server: ChatServer) -> None:
-        model = open_model(settings(server))
+        model = open_vllm(settings(server))
         call = asyncio.create_task(model.complete(QUESTION, (), Sampling()))
         await asyncio.sleep(0.2)
         assert server.counts()["in_flight"] == 1
