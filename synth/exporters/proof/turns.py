@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from synth.exporters.proof.own_tokens import added_tokens, own_tokens
-from synth.exporters.proof.template import Template
+from synth.exporters.proof.template import Template, added_tokens, own_tokens
 from synth.scan.control_tokens import ControlTokens, control_tokens, neutralising
 from synth.scan.message_texts import ARGUMENTS, TOOLS, Change, with_messages
 from synth.schemas.model import Message
