@@ -96,8 +96,7 @@ def tokens_of(tally: Tally) -> ControlTokens:
     """
     if tally.settings.student is None or find_spec("transformers") is None:
         return control_tokens()
-    from synth.exporters.proof.own_tokens import own_tokens
-    from synth.exporters.proof.template import served_template
+    from synth.exporters.proof.template import own_tokens, served_template
 
     return control_tokens(own_tokens(served_template(tally.settings.student)))
 

@@ -82,6 +82,11 @@ class Chat(msgspec.Struct, frozen=True):
     tools: list[dict[str, Any]]
     trained: tuple[int, ...]
 
+    @property
+    def conversations(self) -> tuple[list[dict[str, Any]], ...]:
+        """The conversations that a template renders."""
+        return (self.messages,)
+
 
 class Comparison(msgspec.Struct, frozen=True):
     """A row as a preference trainer reads it: `sides` are the assistant messages that it weighs,
@@ -91,6 +96,11 @@ class Comparison(msgspec.Struct, frozen=True):
     prompt: list[dict[str, Any]]
     sides: tuple[dict[str, Any], ...]
     tools: list[dict[str, Any]]
+
+    @property
+    def conversations(self) -> tuple[list[dict[str, Any]], ...]:
+        """The prompt with each side behind it."""
+        return tuple([*self.prompt, side] for side in self.sides)
 
 
 class Steps(msgspec.Struct, frozen=True):
@@ -107,6 +117,11 @@ class Steps(msgspec.Struct, frozen=True):
     messages: list[dict[str, Any]]
     step_messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
+
+    @property
+    def conversations(self) -> tuple[list[dict[str, Any]], ...]:
+        """The prompt with all steps behind it."""
+        return ([*self.messages, *self.step_messages],)
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):

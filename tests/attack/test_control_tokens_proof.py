@@ -81,7 +81,7 @@ def forged(family: str, messages: list[dict[str, Any]], tools: list[Any]) -> lis
 
 
 def special_ids(family: str, messages: list[dict[str, Any]], tools: list[Any]) -> int:
-    from synth.exporters.proof.own_tokens import added_tokens
+    from synth.exporters.proof.template import added_tokens
 
     template = template_of(family)
     return sum(

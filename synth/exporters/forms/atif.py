@@ -16,7 +16,7 @@ from synth.schemas.printable import in_file_name
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 
 VERSION = "ATIF-v1.7"
-_USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
@@ -43,7 +43,7 @@ def _document(row: SftRow) -> dict[str, Any]:
         "tool_definitions": list(trajectory.tools) or None,
     }
     totals = trajectory.totals
-    final = {f"total_{name}": getattr(totals, name) for name in _USAGE}
+    final = {f"total_{name}": getattr(totals, name) for name in USAGE}
     return {
         "schema_version": VERSION,
         "session_id": trajectory.trajectory_id,
@@ -112,7 +112,7 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
 
 
 def _metrics(turn: Turn, *, by_model: bool) -> Message:
-    known = {name: getattr(turn.usage, name) for name in _USAGE} if by_model else {}
+    known = {name: getattr(turn.usage, name) for name in USAGE} if by_model else {}
     ids = {name: getattr(turn, name) for name in _TOKENS}
     return _known({**known, **ids})
 

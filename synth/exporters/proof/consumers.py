@@ -1,6 +1,8 @@
 """The consumer's own code over every row, where it is installed; where it is not, that is said."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,8 @@ from synth.exporters.row_files import FOLDER
 from synth.exporters.tally import Tally
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
-_PACKAGES = {
-    "trl": "trl",
-    "llamafactory": "llamafactory",
-    "axolotl": "axolotl",
-    "verl": "verl",
-    "atif": "atif",
-}
+_PACKAGES = ("trl", "llamafactory", "axolotl", "verl", "atif")
+"""Called as the forms are."""
 
 
 def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings) -> None:
@@ -25,12 +22,11 @@ def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings
     package `atif`; others: not proven.
     """
     name = tally.form.name
-    package = _PACKAGES.get(name)
-    if package is None:
+    if name not in _PACKAGES:
         return
-    if find_spec(package) is None:
+    if find_spec(name) is None:
         findings.unproven.append(
-            f"{name} is not installed here (pip install {package}): its own code was not asked"
+            f"{name} is not installed here (pip install {name}): its own code was not asked"
         )
     elif name == "trl":
         _trl(tally, rows, findings)
@@ -49,19 +45,15 @@ def _trl(tally: Tally, rows: Rows, findings: Findings) -> None:
 
     if tally.kind.name in ("prm", "rl"):
         return
-    count = strange = 0
-    for row in rows():
-        count += 1
-        strange += not is_conversational(dict(row))
-    if strange:
-        findings.failed.append(f"TRL does not take {strange} of {count} rows for conversations")
-    else:
-        findings.proven.append(f"TRL takes all {count} rows for conversations")
+    taken = [is_conversational(dict(row)) for row in rows()]
+    strange = taken.count(False)
+    findings.add(
+        f"TRL takes all {len(taken)} rows for conversations",
+        f"TRL does not take {strange} of {len(taken)} rows for conversations" if strange else None,
+    )
 
 
 def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
-    import json
-
     try:
         from llamafactory.data.converter import SharegptDatasetConverter
         from llamafactory.data.parser import DatasetAttr
@@ -76,31 +68,27 @@ def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
     attributes = DatasetAttr("file", dataset_name="train.parquet")
     attributes.join(entry)
     convert = SharegptDatasetConverter(dataset_attr=attributes, data_args=None)
-    count = dropped = 0
-    for row in rows():
-        count += 1
-        dropped += not convert(dict(row))["_response"]
-    if dropped:
-        findings.failed.append(f"LLaMA-Factory leaves {dropped} of {count} rows out")
-    else:
-        findings.proven.append(f"LLaMA-Factory's converter takes all {count} rows")
+    taken = [bool(convert(dict(row))["_response"]) for row in rows()]
+    dropped = taken.count(False)
+    findings.add(
+        f"LLaMA-Factory's converter takes all {len(taken)} rows",
+        f"LLaMA-Factory leaves {dropped} of {len(taken)} rows out" if dropped else None,
+    )
 
 
 def _atif(folder: Path, findings: Findings) -> None:
-    from importlib import import_module
-
     from pydantic import ValidationError
 
     document: Any = import_module("atif").Trajectory
-    count, refused, first = 0, 0, ""
-    for path in sorted((folder / FOLDER).iterdir()):
-        count += 1
+    paths, refused = sorted((folder / FOLDER).iterdir()), []
+    for path in paths:
         try:
             document.model_validate_json(path.read_bytes())
         except ValidationError as error:
-            refused += 1
-            first = first or " ".join(str(error).split())[:160]
-    if refused:
-        findings.failed.append(f"the package atif refuses {refused} of {count} documents: {first}")
-    else:
-        findings.proven.append(f"the package atif takes all {count} documents")
+            refused.append(" ".join(str(error).split())[:160])
+    findings.add(
+        f"the package atif takes all {len(paths)} documents",
+        f"the package atif refuses {len(refused)} of {len(paths)} documents: {refused[0]}"
+        if refused
+        else None,
+    )

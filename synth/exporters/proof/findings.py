@@ -10,3 +10,7 @@ class Findings:
     proven: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+
+    def add(self, proven: str, failed: str | None) -> None:
+        """What is wrong, or else what is proven."""
+        (self.proven if failed is None else self.failed).append(failed or proven)

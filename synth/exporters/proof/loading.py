@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from synth.exporters.json_columns import text
+from synth.exporters.json_columns import plain_text, text
 from synth.exporters.kind import Form
 from synth.exporters.proof.findings import Findings
 from synth.exporters.row_files import FOLDER
@@ -73,34 +73,29 @@ def loading_findings(folder: Path, cache: Path, written: Written, findings: Find
     loader = "json, line by line," if form.layout == "lines" else "datasets.load_dataset"
     rows, changed = 0, 0
     for row in loaded(folder, cache, form):
-        found = _digest({"line": _line(row)}) if form.layout == "lines" else written.digest_of(row)
+        found = (
+            _digest({"line": plain_text(row)}) if form.layout == "lines" else written.digest_of(row)
+        )
         changed += rows >= count or found != written.digests[rows]
         rows += 1
-    if rows != count or changed:
-        findings.failed.append(
-            f"{loader} gives {rows} of {count} rows, {changed} of them not as they were written"
-        )
-    else:
-        findings.proven.append(f"{loader} gives back all {rows} rows as they were written")
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    from synth.exporters.json_columns import plain_text
-
-    return plain_text(row)
+    findings.add(
+        f"{loader} gives back all {rows} rows as they were written",
+        f"{loader} gives {rows} of {count} rows, {changed} of them not as they were written"
+        if rows != count or changed
+        else None,
+    )
 
 
 def _traces(folder: Path, written: Written, findings: Findings) -> None:
-    known = set(written.digests)
-    files = sorted((folder / FOLDER).iterdir())
-    same = sum(
-        _digest({"name": path.name, "text": path.read_text(encoding="utf-8")}) in known
-        for path in files
+    known, rows = set(written.digests), len(written.digests)
+    found = [
+        _digest({"name": path.name, "text": path.read_text(encoding="utf-8")})
+        for path in (folder / FOLDER).iterdir()
+    ]
+    same = sum(one in known for one in found)
+    findings.add(
+        f"{rows} files hold what was to be written",
+        None
+        if len(found) == rows == same
+        else f"{len(found)} files for {rows} rows, {same} of them as they were to be written",
     )
-    if len(files) == len(written.digests) == same:
-        findings.proven.append(f"{len(files)} files hold what was to be written")
-    else:
-        findings.failed.append(
-            f"{len(files)} files for {len(written.digests)} rows, {same} of them as they were to "
-            "be written"
-        )

@@ -8,6 +8,7 @@ from typing import Any
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
 from synth.exporters.facts import Told
+from synth.exporters.forms.atif import USAGE
 from synth.exporters.forms.who_and_when import TERMINAL
 from synth.importers.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
@@ -49,17 +50,16 @@ def read_atif(document: Mapping[str, Any]) -> Told:
     messages = to_messages(found)
     steps = document["steps"]
     agents = [step for step in steps if step["source"] == "agent"]
-    own = [step.get("extra", {}).get(OWN, {}) for step in agents]
+    own = [_own(step) for step in agents]
     answers = [message for message in messages if message["role"] == "assistant"]
     for message, said in zip(answers, own, strict=True):
         message.update({"name": said["agent"]} if "agent" in said else {})
     _name(messages, [step for step in steps if step["source"] != "agent"])
-    results = {at: step.get("observation", {}).get("results", []) for at, step in enumerate(agents)}
     wrong = [
         (at, i)
-        for at, given in results.items()
-        for i, one in enumerate(given)
-        if one.get("extra", {}).get(OWN, {}).get("error")
+        for at, step in enumerate(agents)
+        for i, one in enumerate(step.get("observation", {}).get("results", ()))
+        if _own(one).get("error")
     ]
     whole = dict(document["extra"][OWN])
     lineage = {name: whole[name] for name in facts.LINEAGE if name in whole} | {
@@ -73,7 +73,7 @@ def read_atif(document: Mapping[str, Any]) -> Told:
         facts.TURN_VALUES: _of_turns(own, "reward", "state_key"),
         facts.AUTHORS: _of_turns(own, "sampled_by", "injected"),
         facts.USAGE: {
-            at: _usage(step["metrics"])
+            at: [step["metrics"].get(name) for name in USAGE]
             for at, step in enumerate(agents)
             if "prompt_tokens" in step.get("metrics", {})
         },
@@ -93,16 +93,15 @@ def _name(messages: list[Message], steps: list[Mapping[str, Any]]) -> None:
     """
     others = [message for message in messages if message["role"] in ("user", "system")]
     for message, step in zip(others, steps, strict=True):
-        name = step.get("extra", {}).get(OWN, {}).get("name")
+        name = _own(step).get("name")
         if name is not None:
             message.update({"role": "user", "name": name})
 
 
-def _usage(metrics: Mapping[str, Any]) -> list[Any]:
-    return [
-        metrics.get(name)
-        for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
-    ]
+def _own(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What stands in `extra.synth` of a step or a result."""
+    found: Mapping[str, Any] = part.get("extra", {}).get(OWN, {})
+    return found
 
 
 def _part(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -113,20 +112,26 @@ def _of_turns(own: list[Mapping[str, Any]], *names: str) -> dict[int, dict[str, 
     return {at: found for at, said in enumerate(own) if (found := _part(said, *names))}
 
 
+_SESSION_KEYS = {
+    "role": "role",
+    "content": "content",
+    "reasoningContent": "reasoning_content",
+    "toolCalls": "tool_calls",
+    "toolCallId": "tool_call_id",
+}
+
+
 def read_session(lines: list[dict[str, Any]]) -> Told:
     """A session by the keys of its lines: no importer of ours reads sessions."""
     header, *said = lines
-    messages: list[Message] = []
-    for line in said:
-        written = line["message"]
-        message: Message = {"role": written["role"], "content": written["content"]}
-        for key, name in (
-            ("reasoningContent", "reasoning_content"),
-            ("toolCalls", "tool_calls"),
-            ("toolCallId", "tool_call_id"),
-        ):
-            message.update({name: written[key]} if key in written else {})
-        messages.append(message)
+    messages: list[Message] = [
+        {
+            name: line["message"][key]
+            for key, name in _SESSION_KEYS.items()
+            if key in line["message"]
+        }
+        for line in said
+    ]
     lineage = _part(header, *facts.LINEAGE) | {"trajectory_id": header["id"]}
     kept_out = _part(lineage, "benchmark") | (
         {} if lineage.get("split") == "train" else _part(lineage, "split")
@@ -188,11 +193,8 @@ def read_failure(row: Mapping[str, Any]) -> Told:
     (mark,) = found.marks
     messages = to_messages(found.trajectory)
     heard = [
-        o
-        for o in (
-            *found.trajectory.opening,
-            *(o for turn in found.trajectory.turns for o in turn.observations),
-        )
+        *found.trajectory.opening,
+        *(o for turn in found.trajectory.turns for o in turn.observations),
     ]
     others = [message for message in messages if message["role"] != "assistant"]
     for message, observation in zip(others, heard, strict=True):

@@ -74,18 +74,14 @@ def reading_findings(
             found = set() if reader.refuses in named else {f"not read: {error}"}
             unread += not found
         problems.update(found)
-    if problems:
-        what = "; ".join(
-            f"{name} ({rows_} of {count} rows)" for name, rows_ in sorted(problems.items())
-        )
-        findings.failed.append(
-            f"{form.name} read again: otherwise than written, and not named as lost: {what}"
-        )
-        return
+    what = "; ".join(f"{name} ({n} of {count} rows)" for name, n in sorted(problems.items()))
     rest = f", but for {unread} that no reader takes, which is named" if unread else ""
-    findings.proven.append(
+    findings.add(
         f"{form.name}: {reader.by} all {count} rows as they were written, but for what is named "
-        f"as lost{rest}"
+        f"as lost{rest}",
+        f"{form.name} read again: otherwise than written, and not named as lost: {what}"
+        if problems
+        else None,
     )
 
 

@@ -4,6 +4,7 @@ templates that TRL ships.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,20 +24,25 @@ READ_AS_WRITTEN = "no text is read as a turn, a call or a thought"
 
 
 class Look(msgspec.Struct, frozen=True):
-    """How a kind of rows is looked at: what is wrong with one under a template, what is proven
-    where nothing is, by which template.
+    """How a kind of rows is looked at: how a loaded row is read, what is wrong with one under a
+    template, what is proven where nothing is, by which template.
 
-    `turns`: whether it has other turns than its messages. `marks`: whether what carries loss is
-    found by the template's generation
-    tags; `by`: the form, and so whose trainer renders it.
+    `marks`: whether what carries loss is found by the template's generation tags; `by`: the form,
+    and so whose trainer renders it.
     """
 
+    read: Callable[[Any], Chat | Comparison | Steps]
     problems: Callable[[Any, Template], Iterable[str]]
     proven: str
-    template: Callable[[str], Template]
-    turns: Callable[[Any, Template], Iterable[str]]
+    template: Callable[[str], Template] = served_template
     marks: bool = False
     by: str = "trl"
+
+    def turns(self, row: Any, template: Template) -> Iterator[str]:
+        """Whether a loaded row has other turns than its messages."""
+        read = self.read(row)
+        for messages in read.conversations:
+            yield from turn_problems(messages, read.tools, template)
 
 
 def look_at(form: Form, *, per_turn: bool) -> Look | None:
@@ -45,29 +51,26 @@ def look_at(form: Form, *, per_turn: bool) -> Look | None:
 
     Rows of one turn and preferences need no marks, and are rendered as the student is served.
     """
-    if (chat := form.chat) is not None:
-        by_turn = form.masks or per_turn
+    if form.chat is not None:
         return Look(
-            lambda row, template: mask_problems(chat(row), template, by_turn=by_turn),
+            form.chat,
+            partial(mask_problems, by_turn=form.masks or per_turn),
             "loss is on what the trained turns wrote alone",
             served_template if per_turn else student_template,
-            lambda row, template: _chat_turns(chat(row), template),
             marks=not per_turn,
             by=form.name,
         )
-    if (comparison := form.comparison) is not None:
+    if form.comparison is not None:
         return Look(
-            lambda row, template: side_problems(comparison(row), template),
+            form.comparison,
+            side_problems,
             "no prompt carries loss, and all of each side does; no side is empty, no two alike",
-            served_template,
-            lambda row, template: _side_turns(comparison(row), template),
         )
-    if (steps := form.steps) is not None:
+    if form.steps is not None:
         return Look(
-            lambda row, template: step_problems(steps(row), template),
+            form.steps,
+            step_problems,
             "their texts are the template's, and each step has a label on its last token",
-            served_template,
-            lambda row, template: _step_turns(steps(row), template),
         )
     return None
 
@@ -119,14 +122,13 @@ def transcript_findings(rows: Rows, form: Form, findings: Findings) -> None:
     hold what the messages say.
     """
     read: Any = form.steps
-    proven = "each step has a label, and says what its message does"
     _conclude(
         rows,
         lambda row: text_problems(read(row)),
         "plain transcripts",
         findings,
         findings.failed,
-        proven,
+        "each step has a label, and says what its message does",
     )
     findings.unproven.append(
         "tokens of prompts and steps: no --student was given, so the texts are plain transcripts "
@@ -145,24 +147,11 @@ def _look(rows: Rows, template: Template, look: Look, findings: Findings, wrong:
 
     def problems(row: Any) -> Iterator[str]:
         yield from look.turns(row, template)
-        yield from look.problems(row, template)
+        yield from look.problems(look.read(row), template)
 
     _conclude(
         rows, problems, template.name, findings, wrong, f"{look.proven}, {how}; {READ_AS_WRITTEN}"
     )
-
-
-def _side_turns(row: Comparison, template: Template) -> Iterator[str]:
-    for side in row.sides:
-        yield from turn_problems([*row.prompt, side], row.tools, template)
-
-
-def _chat_turns(row: Chat, template: Template) -> Iterator[str]:
-    return turn_problems(row.messages, row.tools, template)
-
-
-def _step_turns(row: Steps, template: Template) -> Iterator[str]:
-    return turn_problems([*row.messages, *row.step_messages], row.tools, template)
 
 
 def _conclude(
@@ -181,10 +170,8 @@ def _conclude(
             problems.update(set(problems_of(row)))
         except (RowError, TypeError) as error:
             problems[f"cannot be rendered ({' '.join(str(error).split())[:80]})"] += 1
-    if problems:
-        found = "; ".join(
-            f"{problem} ({rows_} of {count} rows)" for problem, rows_ in sorted(problems.items())
-        )
-        wrong.append(f"{name}: {found}")
-    else:
+    if not problems:
         findings.proven.append(f"{name}: all {count} rows render, and {proven}")
+        return
+    found = (f"{problem} ({n} of {count} rows)" for problem, n in sorted(problems.items()))
+    wrong.append(f"{name}: {'; '.join(found)}")

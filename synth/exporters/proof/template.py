@@ -15,6 +15,7 @@ from typing import Any
 from synth.schemas.errors import ConfigError, RowError
 from synth.schemas.model import Message
 from synth.schemas.trajectory import ToolSchema
+from synth.text.control_tokens import control_tokens
 
 FAMILIES = (
     "qwen2_5",
@@ -223,3 +224,29 @@ def _as_trl_trains(student: str, source: str, tokenizer: Any) -> Template:
         "own, which is the one that was rendered"
     )
     return Template(student, training, tokenizer, (note,))
+
+
+@cache
+def own_tokens(template: Template) -> frozenset[str]:
+    """Special tokens, added tokens that the template writes, and tokens of the table in the
+    template's source.
+
+    Other added tokens (runs of spaces, HTML's tags in Gemma) are words of the vocabulary.
+    """
+    return frozenset(added_tokens(template).values()) | frozenset(
+        control_tokens().in_text(template.source)
+    )
+
+
+@cache
+def added_tokens(template: Template) -> dict[int, str]:
+    """Id -> token, of the tokenizer; none where there is none."""
+    if template.tokenizer is None:
+        return {}
+    added = getattr(template.tokenizer, "added_tokens_decoder", {})
+    structure = {
+        number: str(token)
+        for number, token in added.items()
+        if token.special or str(token) in template.source
+    }
+    return {number: token for number, token in structure.items() if token.strip()}
