@@ -11,9 +11,9 @@ import io
 import re
 from collections.abc import Iterator
 
+from synth.importers.decompression import Unpacked
 from synth.importers.json_value import end_of_value, record_at, why
 from synth.importers.records import WHOLE, ImportSettings, Record, Rejection
-from synth.importers.unpacking import Unpacked
 
 _LINES_TRIED = 20
 _SPACE = b" \t\r\n"
@@ -193,25 +193,21 @@ def _array(window: _Window, file: Unpacked) -> Iterator[Record | Rejection]:
             return
         yield found
         at, index = window.next(end), index + 1
-        if window.text.startswith("]", at):
+        closed = window.text.startswith("]", at)
+        if closed or window.text.startswith(",", at):
             at = window.next(at + 1)
+        else:
+            yield _broken(window, file, at, "neither , nor ]")
+            return
+        if closed:
             if at < len(window.text):
-                yield Rejection(
-                    file.name,
-                    WHOLE,
-                    why(window.text[at:]),
-                    f"text after the array at character {window.place(at)}",
-                )
+                yield _broken(window, file, at, "text after the array")
             return
-        if not window.text.startswith(",", at):
-            yield Rejection(
-                file.name,
-                WHOLE,
-                why(window.text[at:]),
-                f"neither , nor ] at character {window.place(at)}",
-            )
-            return
-        at = window.next(at + 1)
+
+
+def _broken(window: _Window, file: Unpacked, at: int, what: str) -> Rejection:
+    detail = f"{what} at character {window.place(at)}"
+    return Rejection(file.name, WHOLE, why(window.text[at:]), detail)
 
 
 def _element(

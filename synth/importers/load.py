@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from synth.importers.decompression import Unpacked, unpacked
 from synth.importers.json_records import records
 from synth.importers.reading import files
 from synth.importers.records import (
@@ -24,7 +25,6 @@ from synth.importers.records import (
 from synth.importers.registry import IMPORTERS
 from synth.importers.sniff import importer, importer_of, shape
 from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
-from synth.importers.unpacking import Unpacked, unpacked
 from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 import aiohttp
 
 from synth.keys.remover import MARK, KeyRemover
-from synth.models.refusal import LONGEST_REPLY, TOO_LONG, refused
-from synth.models.server_error import ServerError
+from synth.models.server_error import LONGEST_REPLY, TOO_LONG, ServerError, refused
 from synth.models.settings import NO_KEY, ModelSettings, secret
 
 KEEP_ALIVE_S = 4.0

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from synth.keys.remover import MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import Admission
-from synth.models.backoff import Backoff, with_retries
+from synth.models.backoff import Backoff, RetryBudget, with_retries
 from synth.models.chat_request import request_body
 from synth.models.key_in_parts import joined_without_key, key_removed
 from synth.models.replayed import SeenReplies
-from synth.models.reply import read_replies, unusable
+from synth.models.reply import read_replies
 from synth.models.reply_health import call_lost
-from synth.models.retry_budget import RetryBudget
-from synth.models.server_error import ServerError
+from synth.models.server_error import ServerError, unusable
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import with_recovered_calls
 from synth.schemas.model import Completion, Message, Sampling

@@ -16,15 +16,18 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.models.call_ids import identified, ids_in_use
-from synth.models.tool_call_tag import (
+from synth.models.xml_tool_calls import (
     CLOSE,
     EXTRA_DATA,
+    FUNCTION,
     OPEN,
     UNCLOSED,
     after_space,
     close_before_next,
+    read_tagged,
+    read_untagged,
+    read_xml_call,
 )
-from synth.models.xml_tool_calls import FUNCTION, read_tagged, read_untagged, read_xml_call
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
 
