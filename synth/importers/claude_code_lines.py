@@ -15,7 +15,7 @@ from synth.importers.conversation import (
     text_of,
     tool_call,
 )
-from synth.importers.records import Record, Rejection, one_line
+from synth.importers.records import Record, Rejection, is_object, one_line
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, Usage
 
@@ -79,16 +79,16 @@ class _Raw(msgspec.Struct, rename="camel"):
 
 def recognises(value: Any) -> bool:
     """A message with its session, or one of the lines that may stand before the first."""
-    if not isinstance(value, Mapping):
+    if not is_object(value, "type"):
         return False
-    if value.get("type") in ("user", "assistant", "system", "progress", "attachment"):
+    if value["type"] in ("user", "assistant", "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
     kinds = {
         "summary": "leafUuid",
         "file-history-snapshot": "messageId",
         "queue-operation": "sessionId",
     }
-    return any(value.get("type") == kind and key in value for kind, key in kinds.items())
+    return any(value["type"] == kind and key in value for kind, key in kinds.items())
 
 
 def line_of(record: Record) -> Line | Rejection | None:

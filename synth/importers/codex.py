@@ -21,6 +21,7 @@ from synth.importers.records import (
     ImportSettings,
     Record,
     Rejection,
+    is_object,
     joined_record,
 )
 from synth.importers.response_items import ResponseItems
@@ -47,7 +48,7 @@ def recognises(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     if value.get("type") in _TYPES:
-        return isinstance(value.get("payload"), Mapping)
+        return is_object(value, payload=dict)
     return value.get("record_type") == "state" or (
         {"id", "timestamp", "instructions"} <= value.keys() and "type" not in value
     )

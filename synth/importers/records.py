@@ -2,7 +2,7 @@
 labels.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -134,6 +134,17 @@ class ImportSettings(msgspec.Struct, frozen=True):
 Entry = Imported | Labelled | Rejection | Replaced
 Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Entry]]
 """Reads the records of one file, streaming; rejections among them are handed on."""
+
+
+def is_object(value: Any, *keys: str, **kinds: type) -> bool:
+    """Whether a value is a JSON object with these keys, and with values of these types under
+    others.
+    """
+    return (
+        isinstance(value, Mapping)
+        and all(key in value for key in keys)
+        and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
+    )
 
 
 class Format(msgspec.Struct, frozen=True):

@@ -18,7 +18,16 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.attempt import entry, import_task
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Record,
+    Rejection,
+    each,
+    is_object,
+)
 from synth.importers.trials import DeclaredTrial, numbered
 from synth.schemas.messages import from_messages
 from synth.schemas.task import Task
@@ -109,12 +118,7 @@ def _turn_of_message(messages: Sequence[Mapping[str, Any]]) -> tuple[int | None,
 
 def recognises(value: Any) -> bool:
     """`info.task` beside a `traj`."""
-    return (
-        isinstance(value, Mapping)
-        and "traj" in value
-        and isinstance(value.get("info"), Mapping)
-        and "task" in value["info"]
-    )
+    return is_object(value, "traj", info=dict) and "task" in value["info"]
 
 
 FORMAT = Format(recognises, trajectories)
