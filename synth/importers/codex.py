@@ -2,8 +2,8 @@
 saw; a compaction begins a new one.
 
 Two forms are read: lines `{timestamp, type, payload}`, and those of 2025 before September, where
-items stand bare after a first line
-with the session's id. The logs hold no tool schemas; the base instructions only in newer versions.
+items stand bare after a first line with the session's id. The logs hold no tool schemas; the base
+instructions only in newer versions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

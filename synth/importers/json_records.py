@@ -2,8 +2,7 @@
 apart by content.
 
 Memory is bounded by one record. A broken line is a rejection of that line; an array or a document
-whose text is broken is a rejection
-of the whole file.
+whose text is broken is a rejection of the whole file.
 """
 
 import codecs
@@ -63,8 +62,8 @@ def _is_lines(head: bytes, *, whole: bool) -> bool:
     """Whether this is one record per line.
 
     It is where the first line is a whole object, or a whole array that other lines follow or that
-    is itself a chat; and where the first
-    line is broken, but another one that opens at the margin is whole.
+    is itself a chat; and where the first line is broken, but another one that opens at the margin
+    is whole.
     """
     first, newline, rest = head.partition(b"\n")
     if not newline and not whole:  # a first line longer than the head

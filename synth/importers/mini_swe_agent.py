@@ -1,9 +1,8 @@
 """mini-SWE-agent `.traj.json`: `{info, messages, trajectory_format, instance_id?}`.
 
 Text agents write a shell block and are answered by the user's role; tool-calling agents have tool
-messages; agents on the Responses
-API have whole response objects among their messages. What answers the agent is the harness; only
-interruptions are a person's.
+messages; agents on the Responses API have whole response objects among their messages. What answers
+the agent is the harness; only interruptions are a person's.
 """
 
 from collections.abc import Mapping

@@ -23,11 +23,10 @@ class Record(msgspec.Struct, frozen=True):
     number, or `file`.
 
     `sha` is the hash of the file's unpacked content: the same records have the same ids, however
-    they are named or packed. In a log
-    that has grown since it was imported, old lines keep the hash of the file that they were first
-    imported from. `content` is the
-    hash of the canonical value: equal records have equal ones, wherever they stand. `replaced`:
-    U+FFFD stands in it for lone surrogates.
+    they are named or packed. In a log that has grown since it was imported, old lines keep the hash
+    of the file that they were first imported from. `content` is the hash of the canonical value:
+    equal records have equal ones, wherever they stand. `replaced`: U+FFFD stands in it for lone
+    surrogates.
     """
 
     file: str
@@ -148,9 +147,7 @@ def is_object(value: Any, *keys: str, **kinds: type) -> bool:
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A format that `synth import` reads. `recognises` sees one record's value, and must not
-    raise.
-    """
+    """A format that `synth import` reads. `recognises` sees one record's value, and must not raise."""
 
     recognises: Callable[[Any], bool]
     read: Importer
@@ -159,8 +156,8 @@ class Format(msgspec.Struct, frozen=True):
 def each(
     records: Iterable[Record | Rejection], read: Callable[[Record], Entry | Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Every record through `read`, which gives one entry or several; where it raises, the record
-    is a `bad_record`.
+    """Every record through `read`, which gives one entry or several; where it raises, the record is
+    a `bad_record`.
     """
     for record in records:
         if isinstance(record, Rejection):

@@ -2,9 +2,8 @@
 replay_config?}`; retry runs hold `attempts` of these.
 
 The conversation is the history without demonstrations. Text-format files have no tool calls: the
-action stands in the words, and what
-the shell answered comes in the role of the user. Steps give only what the history lacks: the answer
-to the last action, and times.
+action stands in the words, and what the shell answered comes in the role of the user. Steps give
+only what the history lacks: the answer to the last action, and times.
 """
 
 import json

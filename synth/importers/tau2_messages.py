@@ -1,6 +1,4 @@
-"""tau2 messages: the agent's side as a conversation; calls that the user makes are no part of
-it.
-"""
+"""tau2 messages: the agent's side as a conversation; calls that the user makes are no part of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

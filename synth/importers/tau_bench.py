@@ -1,11 +1,10 @@
 """tau-bench result lists: `{task_id, reward, info: {task}, traj: [messages], trial}` per record.
 
 The files have no tool schemas and do not say how an episode ended. `task_id` and `trial` are not
-trusted: a task is its instruction and
-user, and trials are numbered by order where the source's number repeats or is the task's. Control
-signals of the user simulator
-(`###STOP###`, `###TRANSFER###`) stay in the trajectory as evidence of how it ended; training
-exports cut what follows the last turn.
+trusted: a task is its instruction and user, and trials are numbered by order where the source's
+number repeats or is the task's. Control signals of the user simulator (`###STOP###`,
+`###TRANSFER###`) stay in the trajectory as evidence of how it ended; training exports cut what
+follows the last turn.
 """
 
 import itertools
@@ -72,9 +71,7 @@ class _Result(msgspec.Struct):
 def trajectories(
     records: Iterable[Record | Rejection], settings: ImportSettings
 ) -> Iterator[Entry]:
-    """The attempts of one result file; its first records decide whether its trial numbers are
-    any.
-    """
+    """The attempts of one result file; its first records decide whether its trial numbers are any."""
     stated: dict[str, DeclaredTrial] = {}
 
     def read(record: Record) -> Entry:

@@ -1,3 +1,1 @@
-"""Clients of language models: engines behind one protocol, and what stands above every
-transport.
-"""
+"""Clients of language models: engines behind one protocol, and what stands above every transport."""

@@ -17,10 +17,8 @@ class RetryBudget:
     every second `per_s`.
 
     So retries are at most `share` of the calls that succeed, apart from a trickle that finds out
-    when the trouble is over
-    (Google's SRE book, chapter 21; Finagle's RetryBudget). A retry that finds the bucket empty
-    waits for the next one: no call is
-    given up for want of budget.
+    when the trouble is over (Google's SRE book, chapter 21; Finagle's RetryBudget). A retry that
+    finds the bucket empty waits for the next one: no call is given up for want of budget.
     """
 
     def __init__(
@@ -56,9 +54,8 @@ class Backoff(msgspec.Struct, frozen=True):
     tries and waits end within `total_s`.
 
     The first wait is short, since most trouble is a single lost reply; what lasts is waited for. A
-    call that was turned away waits at
-    most `away_cap_s`: room comes and goes quickly, and how many ask for it is bounded elsewhere
-    (adaptive_limit).
+    call that was turned away waits at most `away_cap_s`: room comes and goes quickly, and how many
+    ask for it is bounded elsewhere (adaptive_limit).
     """
 
     max_retries: int = 4
@@ -79,8 +76,7 @@ def wait_s(
     """Seconds before retry number `retry` (0-based), with `drawn` in [0, 1).
 
     Full jitter, `drawn * min(cap, base * 4^retry)`; a server's Retry-After is a lower bound, with
-    jitter of `base` on top so that
-    those who were sent away together do not come back together.
+    jitter of `base` on top so that those who were sent away together do not come back together.
     """
     if retry_after_s is not None:
         return retry_after_s + drawn * backoff.base_s
@@ -102,10 +98,9 @@ async def with_retries(
     """Awaits `attempt(seconds left)` until it succeeds.
 
     Failures that are `free` (they cost the server nothing) are bounded by `total_s` alone. Others
-    count against `max_retries`, and
-    each further try is taken out of the budget that all calls share: where it is empty, the try
-    waits. Raises the last `ServerError`
-    when it is not retryable, or tries or time are used up.
+    count against `max_retries`, and each further try is taken out of the budget that all calls
+    share: where it is empty, the try waits. Raises the last `ServerError` when it is not retryable,
+    or tries or time are used up.
     """
     deadline = clock() + backoff.total_s
     tries = counted = 0

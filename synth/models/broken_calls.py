@@ -19,10 +19,9 @@ class BrokenCallsChat:
     server refuses them.
 
     A request whose history holds broken calls and that is answered with HTTP 400 is sent once more
-    with those calls as text. Where
-    that works, the server is not asked the first way again; each reply to such a history says so in
-    its `repairs`. It stands below
-    the journal, for which the two requests are one call.
+    with those calls as text. Where that works, the server is not asked the first way again; each
+    reply to such a history says so in its `repairs`. It stands below the journal, for which the two
+    requests are one call.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -37,9 +36,7 @@ class BrokenCallsChat:
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
     ) -> Completion:
-        """One reply. Raises `ModelError`; the first refusal, where the second form is refused
-        too.
-        """
+        """One reply. Raises `ModelError`; the first refusal, where the second form is refused too."""
         if not self._as_text:
             try:
                 return await self._model.complete(messages, tools, sampling)

@@ -59,16 +59,12 @@ def read_replies(
     first.
 
     Content keeps its difference between null and "", arguments are kept to the byte. Token ids are
-    vLLM's (`return_token_ids`).
-    Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes U+FFFD, here as everywhere
-    (then in `raw` too).
-    Log-probabilities that are not one per token id belong to no token: they are left out, and the
-    repair says so.
-    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, another
-    number of choices, no message, a
+    vLLM's (`return_token_ids`). Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes
+    U+FFFD, here as everywhere (then in `raw` too). Log-probabilities that are not one per token id
+    belong to no token: they are left out, and the repair says so. Raises `ServerError` (retryable)
+    where the body is no such response: cut off, no JSON, another number of choices, no message, a
     field that stands twice, what `reply_health` calls a fault, one that another conversation got
-    (`seen`), or with counts of tokens or
-    token ids that no model can have.
+    (`seen`), or with counts of tokens or token ids that no model can have.
     """
     try:
         try:

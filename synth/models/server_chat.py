@@ -32,8 +32,7 @@ up, not an outage to be waited for.
 
 class Post(msgspec.Struct):
     """One request over all its tries: where it goes (`beside` the base path, or below it), its
-    body, the conversation in it, and the
-    servers that have failed it so far.
+    body, the conversation in it, and the servers that have failed it so far.
     """
 
     path: str
@@ -45,8 +44,7 @@ class Post(msgspec.Struct):
 
 class Received(msgspec.Struct, frozen=True):
     """The body of an answer, and the weights behind it where the transport knows them better than
-    the answer; whether a key was taken
-    out of the body.
+    the answer; whether a key was taken out of the body.
     """
 
     body: bytes
@@ -79,11 +77,9 @@ class ServerChat:
     used up.
 
     Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it
-    to another. The wait for room is
-    nobody's fault, and counts neither as latency nor as part of `total_timeout_s`.
-    `also` goes into every request's body, without being part of the work's identity as `Sampling`
-    is; `spelled` gives the messages as
-    the server reads them.
+    to another. The wait for room is nobody's fault, and counts neither as latency nor as part of
+    `total_timeout_s`. `also` goes into every request's body, without being part of the work's
+    identity as `Sampling` is; `spelled` gives the messages as the server reads them.
     """
 
     def __init__(
@@ -173,8 +169,7 @@ class ServerChat:
         beside: bool = False,
     ) -> T:
         """What `read` makes of the answer without the key (with its latency in ms); one that it
-        refuses by a `ServerError` is asked for
-        again.
+        refuses by a `ServerError` is asked for again.
         """
         pacing, post, waited_s, refused = self._pacing, Post(path, body, messages, beside), 0.0, 0
 

@@ -2,8 +2,7 @@
 </function>`.
 
 Values are bare text, with a newline before and after; the tool's schema says what they are. Nothing
-in them can be escaped: what looks
-like a closing tag is one.
+in them can be escaped: what looks like a closing tag is one.
 """
 
 import json
@@ -74,8 +73,8 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
     else stands in its place.
 
     A parameter that is not closed ends where the next one begins or the function ends, but not
-    beyond its tag or the opening of another
-    call. Of two with one name the later counts. `</tool_call>` closes a function too.
+    beyond its tag or the opening of another call. Of two with one name the later counts.
+    `</tool_call>` closes a function too.
     """
     name, opened = name_at(text, begin), _NAME.match(text, begin)
     if name is None or opened is None:
