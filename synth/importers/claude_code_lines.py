@@ -20,9 +20,9 @@ from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, Usage
 
 _PROGRAM_LINES = (
-    "summary file-history-snapshot queue-operation progress attachment system turn_end custom-title "
-    "ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode worktree-state "
-    "content-replacement saved_hook_context hook task-summary"
+    "summary file-history-snapshot queue-operation progress attachment system turn_end "
+    "custom-title ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode "
+    "worktree-state content-replacement saved_hook_context hook task-summary"
 )
 _SILENT = frozenset(_PROGRAM_LINES.split())
 """Types of lines that record the program, not the conversation."""

@@ -161,7 +161,9 @@ def totals(turns: Sequence[Turn]) -> Usage:
 
 
 def goal_of(conversation: Conversation) -> str:
-    """What the user first asked; where none speaks, what the environment or the system prompt says."""
+    """What the user first asked; where none speaks, what the environment or the system prompt
+    says.
+    """
     heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     said = (
         o.content

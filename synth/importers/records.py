@@ -147,7 +147,9 @@ def is_object(value: Any, *keys: str, **kinds: type) -> bool:
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A format that `synth import` reads. `recognises` sees one record's value, and must not raise."""
+    """A format that `synth import` reads. `recognises` sees one record's value, and must not
+    raise.
+    """
 
     recognises: Callable[[Any], bool]
     read: Importer

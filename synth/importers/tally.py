@@ -36,7 +36,9 @@ class FileTally:
             self.benchmarks.add(trajectory.benchmark)
 
     def end(self, before: Trajectory, ended: Trajectory) -> None:
-        """Counts a trajectory that came in, but could not be held as it was, under its new outcome."""
+        """Counts a trajectory that came in, but could not be held as it was, under its new
+        outcome.
+        """
         counts = self.formats[format_name(before)]
         turns = len(ended.turns) - len(before.turns)
         calls = sum(len(turn.tool_calls) for turn in before.turns[len(ended.turns) :])

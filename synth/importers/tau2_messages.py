@@ -1,4 +1,6 @@
-"""tau2 messages: the agent's side as a conversation; calls that the user makes are no part of it."""
+"""tau2 messages: the agent's side as a conversation; calls that the user makes are no part of
+it.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +20,9 @@ neither wrote nor saw it.
 
 
 class Dialogue(msgspec.Struct, frozen=True):
-    """What the agent saw and did, what the user did out of its sight, and what the user first said."""
+    """What the agent saw and did, what the user did out of its sight, and what the user first
+    said.
+    """
 
     conversation: Conversation
     user_calls: tuple[ImportedLabel, ...]

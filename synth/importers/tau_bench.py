@@ -71,7 +71,9 @@ class _Result(msgspec.Struct):
 def trajectories(
     records: Iterable[Record | Rejection], settings: ImportSettings
 ) -> Iterator[Entry]:
-    """The attempts of one result file; its first records decide whether its trial numbers are any."""
+    """The attempts of one result file; its first records decide whether its trial numbers are
+    any.
+    """
     stated: dict[str, DeclaredTrial] = {}
 
     def read(record: Record) -> Entry:

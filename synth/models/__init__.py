@@ -1,1 +1,3 @@
-"""Clients of language models: engines behind one protocol, and what stands above every transport."""
+"""Clients of language models: engines behind one protocol, and what stands above every
+transport.
+"""

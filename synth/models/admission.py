@@ -1,4 +1,6 @@
-"""Admission: a bound on the calls in flight, first come first served, per call and not per episode."""
+"""Admission: a bound on the calls in flight, first come first served, per call and not per
+episode.
+"""
 
 import asyncio
 from collections import deque

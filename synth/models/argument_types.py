@@ -61,7 +61,9 @@ def typed(text: str, schema: Any) -> Any:
 
 
 def _kinds(schema: Any) -> set[str]:
-    """The types that a schema allows, by `type`, by the values of `enum`, and by its alternatives."""
+    """The types that a schema allows, by `type`, by the values of `enum`, and by its
+    alternatives.
+    """
     if not isinstance(schema, Mapping):
         return {"string"}
     kinds: set[str] = set()

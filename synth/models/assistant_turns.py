@@ -1,4 +1,6 @@
-"""Which tokens of a rendered chat its model would have written: the spans of the assistant turns."""
+"""Which tokens of a rendered chat its model would have written: the spans of the assistant
+turns.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 

@@ -36,7 +36,9 @@ class BrokenCallsChat:
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
     ) -> Completion:
-        """One reply. Raises `ModelError`; the first refusal, where the second form is refused too."""
+        """One reply. Raises `ModelError`; the first refusal, where the second form is refused
+        too.
+        """
         if not self._as_text:
             try:
                 return await self._model.complete(messages, tools, sampling)

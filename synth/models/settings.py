@@ -189,7 +189,9 @@ class ModelSettings(BaseModel):
         )
 
     def key_variable(self) -> str | None:
-        """The environment variable that holds the key; None where the server is asked without one."""
+        """The environment variable that holds the key; None where the server is asked without
+        one.
+        """
         if self.api_key_env is not None or self.base_url is not None:
             return self.api_key_env
         return "OPENAI_API_KEY"
