@@ -31,7 +31,8 @@ from huggingface_hub.utils._validators import validate_repo_id
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from synth.hub.publication import File
-from synth.models.backoff import Backoff, retry_after_s, wait_s
+from synth.models.backoff import Backoff, wait_s
+from synth.models.server_error import retry_after_s
 from synth.schemas.errors import ConfigError, SynthError
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ file (tau-bench form with `index`).
 onto an agent's step.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from synth.importers.records import (
     Labelled,
     Record,
     by_record,
+    is_object,
 )
 from synth.importers.tau_bench import AGENTRX
 
@@ -43,11 +43,7 @@ class _Labels(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """`failures` of a `trajectory_id`."""
-    return (
-        isinstance(value, Mapping)
-        and "trajectory_id" in value
-        and isinstance(value.get("failures"), list)
-    )
+    return is_object(value, "trajectory_id", failures=list)
 
 
 def _labels(record: Record, settings: ImportSettings) -> Entry:

@@ -2,8 +2,8 @@
 sub-agents inside are trajectories too.
 
 A step of the agent is one turn. The format has no place for rewards: every outcome is unknown. Of
-`extra` the masks are read that synth
-writes there, and its stamps: the benchmark, and the split that a task is held out for.
+`extra` the masks are read that synth writes there, and its stamps: the benchmark, and the split
+that a task is held out for.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Claude Code session logs (JSON lines): one trajectory per stretch of context that the model saw.
 
 A compaction begins a new stretch, whose opening is the summary; sub-agents (sidechains) and
-conversations begun anew in the same file are
-trajectories of their own; branches that the user went back on are rejections. The logs hold neither
-the system prompt nor the tools.
+conversations begun anew in the same file are trajectories of their own; branches that the user went
+back on are rejections. The logs hold neither the system prompt nor the tools.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -15,14 +15,14 @@ from synth.importers.conversation import (
     text_of,
     tool_call,
 )
-from synth.importers.records import Record, Rejection, one_line
+from synth.importers.records import Record, Rejection, is_object, one_line
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, Usage
 
 _PROGRAM_LINES = (
-    "summary file-history-snapshot queue-operation progress attachment system turn_end custom-title "
-    "ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode worktree-state "
-    "content-replacement saved_hook_context hook task-summary"
+    "summary file-history-snapshot queue-operation progress attachment system turn_end "
+    "custom-title ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode "
+    "worktree-state content-replacement saved_hook_context hook task-summary"
 )
 _SILENT = frozenset(_PROGRAM_LINES.split())
 """Types of lines that record the program, not the conversation."""
@@ -79,16 +79,16 @@ class _Raw(msgspec.Struct, rename="camel"):
 
 def recognises(value: Any) -> bool:
     """A message with its session, or one of the lines that may stand before the first."""
-    if not isinstance(value, Mapping):
+    if not is_object(value, "type"):
         return False
-    if value.get("type") in ("user", "assistant", "system", "progress", "attachment"):
+    if value["type"] in ("user", "assistant", "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
     kinds = {
         "summary": "leafUuid",
         "file-history-snapshot": "messageId",
         "queue-operation": "sessionId",
     }
-    return any(value.get("type") == kind and key in value for kind, key in kinds.items())
+    return any(value["type"] == kind and key in value for kind, key in kinds.items())
 
 
 def line_of(record: Record) -> Line | Rejection | None:

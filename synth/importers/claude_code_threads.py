@@ -2,9 +2,8 @@
 stretches between compactions.
 
 Lines name their parent, but not as a chain: results of parallel calls hang on the line of their own
-call. The kept branch is therefore
-the way from the last message to the root, with all lines of the replies on it and all results of
-their calls.
+call. The kept branch is therefore the way from the last message to the root, with all lines of the
+replies on it and all results of their calls.
 """
 
 from collections.abc import Iterator, Sequence

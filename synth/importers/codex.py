@@ -2,8 +2,8 @@
 saw; a compaction begins a new one.
 
 Two forms are read: lines `{timestamp, type, payload}`, and those of 2025 before September, where
-items stand bare after a first line
-with the session's id. The logs hold no tool schemas; the base instructions only in newer versions.
+items stand bare after a first line with the session's id. The logs hold no tool schemas; the base
+instructions only in newer versions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +21,7 @@ from synth.importers.records import (
     ImportSettings,
     Record,
     Rejection,
+    is_object,
     joined_record,
 )
 from synth.importers.response_items import ResponseItems
@@ -47,7 +48,7 @@ def recognises(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     if value.get("type") in _TYPES:
-        return isinstance(value.get("payload"), Mapping)
+        return is_object(value, payload=dict)
     return value.get("record_type") == "state" or (
         {"id", "timestamp", "instructions"} <= value.keys() and "type" not in value
     )

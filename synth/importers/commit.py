@@ -7,14 +7,13 @@ from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
-from synth.importers.labels import LabelJoin
+from synth.importers.labels import LabelJoin, scores
 from synth.importers.load import Opened, opened
 from synth.importers.records import (
     WHOLE,
     Entry,
     Format,
     Imported,
-    ImportedLabel,
     ImportSettings,
     Labelled,
     Rejection,
@@ -50,7 +49,7 @@ class _Rows:
     def add(self, entry: Imported) -> None:
         self.trajectories.append(entry.trajectory)
         self.tasks[entry.task.task_id] = entry.task
-        self.scores += [_score(entry.trajectory.trajectory_id, mark) for mark in entry.marks]
+        self.scores += scores(entry.trajectory.trajectory_id, entry.marks)
         self.turns += len(entry.trajectory.turns)
 
     def take(self, other: "_Rows") -> None:
@@ -158,14 +157,14 @@ class Import:
             if isinstance(found, Rejection):
                 self.tally.reject(found)
                 continue
-            label, scores = found
+            label, rows = found
             ref = StageRef(IMPORT, content_hash(["labels", label.sha, label.locator]))
             name = f"labels:{label.locator}"
             if (ref.stage_key, name) in self._ledger.state.named:
                 continue
-            self.tally.marks += len(scores)
+            self.tally.marks += len(rows)
             if not self._dry_run:
-                self._ledger.commit(ref, scores=scores, name=name)
+                self._ledger.commit(ref, scores=rows, name=name)
 
     def _flush(self) -> None:
         rows, files = self._whole, self._files
@@ -267,7 +266,3 @@ class _Meter:
                 self._said = now
 
         return tick
-
-
-def _score(trajectory: str, mark: ImportedLabel) -> Score:
-    return Score(trajectory, mark.metric, mark.value, mark.turn, mark.detail)

@@ -2,8 +2,7 @@
 Alpaca-style text (by model).
 
 `reward` is exact match with the expected answer, a strict test: `f1` stands beside it as a score.
-Dataset, split, model and temperature
-are what the file's name claims; nothing inside says so.
+Dataset, split, model and temperature are what the file's name claims; nothing inside says so.
 """
 
 import re

@@ -21,6 +21,7 @@ from synth.importers.records import (
     Record,
     by_record,
     each,
+    is_object,
     one_line,
 )
 from synth.schemas.messages import Conversation
@@ -105,18 +106,14 @@ def recognises(value: Any) -> bool:
     """A log with `eval`, `status` and `version`; or one sample with input, target, epoch and
     messages.
     """
-    if not isinstance(value, Mapping):
-        return False
-    if isinstance(value.get("eval"), Mapping):
-        return "status" in value and "version" in value
-    return isinstance(value.get("messages"), list) and all(
-        key in value for key in ("id", "epoch", "input", "target")
-    )
+    if is_object(value, eval=dict):
+        return is_object(value, "status", "version")
+    return is_object(value, "id", "epoch", "input", "target", messages=list)
 
 
 def _samples(record: Record, settings: ImportSettings) -> Entry | Iterator[Entry]:
     """The samples of a log; the epoch is the trial."""
-    if not (isinstance(record.value, Mapping) and "eval" in record.value):
+    if not is_object(record.value, "eval"):
         return _read(record, _Eval(), settings)
     log = msgspec.convert(record.value, _Log)
     if log.version != 2:

@@ -2,8 +2,7 @@
 apart by content.
 
 Memory is bounded by one record. A broken line is a rejection of that line; an array or a document
-whose text is broken is a rejection
-of the whole file.
+whose text is broken is a rejection of the whole file.
 """
 
 import codecs
@@ -11,9 +10,9 @@ import io
 import re
 from collections.abc import Iterator
 
+from synth.importers.decompression import Unpacked
 from synth.importers.json_value import end_of_value, record_at, why
 from synth.importers.records import WHOLE, ImportSettings, Record, Rejection
-from synth.importers.unpacking import Unpacked
 
 _LINES_TRIED = 20
 _SPACE = b" \t\r\n"
@@ -63,8 +62,8 @@ def _is_lines(head: bytes, *, whole: bool) -> bool:
     """Whether this is one record per line.
 
     It is where the first line is a whole object, or a whole array that other lines follow or that
-    is itself a chat; and where the first
-    line is broken, but another one that opens at the margin is whole.
+    is itself a chat; and where the first line is broken, but another one that opens at the margin
+    is whole.
     """
     first, newline, rest = head.partition(b"\n")
     if not newline and not whole:  # a first line longer than the head
@@ -193,25 +192,21 @@ def _array(window: _Window, file: Unpacked) -> Iterator[Record | Rejection]:
             return
         yield found
         at, index = window.next(end), index + 1
-        if window.text.startswith("]", at):
+        closed = window.text.startswith("]", at)
+        if closed or window.text.startswith(",", at):
             at = window.next(at + 1)
+        else:
+            yield _broken(window, file, at, "neither , nor ]")
+            return
+        if closed:
             if at < len(window.text):
-                yield Rejection(
-                    file.name,
-                    WHOLE,
-                    why(window.text[at:]),
-                    f"text after the array at character {window.place(at)}",
-                )
+                yield _broken(window, file, at, "text after the array")
             return
-        if not window.text.startswith(",", at):
-            yield Rejection(
-                file.name,
-                WHOLE,
-                why(window.text[at:]),
-                f"neither , nor ] at character {window.place(at)}",
-            )
-            return
-        at = window.next(at + 1)
+
+
+def _broken(window: _Window, file: Unpacked, at: int, what: str) -> Rejection:
+    detail = f"{what} at character {window.place(at)}"
+    return Rejection(file.name, WHOLE, why(window.text[at:]), detail)
 
 
 def _element(

@@ -82,8 +82,7 @@ def _same_keys(text: str, start: int, end: int, canonical: bytes) -> bool:
     canonical text.
 
     A colon stands after every key and in strings, where both texts have the same ones unless it was
-    escaped. This is many times
-    faster than a look at every object.
+    escaped. This is many times faster than a look at every object.
     """
     return text.count(":", start, end) == canonical.count(b":")
 

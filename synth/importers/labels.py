@@ -1,8 +1,8 @@
 """Labels that stand in a file of their own, brought to the trajectories that they name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from synth.importers.records import Imported, Labelled, Rejection, one_line
+from synth.importers.records import Imported, ImportedLabel, Labelled, Rejection, one_line
 from synth.ledger.ledger import Score
 
 
@@ -52,10 +52,12 @@ class LabelJoin:
             except ValueError as error:
                 yield Rejection(label.file, label.locator, "bad_record", one_line(str(error)))
                 continue
-            yield (
-                label,
-                tuple(
-                    Score(identity, mark.metric, mark.value, mark.turn, mark.detail)
-                    for mark in marks
-                ),
-            )
+            yield label, scores(identity, marks)
+
+
+def scores(trajectory_id: str, labels: Iterable[ImportedLabel]) -> tuple[Score, ...]:
+    """The rows in which labels of a trajectory are stored."""
+    return tuple(
+        Score(trajectory_id, label.metric, label.value, label.turn, label.detail)
+        for label in labels
+    )

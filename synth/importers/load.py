@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from synth.importers.decompression import Unpacked, unpacked
 from synth.importers.json_records import records
 from synth.importers.reading import files
 from synth.importers.records import (
@@ -24,7 +25,6 @@ from synth.importers.records import (
 from synth.importers.registry import IMPORTERS
 from synth.importers.sniff import importer, importer_of, shape
 from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
-from synth.importers.unpacking import Unpacked, unpacked
 from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
@@ -33,8 +33,7 @@ _NOTHING: Mapping[int, Set[str]] = {}
 
 class Opened(msgspec.Struct, frozen=True):
     """A file, or the folder of a run, that can be read to its end, with what stands in it; a
-    `Rejection` of the whole among the entries
-    takes them all back.
+    `Rejection` of the whole among the entries takes them all back.
     """
 
     path: Path
@@ -53,8 +52,8 @@ def opened(
     or an importer of others.
 
     `known` are the files imported before, hashes by size. A file with the content of an earlier one
-    is a rejection. Raises
-    `ConfigError` at once where a source does not exist or no importer has the format's name.
+    is a rejection. Raises `ConfigError` at once where a source does not exist or no importer has
+    the format's name.
     """
     named = format.replace("-", "_") if isinstance(format, str) else format
     if isinstance(named, str) and named != "auto" and named not in IMPORTERS:

@@ -1,9 +1,8 @@
 """mini-SWE-agent `.traj.json`: `{info, messages, trajectory_format, instance_id?}`.
 
 Text agents write a shell block and are answered by the user's role; tool-calling agents have tool
-messages; agents on the Responses
-API have whole response objects among their messages. What answers the agent is the harness; only
-interruptions are a person's.
+messages; agents on the Responses API have whole response objects among their messages. What answers
+the agent is the harness; only interruptions are a person's.
 """
 
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 
 from synth.importers.attempt import OPEN_END, End, ends, entry, import_task, unresolved
 from synth.importers.conversation import Count, TurnNote, counted, goal_of, text_of, totals
-from synth.importers.records import Entry, ImportSettings, Record, by_record
+from synth.importers.records import Entry, ImportSettings, Record, by_record, is_object
 from synth.importers.response_items import ResponseItems
 from synth.importers.swe_benchmark import swe_benchmark
 from synth.schemas.messages import Conversation
@@ -64,12 +63,10 @@ class _Run(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """The name of the format, or the agent's version, beside messages."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
+    if not is_object(value, messages=list):
         return False
-    info = value.get("info")
-    return str(value.get("trajectory_format")).startswith("mini-swe-agent") or (
-        isinstance(info, Mapping) and "mini_version" in info
-    )
+    named = str(value.get("trajectory_format")).startswith("mini-swe-agent")
+    return named or is_object(value.get("info"), "mini_version")
 
 
 def _read(record: Record, settings: ImportSettings) -> Entry:

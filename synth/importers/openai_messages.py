@@ -2,8 +2,8 @@
 per record.
 
 Other keys that are read: `reward`, `success`, `outcome`, `model`, `benchmark`, `split`. Without the
-first three the outcome is unknown.
-Turns that the source gives no loss (`weight` 0, `training` false, `masked_turns`) are masked.
+first three the outcome is unknown. Turns that the source gives no loss (`weight` 0, `training`
+false, `masked_turns`) are masked.
 """
 
 import json

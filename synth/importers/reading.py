@@ -14,8 +14,7 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
     to the folder.
 
     Links to folders are followed, once: one that leads to a folder already seen is a rejection. A
-    folder that is a run of synth comes
-    whole, and is not looked into.
+    folder that is a run of synth comes whole, and is not looked into.
     """
     if not source.is_dir() or is_run(source):
         yield source, printable(source.resolve().name)

@@ -2,7 +2,7 @@
 labels.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,11 +23,10 @@ class Record(msgspec.Struct, frozen=True):
     number, or `file`.
 
     `sha` is the hash of the file's unpacked content: the same records have the same ids, however
-    they are named or packed. In a log
-    that has grown since it was imported, old lines keep the hash of the file that they were first
-    imported from. `content` is the
-    hash of the canonical value: equal records have equal ones, wherever they stand. `replaced`:
-    U+FFFD stands in it for lone surrogates.
+    they are named or packed. In a log that has grown since it was imported, old lines keep the hash
+    of the file that they were first imported from. `content` is the hash of the canonical value:
+    equal records have equal ones, wherever they stand. `replaced`: U+FFFD stands in it for lone
+    surrogates.
     """
 
     file: str
@@ -136,6 +135,17 @@ Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Ent
 """Reads the records of one file, streaming; rejections among them are handed on."""
 
 
+def is_object(value: Any, *keys: str, **kinds: type) -> bool:
+    """Whether a value is a JSON object with these keys, and with values of these types under
+    others.
+    """
+    return (
+        isinstance(value, Mapping)
+        and all(key in value for key in keys)
+        and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
+    )
+
+
 class Format(msgspec.Struct, frozen=True):
     """A format that `synth import` reads. `recognises` sees one record's value, and must not
     raise.
@@ -148,8 +158,8 @@ class Format(msgspec.Struct, frozen=True):
 def each(
     records: Iterable[Record | Rejection], read: Callable[[Record], Entry | Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Every record through `read`, which gives one entry or several; where it raises, the record
-    is a `bad_record`.
+    """Every record through `read`, which gives one entry or several; where it raises, the record is
+    a `bad_record`.
     """
     for record in records:
         if isinstance(record, Rejection):

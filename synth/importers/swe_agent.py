@@ -2,9 +2,8 @@
 replay_config?}`; retry runs hold `attempts` of these.
 
 The conversation is the history without demonstrations. Text-format files have no tool calls: the
-action stands in the words, and what
-the shell answered comes in the role of the user. Steps give only what the history lacks: the answer
-to the last action, and times.
+action stands in the words, and what the shell answered comes in the role of the user. Steps give
+only what the history lacks: the answer to the last action, and times.
 """
 
 import json
@@ -31,6 +30,7 @@ from synth.importers.records import (
     Record,
     by_record,
     each,
+    is_object,
 )
 from synth.importers.swe_benchmark import swe_benchmark
 from synth.schemas.messages import Conversation
@@ -107,23 +107,14 @@ class _Config(msgspec.Struct, frozen=True):
 
 def recognises(value: Any) -> bool:
     """A history whose messages name their agent, or the attempts of a retry run."""
-    if not isinstance(value, Mapping):
+    if is_object(value, attempts=list):
+        return any(recognises(one) for one in value["attempts"] if not is_object(one, "attempts"))
+    if not is_object(value, history=list) or "mistake_agent" in value:
         return False
-    if isinstance(value.get("attempts"), list):
-        return any(
-            recognises(one)
-            for one in value["attempts"]
-            if isinstance(one, Mapping) and "attempts" not in one
-        )
-    history = value.get("history")
-    if not isinstance(history, list) or "mistake_agent" in value:
-        return False
-    if isinstance(value.get("trajectory"), list) and isinstance(value.get("info"), Mapping):
+    if is_object(value, trajectory=list, info=dict):
         return True
-    return bool(history) and all(
-        isinstance(message, Mapping) and "role" in message and "agent" in message
-        for message in history
-    )
+    messages = value["history"]
+    return bool(messages) and all(is_object(one, "role", "agent") for one in messages)
 
 
 def _attempts(record: Record, settings: ImportSettings) -> Entry | Iterator[Entry]:
@@ -131,7 +122,7 @@ def _attempts(record: Record, settings: ImportSettings) -> Entry | Iterator[Entr
     one).
     """
     whole = record.value
-    if not (isinstance(whole, Mapping) and isinstance(whole.get("attempts"), list)):
+    if not is_object(whole, attempts=list):
         return _read(record, 0)
     shared = {key: whole[key] for key in ("replay_config", "instance_id") if key in whole}
     return (

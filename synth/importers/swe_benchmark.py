@@ -35,8 +35,8 @@ def swe_benchmark(instance: str | None, image: Any, turns: Sequence[Turn]) -> st
     """`swe-bench/test`, `/dev` or `/unknown`, or another benchmark's name and split; None where
     nothing points to one.
 
-    What the shell answered first is searched for working directories: other work on a repository
-    of SWE-bench (`/django__django`) counts as the benchmark too, so that nothing of it slips into
+    What the shell answered first is searched for working directories: other work on a repository of
+    SWE-bench (`/django__django`) counts as the benchmark too, so that nothing of it slips into
     training data.
     """
     named = _INSTANCE.match(instance or "")

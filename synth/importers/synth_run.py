@@ -2,8 +2,8 @@
 they are here too.
 
 What a run found out about its trials (verdicts of filters, leak scans, labels of tests) is about
-its own rows and does not come along;
-nor do the rows that need it: retries, injected runs, continuations.
+its own rows and does not come along; nor do the rows that need it: retries, injected runs,
+continuations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

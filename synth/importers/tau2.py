@@ -21,6 +21,7 @@ from synth.importers.records import (
     Record,
     Rejection,
     each,
+    is_object,
 )
 from synth.importers.tau2_messages import dialogue
 from synth.importers.tau2_task import tau2_task
@@ -94,13 +95,11 @@ def recognises(value: Any) -> bool:
     """A list of simulations beside `tasks` or `info`; or one simulation, with messages and how it
     ended.
     """
-    if not isinstance(value, Mapping):
+    if is_object(value, simulations=list):
+        return is_object(value, tasks=list) or is_object(value, info=dict)
+    if not is_object(value, "task_id", messages=list):
         return False
-    if isinstance(value.get("simulations"), list):
-        return isinstance(value.get("tasks"), list) or isinstance(value.get("info"), Mapping)
-    if not isinstance(value.get("messages"), list) or "task_id" not in value:
-        return False
-    return isinstance(value.get("run_info"), Mapping) or "termination_reason" in value
+    return is_object(value, "termination_reason") or is_object(value, run_info=dict)
 
 
 def trajectories(
@@ -110,7 +109,7 @@ def trajectories(
     stated: dict[str, DeclaredTrial] = {}
 
     def read(record: Record) -> Entry | Iterator[Entry]:
-        if isinstance(record.value, Mapping) and "simulations" in record.value:
+        if is_object(record.value, "simulations"):
             return document(record)
         return _simulation(record, _Run(), settings, stated)
 

@@ -20,7 +20,9 @@ neither wrote nor saw it.
 
 
 class Dialogue(msgspec.Struct, frozen=True):
-    """What the agent saw and did, what the user did out of its sight, and what the user first said."""
+    """What the agent saw and did, what the user did out of its sight, and what the user first
+    said.
+    """
 
     conversation: Conversation
     user_calls: tuple[ImportedLabel, ...]

@@ -15,8 +15,8 @@ def tau2_task(task: Mapping[str, Any], domain: str | None, first_said: str) -> T
     """The task of an attempt; `first_said` by the user stands in where the file holds no task.
 
     A task is what its user is told, not its number: numbers are reused, and one number has had two
-    texts. Gold are the agent's
-    actions only; those that the user is expected to take are part of the script.
+    texts. Gold are the agent's actions only; those that the user is expected to take are part of
+    the script.
     """
     scenario = _mapping(task.get("user_scenario"))
     told = scenario.get("instructions")

@@ -1,11 +1,10 @@
 """tau-bench result lists: `{task_id, reward, info: {task}, traj: [messages], trial}` per record.
 
 The files have no tool schemas and do not say how an episode ended. `task_id` and `trial` are not
-trusted: a task is its instruction and
-user, and trials are numbered by order where the source's number repeats or is the task's. Control
-signals of the user simulator
-(`###STOP###`, `###TRANSFER###`) stay in the trajectory as evidence of how it ended; training
-exports cut what follows the last turn.
+trusted: a task is its instruction and user, and trials are numbered by order where the source's
+number repeats or is the task's. Control signals of the user simulator (`###STOP###`,
+`###TRANSFER###`) stay in the trajectory as evidence of how it ended; training exports cut what
+follows the last turn.
 """
 
 import itertools
@@ -18,7 +17,16 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.attempt import entry, import_task
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
+from synth.importers.records import (
+    Entry,
+    Format,
+    Imported,
+    ImportSettings,
+    Record,
+    Rejection,
+    each,
+    is_object,
+)
 from synth.importers.trials import DeclaredTrial, numbered
 from synth.schemas.messages import from_messages
 from synth.schemas.task import Task
@@ -109,12 +117,7 @@ def _turn_of_message(messages: Sequence[Mapping[str, Any]]) -> tuple[int | None,
 
 def recognises(value: Any) -> bool:
     """`info.task` beside a `traj`."""
-    return (
-        isinstance(value, Mapping)
-        and "traj" in value
-        and isinstance(value.get("info"), Mapping)
-        and "task" in value["info"]
-    )
+    return is_object(value, "traj", info=dict) and "task" in value["info"]
 
 
 FORMAT = Format(recognises, trajectories)

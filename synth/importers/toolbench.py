@@ -5,13 +5,13 @@ Before it tried another child of a node, the model was shown a prompt that the t
 such a turn is masked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from synth.importers.attempt import attempt, import_task
-from synth.importers.records import Entry, Imported, ImportSettings, Record, by_record
+from synth.importers.records import Entry, Imported, ImportSettings, Record, by_record, is_object
 from synth.schemas.canonical import valid_text
 from synth.schemas.messages import Conversation, from_messages
 from synth.schemas.outcome import Termination
@@ -71,11 +71,7 @@ class _Step(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """A `tree` beside `answer_generation`."""
-    return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("answer_generation"), Mapping)
-        and isinstance(value.get("tree"), Mapping)
-    )
+    return is_object(value, answer_generation=dict, tree=dict)
 
 
 def _tree(record: Record, settings: ImportSettings) -> Sequence[Entry]:

@@ -5,13 +5,19 @@ Every agent that speaks is a turn; the computer terminal and people are not agen
 is a 0-based message index in a string.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from synth.importers.attempt import entry, import_task
-from synth.importers.records import Entry, ImportedLabel, ImportSettings, Record, by_record
+from synth.importers.records import (
+    Entry,
+    ImportedLabel,
+    ImportSettings,
+    Record,
+    by_record,
+    is_object,
+)
 from synth.schemas.canonical import valid_text
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import Observation, Source, Turn
@@ -42,12 +48,7 @@ class _Run(msgspec.Struct):
 
 def recognises(value: Any) -> bool:
     """A `history` with a `mistake_step`."""
-    return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("history"), list)
-        and "mistake_step" in value
-        and "question" in value
-    )
+    return is_object(value, "mistake_step", "question", history=list)
 
 
 def _run(record: Record, settings: ImportSettings) -> Entry:

@@ -24,17 +24,14 @@ class AdaptiveLimit:
     """A number of calls between 1 and `most` that gives way under load and grows back without it.
 
     Calls are marked that were turned away (429, 503), and those that ran into their timeout, where
-    most of a window did. Once per
-    window (a second, or a typical call) the limit becomes `limit * (1 - share / 2)` where more than
-    5 % were marked, as congestion
-    windows do in DCTCP (Alizadeh et al. 2010), and else `1.1 * limit + 1`. The share of calls that
-    wait inside the server (`queued`)
+    most of a window did. Once per window (a second, or a typical call) the limit becomes `limit *
+    (1 - share / 2)` where more than 5 % were marked, as congestion windows do in DCTCP (Alizadeh et
+    al. 2010), and else `1.1 * limit + 1`. The share of calls that wait inside the server (`queued`)
     counts in the same way. Without marks it stays at `most`.
 
     Latency is no mark: a model that thinks for a minute does so alone as well, and a limit that
-    gives way to it ends at 1 for nothing.
-    A fall below half of `most` is logged, once until the limit is back, and so are timeouts that
-    the limit of 1 does not end.
+    gives way to it ends at 1 for nothing. A fall below half of `most` is logged, once until the
+    limit is back, and so are timeouts that the limit of 1 does not end.
     """
 
     def __init__(self, most: int, *, where: str, clock: Callable[[], float]) -> None:

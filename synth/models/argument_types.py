@@ -36,8 +36,8 @@ def properties_of(tools: Sequence[ToolSchema], name: str) -> Mapping[str, Any] |
 
 def typed(text: str, schema: Any) -> Any:
     """The value that a text stands for under a schema: the first of null, integer, number, boolean,
-    JSON and string that the schema
-    names and the text can be read as; JSON or the text itself where it can be read as none of them.
+    JSON and string that the schema names and the text can be read as; JSON or the text itself where
+    it can be read as none of them.
 
     As vLLM's parser `qwen3_coder` reads it (vllm/tool_parsers/utils.py, 0.32). Without a schema the
     text stays as it is.

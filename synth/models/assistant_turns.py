@@ -77,8 +77,8 @@ async def assistant_turns(
     """The spans from after each header up to, and not with, what ends the turn.
 
     They are exact where the chat up to each turn, with the header, renders to a prefix of the
-    tokens of the whole: then the model saw
-    these tokens and wrote those. Where it does not, no spans are given.
+    tokens of the whole: then the model saw these tokens and wrote those. Where it does not, no
+    spans are given.
     """
     whole = await tokenize(messages, tools, False)
     shown = not tools or whole != await tokenize(

@@ -2,16 +2,51 @@
 time, and for all calls together.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
 
-from synth.models.retry_budget import RetryBudget
 from synth.models.server_error import ServerError
 
 T = TypeVar("T")
+
+
+class RetryBudget:
+    """A bucket of at most `most` retries, full at first; every answer puts `share` of one in, and
+    every second `per_s`.
+
+    So retries are at most `share` of the calls that succeed, apart from a trickle that finds out
+    when the trouble is over (Google's SRE book, chapter 21; Finagle's RetryBudget). A retry that
+    finds the bucket empty waits for the next one: no call is given up for want of budget.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        most: float = 50.0,
+        share: float = 0.2,
+        per_s: float = 1.0,
+    ) -> None:
+        self._clock = clock
+        self._most, self._share, self._per_s = most, share, per_s
+        self._left = most
+        self._seen = clock()
+
+    def answered(self) -> None:
+        """A call has succeeded."""
+        self._left = min(self._most, self._left + self._share)
+
+    def take(self) -> bool:
+        """Takes one retry out; False where there is none."""
+        now = self._clock()
+        self._left = min(self._most, self._left + (now - self._seen) * self._per_s)
+        self._seen = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -19,9 +54,8 @@ class Backoff(msgspec.Struct, frozen=True):
     tries and waits end within `total_s`.
 
     The first wait is short, since most trouble is a single lost reply; what lasts is waited for. A
-    call that was turned away waits at
-    most `away_cap_s`: room comes and goes quickly, and how many ask for it is bounded elsewhere
-    (adaptive_limit).
+    call that was turned away waits at most `away_cap_s`: room comes and goes quickly, and how many
+    ask for it is bounded elsewhere (adaptive_limit).
     """
 
     max_retries: int = 4
@@ -42,8 +76,7 @@ def wait_s(
     """Seconds before retry number `retry` (0-based), with `drawn` in [0, 1).
 
     Full jitter, `drawn * min(cap, base * 4^retry)`; a server's Retry-After is a lower bound, with
-    jitter of `base` on top so that
-    those who were sent away together do not come back together.
+    jitter of `base` on top so that those who were sent away together do not come back together.
     """
     if retry_after_s is not None:
         return retry_after_s + drawn * backoff.base_s
@@ -65,10 +98,9 @@ async def with_retries(
     """Awaits `attempt(seconds left)` until it succeeds.
 
     Failures that are `free` (they cost the server nothing) are bounded by `total_s` alone. Others
-    count against `max_retries`, and
-    each further try is taken out of the budget that all calls share: where it is empty, the try
-    waits. Raises the last `ServerError`
-    when it is not retryable, or tries or time are used up.
+    count against `max_retries`, and each further try is taken out of the budget that all calls
+    share: where it is empty, the try waits. Raises the last `ServerError` when it is not retryable,
+    or tries or time are used up.
     """
     deadline = clock() + backoff.total_s
     tries = counted = 0
@@ -93,28 +125,3 @@ async def with_retries(
             if clock() + pause >= deadline:
                 raise failure.after(tries)
             await sleep(pause)
-
-
-def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the headers `retry-after-ms` or `retry-after` (seconds or an HTTP date) ask for;
-    None where they say nothing usable.
-    """
-    milliseconds = _seconds(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    seconds = _seconds(value)
-    if seconds is not None or value is None:
-        return seconds
-    try:
-        return max(parsedate_to_datetime(value).timestamp() - now, 0.0)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _seconds(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None

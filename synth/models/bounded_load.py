@@ -2,10 +2,9 @@
 calls already.
 
 Consistent hashing with bounded loads (Mirrokni, Thorup, Zadimoghaddam 2018): no server gets more
-than `SLACK` times its share of the
-calls in flight. The order in which a key prefers servers is that of rendezvous hashing (Thaler,
-Ravishankar 1998), so a server that is
-full or gone hands its keys to all others in equal parts, and no other key moves.
+than `SLACK` times its share of the calls in flight. The order in which a key prefers servers is
+that of rendezvous hashing (Thaler, Ravishankar 1998), so a server that is full or gone hands its
+keys to all others in equal parts, and no other key moves.
 """
 
 from collections.abc import Mapping
@@ -27,8 +26,7 @@ def chosen(key: bytes, servers: Mapping[str, int], room: Mapping[str, int]) -> s
     at each, `room` = how many it can take.
 
     A server's bound is `ceil(SLACK * (all calls + this one) * its room / all room)`, of which at
-    least one has fewer, and its room, as
-    long as there is any.
+    least one has fewer, and its room, as long as there is any.
     """
     calls, places = sum(servers.values()) + 1, sum(room[server] for server in servers)
     order = [

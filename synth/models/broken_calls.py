@@ -19,10 +19,9 @@ class BrokenCallsChat:
     server refuses them.
 
     A request whose history holds broken calls and that is answered with HTTP 400 is sent once more
-    with those calls as text. Where
-    that works, the server is not asked the first way again; each reply to such a history says so in
-    its `repairs`. It stands below
-    the journal, for which the two requests are one call.
+    with those calls as text. Where that works, the server is not asked the first way again; each
+    reply to such a history says so in its `repairs`. It stands below the journal, for which the two
+    requests are one call.
     """
 
     def __init__(self, model: ChatModel) -> None:

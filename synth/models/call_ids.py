@@ -34,10 +34,8 @@ def identified(
     had to be mended.
 
     Ids are kept as received where they can be; an empty one, or one that an earlier call has,
-    becomes `call_{turn}_{i}`. Servers
-    that number from zero in every reply would else tie a tool's answer to the wrong turn's call.
-    One call that is sent twice under one
-    id is one call.
+    becomes `call_{turn}_{i}`. Servers that number from zero in every reply would else tie a tool's
+    answer to the wrong turn's call. One call that is sent twice under one id is one call.
     """
     seen = set(seen)
     sent: set[tuple[str, str, bytes]] = set()

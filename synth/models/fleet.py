@@ -40,10 +40,9 @@ class _Card(NamedTuple):
         """Whether these are the weights behind a call that began then, and has just been answered.
 
         A process that answered a call has lived since its connection was opened. So a card asked
-        for since the call began is its own;
-        an older one is where no connection was opened since, and for five seconds, because a proxy
-        keeps connections when it changes
-        what stands behind it.
+        for since the call began is its own; an older one is where no connection was opened since,
+        and for five seconds, because a proxy keeps connections when it changes what stands behind
+        it.
         """
         return self.asked_at >= began or self.asked_at >= max(
             began - MEASURED_EVERY_S, connected_at
@@ -73,11 +72,9 @@ class Fleet:
     """A transport over servers that serve the same model.
 
     A conversation goes to the server that its opening prefers (bounded_load). A server that turns a
-    call away, or that is set up
-    wrongly, passes it on to the next at once; after other failures the further tries prefer servers
-    that have not failed this call.
-    Circuits that are open are probed in the background. Where none is closed, calls are tried as if
-    all were.
+    call away, or that is set up wrongly, passes it on to the next at once; after other failures the
+    further tries prefer servers that have not failed this call. Circuits that are open are probed
+    in the background. Where none is closed, calls are tried as if all were.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Chat models behind HTTP: one client for every server, and a table of what differs between a
 provider in OpenAI's form and vLLM.
 
-vLLM is asked for what a trainer needs to see what the model saw (token ids, weights, queues);
-a provider is asked for a reply and nothing else.
+vLLM is asked for what a trainer needs to see what the model saw (token ids, weights, queues); a
+provider is asked for a reply and nothing else.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ class ServerForm(msgspec.Struct, frozen=True):
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], float] = time.time,
     ) -> ServerChat:
-        """A client with its own connections. Raises `ConfigError` for addresses that this form
-        does not take, and where the key's variable is not set.
+        """A client with its own connections. Raises `ConfigError` for addresses that this form does
+        not take, and where the key's variable is not set.
         """
         urls = self.urls(settings)
         key, pacing = api_key(settings), Pacing(draw, sleep, clock, now)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 import aiohttp
 
 from synth.keys.remover import MARK, KeyRemover
-from synth.models.refusal import LONGEST_REPLY, TOO_LONG, refused
-from synth.models.server_error import ServerError
+from synth.models.server_error import LONGEST_REPLY, TOO_LONG, ServerError, refused
 from synth.models.settings import NO_KEY, ModelSettings, secret
 
 KEEP_ALIVE_S = 4.0
@@ -27,8 +26,7 @@ class HTTPServer:
     uses them.
 
     `connecting` is called whenever a post opens a connection: the server behind it may be another
-    than before. What is asked by GET has
-    connections of its own.
+    than before. What is asked by GET has connections of its own.
     """
 
     def __init__(
@@ -84,8 +82,8 @@ class HTTPServer:
         self, method: str, url: str, body: bytes | None, timeout_s: float
     ) -> bytes:
         """One try. The failure is raised outside the handlers: an error's context may hold the
-        request, and with it the key; so may the
-        words of aiohttp, which quote an answer that is no HTTP.
+        request, and with it the key; so may the words of aiohttp, which quote an answer that is no
+        HTTP.
         """
         try:
             async with asyncio.timeout(timeout_s):

@@ -23,10 +23,9 @@ class _Cards(msgspec.Struct):
 
 def weights_id(body: bytes, model: str, where: str) -> str | None:
     """What identifies the weights behind a model's name: the card's `root` (the folder or
-    repository that vLLM has loaded), after its
-    base model's name and a plus where it is an adapter; None where the card names none. vLLM's
-    `system_fingerprint` is no such thing:
-    it is a hash of how the server was set up, and differs between servers of the same weights.
+    repository that vLLM has loaded), after its base model's name and a plus where it is an adapter;
+    None where the card names none. vLLM's `system_fingerprint` is no such thing: it is a hash of
+    how the server was set up, and differs between servers of the same weights.
 
     Raises `ServerError` where the server does not serve the model, or does not say what it serves.
     """

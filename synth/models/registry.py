@@ -26,12 +26,10 @@ SCORING: dict[str, str] = {
 
 def open_model(settings: ModelSettings) -> ChatModel:
     """The engine that the settings name, with what every transport shares: histories that it
-    refuses (broken_calls), and admission of
-    `max_in_flight` calls.
+    refuses (broken_calls), and admission of `max_in_flight` calls.
 
     Raises `ConfigError` for an engine that is neither registered nor importable as
-    `package.module:attribute`, and for a key
-    that is not in the environment.
+    `package.module:attribute`, and for a key that is not in the environment.
     """
     engine = cast(ChatModel, _opened(settings, ENGINES, "is not known"))
     return AdmittedChat(BrokenCallsChat(engine), Admission(settings.max_in_flight))
@@ -39,8 +37,7 @@ def open_model(settings: ModelSettings) -> ChatModel:
 
 def open_scoring(settings: ModelSettings) -> ScoringModel:
     """The engine as one that gives probabilities, `max_in_flight` texts at a time. Raises
-    `ConfigError` as `open_model` does, and for an
-    engine that gives none.
+    `ConfigError` as `open_model` does, and for an engine that gives none.
     """
     engine = cast(ScoringModel, _opened(settings, SCORING, "gives no probabilities of prompts"))
     return AdmittedScoring(engine, Admission(settings.max_in_flight))

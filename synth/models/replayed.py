@@ -19,10 +19,9 @@ class SeenReplies:
     other messages is a replay.
 
     An id that stood over different replies in different conversations is none, and nothing is
-    concluded from it any more; nor from the
-    only id that a server has given so far, which may be all that it ever gives. The same messages
-    may get the same reply again, as from a
-    deterministic server.
+    concluded from it any more; nor from the only id that a server has given so far, which may be
+    all that it ever gives. The same messages may get the same reply again, as from a deterministic
+    server.
     """
 
     def __init__(self) -> None:

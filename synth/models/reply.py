@@ -3,7 +3,7 @@ named.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from synth.models.reply_body import (
 )
 from synth.models.reply_health import Said, why_a_fault
 from synth.models.said_twice import read_once, said_twice
-from synth.models.server_error import ServerError
+from synth.models.server_error import error_text, unusable
 from synth.models.settings import Price
 from synth.schemas.canonical import valid_text
 from synth.schemas.model import Completion, Message
@@ -59,16 +59,12 @@ def read_replies(
     first.
 
     Content keeps its difference between null and "", arguments are kept to the byte. Token ids are
-    vLLM's (`return_token_ids`).
-    Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes U+FFFD, here as everywhere
-    (then in `raw` too).
-    Log-probabilities that are not one per token id belong to no token: they are left out, and the
-    repair says so.
-    Raises `ServerError` (retryable) where the body is no such response: cut off, no JSON, another
-    number of choices, no message, a
+    vLLM's (`return_token_ids`). Half a surrogate pair is legal JSON, but no UTF-8 text: it becomes
+    U+FFFD, here as everywhere (then in `raw` too). Log-probabilities that are not one per token id
+    belong to no token: they are left out, and the repair says so. Raises `ServerError` (retryable)
+    where the body is no such response: cut off, no JSON, another number of choices, no message, a
     field that stands twice, what `reply_health` calls a fault, one that another conversation got
-    (`seen`), or with counts of tokens or
-    token ids that no model can have.
+    (`seen`), or with counts of tokens or token ids that no model can have.
     """
     try:
         try:
@@ -104,7 +100,7 @@ def _replies(
         for choice in choices
     ]
     texts = n + sum(choice.logprobs is not None for choice in choices)
-    twice = said_twice(body, n, texts, sum(_calls_in(message) for message in found))
+    twice = said_twice(body, n, texts, sum(len(message.calls()) for message in found if message))
     if twice is not None:
         raise unusable(body, twice)
     usage = _usage(response.usage, body)
@@ -145,9 +141,7 @@ def _in_order(choices: list[SentChoice], n: int, body: bytes) -> list[SentChoice
 
 def _said(choice: SentChoice, message: SentMessage, usage: SentUsage | None) -> Said:
     """What a choice says of itself, for the table."""
-    functions = [call.function for call in message.tool_calls or ()] + (
-        [message.function_call] if message.function_call else []
-    )
+    functions = [call.function for call in message.calls()]
     tokens = usage.completion_tokens if usage is not None else None
     return Said(
         choice.finish_reason,
@@ -156,19 +150,11 @@ def _said(choice: SentChoice, message: SentMessage, usage: SentUsage | None) -> 
         words=bool(
             message.content or message.refusal or message.reasoning_content or message.reasoning
         ),
-        calls=_calls_in(message),
+        calls=len(functions),
         unnamed=any(function is None or function.name is None for function in functions),
         tokens=max(tokens or 0, len(choice.token_ids or ()))
         if tokens is not None or choice.token_ids
         else None,
-    )
-
-
-def _calls_in(message: SentMessage | None) -> int:
-    return (
-        0
-        if message is None
-        else len(message.tool_calls or ()) + (message.function_call is not None)
     )
 
 
@@ -188,9 +174,8 @@ def _completion(
     repairs_so_far: Sequence[str],
 ) -> Completion:
     repairs = list(repairs_so_far)
-    sent = list(message.tool_calls or ())
-    if message.function_call is not None and not sent:
-        sent.append(SentCall(function=message.function_call))
+    sent = message.tool_calls or message.calls()
+    if sent and not message.tool_calls:
         repairs.append(FUNCTION_CALL)
     calls = tuple(_call(call, repairs) for call in sent)
     if calls:
@@ -251,15 +236,6 @@ def _logprobs(
     return tuple(token.logprob for token in sent.content)
 
 
-def unusable(body: bytes, why: str) -> ServerError:
-    """The refusal of a body, with its beginning; to ask again may help."""
-    start = body[:80].decode("utf-8", "replace")
-    return ServerError(
-        f"the server's reply is unusable: {why}; {len(body)} bytes that begin with {start!r}",
-        retryable=True,
-    )
-
-
 def _content(message: SentMessage, repairs: list[str]) -> str | None:
     content = message.content
     if isinstance(content, list):
@@ -302,21 +278,3 @@ def _usage(sent: SentUsage | None, body: bytes) -> Usage:
     return Usage(
         sent.prompt_tokens or 0, sent.completion_tokens or 0, details.cached_tokens or 0, calls=1
     )
-
-
-def error_text(body: bytes) -> tuple[str, str]:
-    """(message, code) of an error response in OpenAI's form, vLLM's or none at all; the message in
-    one line, at most 300 characters.
-    """
-    try:
-        answer = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, RecursionError):
-        answer = body.decode("utf-8", "replace")
-    error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
-    message, code = error, ""
-    if isinstance(error, Mapping):
-        message, code = (
-            error.get("message") or error.get("detail") or dict(error),
-            str(error.get("code") or ""),
-        )
-    return " ".join(str(message).split())[:300], code

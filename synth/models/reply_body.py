@@ -53,6 +53,11 @@ class SentMessage(msgspec.Struct):
     function_call: SentFunction | None = None
     error: msgspec.Raw = NULL
 
+    def calls(self) -> list[SentCall]:
+        """All calls, the legacy `function_call` last."""
+        legacy = self.function_call
+        return [*(self.tool_calls or ()), *([SentCall(function=legacy)] if legacy else ())]
+
 
 class SentLogprob(msgspec.Struct):
     """Of one token."""

@@ -2,8 +2,8 @@
 of what else a reply says of itself.
 
 A reply that is no agent's is asked for again; where that does not help, the attempt ends by a fault
-(`model`, or that of whoever asked:
-`user_simulator`, `judge`), and is no label. docs/models.md shows both tables.
+(`model`, or that of whoever asked: `user_simulator`, `judge`), and is no label. docs/models.md
+shows both tables.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,9 +21,8 @@ FINISH_REASONS: Mapping[str, str | None] = {
     "content_filter": FILTERED,
 }
 """The words that end a reply of the agent, each with the mask of its turn (None = it may carry
-loss). Every other word, such as `error`,
-`abort`, `cancelled`, `timeout` or `insufficient_system_resource`, and "" too, says that the server
-did not finish.
+loss). Every other word, such as `error`, `abort`, `cancelled`, `timeout` or
+`insufficient_system_resource`, and "" too, says that the server did not finish.
 
 A server that names none (null, or no such field) is believed where there is anything in the reply.
 """

@@ -29,8 +29,7 @@ def said_twice(body: bytes, choices: int, texts: int, calls: int) -> str | None:
     """Which field of the reply stands twice in one object, in one line, or None.
 
     Quotes within strings are escaped, so counting quoted names shows in a moment where that can be;
-    only such a body is read again.
-    `texts` = messages, and log-probabilities beside them.
+    only such a body is read again. `texts` = messages, and log-probabilities beside them.
     """
     found = Counter(_FIELD.findall(body))
     most = (

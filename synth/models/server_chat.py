@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from synth.keys.remover import MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import Admission
-from synth.models.backoff import Backoff, with_retries
+from synth.models.backoff import Backoff, RetryBudget, with_retries
 from synth.models.chat_request import request_body
 from synth.models.key_in_parts import joined_without_key, key_removed
 from synth.models.replayed import SeenReplies
-from synth.models.reply import read_replies, unusable
+from synth.models.reply import read_replies
 from synth.models.reply_health import call_lost
-from synth.models.retry_budget import RetryBudget
-from synth.models.server_error import ServerError
+from synth.models.server_error import ServerError, unusable
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import with_recovered_calls
 from synth.schemas.model import Completion, Message, Sampling
@@ -33,8 +32,7 @@ up, not an outage to be waited for.
 
 class Post(msgspec.Struct):
     """One request over all its tries: where it goes (`beside` the base path, or below it), its
-    body, the conversation in it, and the
-    servers that have failed it so far.
+    body, the conversation in it, and the servers that have failed it so far.
     """
 
     path: str
@@ -46,8 +44,7 @@ class Post(msgspec.Struct):
 
 class Received(msgspec.Struct, frozen=True):
     """The body of an answer, and the weights behind it where the transport knows them better than
-    the answer; whether a key was taken
-    out of the body.
+    the answer; whether a key was taken out of the body.
     """
 
     body: bytes
@@ -80,11 +77,9 @@ class ServerChat:
     used up.
 
     Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it
-    to another. The wait for room is
-    nobody's fault, and counts neither as latency nor as part of `total_timeout_s`.
-    `also` goes into every request's body, without being part of the work's identity as `Sampling`
-    is; `spelled` gives the messages as
-    the server reads them.
+    to another. The wait for room is nobody's fault, and counts neither as latency nor as part of
+    `total_timeout_s`. `also` goes into every request's body, without being part of the work's
+    identity as `Sampling` is; `spelled` gives the messages as the server reads them.
     """
 
     def __init__(
@@ -174,8 +169,7 @@ class ServerChat:
         beside: bool = False,
     ) -> T:
         """What `read` makes of the answer without the key (with its latency in ms); one that it
-        refuses by a `ServerError` is asked for
-        again.
+        refuses by a `ServerError` is asked for again.
         """
         pacing, post, waited_s, refused = self._pacing, Post(path, body, messages, beside), 0.0, 0
 

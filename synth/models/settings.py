@@ -50,14 +50,12 @@ class ModelSettings(BaseModel):
     vllm).
 
     `api_key_env` names the environment variable that holds the key; it is read when the model is
-    opened. Without `base_url` it
-    is OPENAI_API_KEY; with a `base_url` and no `api_key_env` the server is sent the key "none".
-    OPENAI_BASE_URL is not read: where
-    the work goes stands in the flow. `timeout_s` bounds one try, `total_timeout_s` a call with all
-    its tries and waits. `token_ids`
-    and `logprobs` say what engine vllm asks for beside the text; they are no part of the work's
-    identity. `python` is the interpreter
-    of vLLM's environment and `server_args` are flags of its server (engine vllm_local).
+    opened. Without `base_url` it is OPENAI_API_KEY; with a `base_url` and no `api_key_env` the
+    server is sent the key "none". OPENAI_BASE_URL is not read: where the work goes stands in the
+    flow. `timeout_s` bounds one try, `total_timeout_s` a call with all its tries and waits.
+    `token_ids` and `logprobs` say what engine vllm asks for beside the text; they are no part of
+    the work's identity. `python` is the interpreter of vLLM's environment and `server_args` are
+    flags of its server (engine vllm_local).
     """
 
     model_config = ConfigDict(

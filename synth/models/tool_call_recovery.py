@@ -1,11 +1,9 @@
 """Tool calls found in text where the server missed them: in Hermes form, `<tool_call>{"name": ...,
-"arguments": {...}}</tool_call>`, and
-in Qwen3-Coder's (xml_tool_calls).
+"arguments": {...}}</tool_call>`, and in Qwen3-Coder's (xml_tool_calls).
 
 Servers swallow calls inside thinking, give up at data after the JSON, or at the second call
-(vllm#39056, #17790, #32638). What the
-model itself wrote wrongly stays wrong: a recognisable call whose JSON is broken becomes a call with
-a `parse_error`.
+(vllm#39056, #17790, #32638). What the model itself wrote wrongly stays wrong: a recognisable call
+whose JSON is broken becomes a call with a `parse_error`.
 """
 
 import json
@@ -16,15 +14,18 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.models.call_ids import identified, ids_in_use
-from synth.models.tool_call_tag import (
+from synth.models.xml_tool_calls import (
     CLOSE,
     EXTRA_DATA,
+    FUNCTION,
     OPEN,
     UNCLOSED,
     after_space,
     close_before_next,
+    read_tagged,
+    read_untagged,
+    read_xml_call,
 )
-from synth.models.xml_tool_calls import FUNCTION, read_tagged, read_untagged, read_xml_call
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
 
@@ -77,8 +78,7 @@ def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered
     (Qwen3-Coder).
 
     A call that is cut off is kept as text, and so is a tag that holds no recognisable call, and a
-    `<function=` outside a tag that names
-    no tool or is not closed.
+    `<function=` outside a tag that names no tool or is not closed.
     """
     calls: list[ToolCall] = []
     kept: list[str] = []
@@ -113,11 +113,9 @@ def with_recovered_calls(
     """The completion with the calls that its server missed.
 
     Where it found some, those that it left in the content outside thinking come after them; a call
-    that stands in both is one call.
-    Where it found none, calls outside thinking come first; those inside are taken only where there
-    are none outside, since a model may
-    weigh a call that it then does not make. `raw` keeps what was received; content that consisted
-    of calls only becomes None.
+    that stands in both is one call. Where it found none, calls outside thinking come first; those
+    inside are taken only where there are none outside, since a model may weigh a call that it then
+    does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
     """
     if not any(
         tag in (part or "")

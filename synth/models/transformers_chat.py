@@ -33,8 +33,7 @@ class TransformersChat:
     The event loop only waits.
 
     At most `max_in_flight` continuations are decoded at a time; who comes later waits. With a seed
-    a call's tokens are the same
-    whoever shares its batch, up to ties within rounding.
+    a call's tokens are the same whoever shares its batch, up to ties within rounding.
     """
 
     def __init__(self, settings: ModelSettings) -> None:

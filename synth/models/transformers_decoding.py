@@ -2,8 +2,7 @@
 join and leave between two tokens.
 
 Every continuation draws from a generator of its own, so that what it draws does not depend on who
-else is in the batch; padding and
-batching change its logits by rounding only.
+else is in the batch; padding and batching change its logits by rounding only.
 """
 
 import time

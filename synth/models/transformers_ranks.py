@@ -7,8 +7,7 @@ from typing import Any
 
 POSITIONS, VOCABULARY = 2048, 1024
 """Sizes of a chunk: 8 MB of logits. Smaller ones are 8 % faster on one quiet core, and wait more
-often for each other's threads on a busy
-machine (benchmarks/scoring_head.py).
+often for each other's threads on a busy machine (benchmarks/scoring_head.py).
 """
 
 
@@ -17,9 +16,8 @@ def ranks_and_logprobs(hidden: Any, weight: Any, bias: Any | None, targets: Any)
     [positions].
 
     `hidden` [positions, width] are the states that predict `targets` [positions]; `weight`
-    [vocabulary, width] and `bias` the head.
-    The target's own column is masked while others are counted: computed apart, it would else beat
-    itself by rounding in half the rows.
+    [vocabulary, width] and `bias` the head. The target's own column is masked while others are
+    counted: computed apart, it would else beat itself by rounding in half the rows.
     """
     import torch
 

@@ -31,10 +31,8 @@ class TransformersScoring:
     """A `ScoringModel` on two threads of its own; one chat is scored at a time, on all cores.
 
     Which tokens are scored is the same as with vLLM (assistant_turns). Where the template renders
-    earlier turns otherwise once later
-    ones follow, its `{% generation %}` blocks say it, one per assistant turn, without what ends the
-    turn; where it has none, the
-    chat is not scored.
+    earlier turns otherwise once later ones follow, its `{% generation %}` blocks say it, one per
+    assistant turn, without what ends the turn; where it has none, the chat is not scored.
     """
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -124,8 +122,7 @@ def marked_turns(
 
 def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, ...]:
     """Every token of the spans after all that stands before it. Raises `ModelError` where the first
-    token of all is
-    among them, and where a probability is no finite number.
+    token of all is among them, and where a probability is no finite number.
     """
     import torch
 

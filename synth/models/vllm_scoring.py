@@ -49,10 +49,9 @@ class VLLMScoring:
     (`prompt_logprobs`).
 
     Scored are the tokens of assistant turns, from after the header up to, and not with, what ends
-    the turn. Rank 1 is the model's
-    first choice. A chat is not scored, and the reason said, where its tools are not rendered, where
-    the template renders earlier turns
-    otherwise once later ones follow, or where it is longer than the context.
+    the turn. Rank 1 is the model's first choice. A chat is not scored, and the reason said, where
+    its tools are not rendered, where the template renders earlier turns otherwise once later ones
+    follow, or where it is longer than the context.
     """
 
     def __init__(self, chat: ServerChat) -> None:

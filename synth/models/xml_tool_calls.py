@@ -2,8 +2,7 @@
 </function>`.
 
 Values are bare text, with a newline before and after; the tool's schema says what they are. Nothing
-in them can be escaped: what looks
-like a closing tag is one.
+in them can be escaped: what looks like a closing tag is one.
 """
 
 import json
@@ -14,9 +13,12 @@ from typing import Any
 import msgspec
 
 from synth.models.argument_types import properties_of, typed
-from synth.models.tool_call_tag import CLOSE, EXTRA_DATA, UNCLOSED, after_space, close_before_next
 from synth.schemas.canonical import valid_text
 from synth.schemas.trajectory import ToolCall, ToolSchema
+
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
+UNCLOSED = "tool_call_unclosed"
+EXTRA_DATA = "tool_call_extra_data"
 
 FUNCTION = "<function="
 XML = "tool_call_xml"
@@ -27,12 +29,26 @@ _NOT_CLOSED = (
     "where they should be"
 )
 
+_SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"<function=([^<>\n]+)>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]+)>")
 _VALUE_END = re.compile(r"</parameter>|(?=<parameter=)|(?=</function>)")
 _END = re.compile(r"\s*</function>|(?=\s*</tool_call>)")
 _BEYOND = re.compile(r"</?tool_call>|<function=")
 _TAG = re.compile(r"</?(?:function|parameter)\b")
+
+
+def after_space(text: str, position: int) -> int:
+    """Where the text goes on after white space."""
+    space = _SPACE.match(text, position)
+    return position if space is None else space.end()
+
+
+def close_before_next(text: str, position: int) -> int | None:
+    """Where the tag is closed; None where another one opens before, or nothing closes it."""
+    following = text.find(OPEN, position)
+    close = text.find(CLOSE, position, following if following >= 0 else len(text))
+    return close if close >= 0 else None
 
 
 class XMLCall(msgspec.Struct, frozen=True):
@@ -57,8 +73,8 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
     else stands in its place.
 
     A parameter that is not closed ends where the next one begins or the function ends, but not
-    beyond its tag or the opening of another
-    call. Of two with one name the later counts. `</tool_call>` closes a function too.
+    beyond its tag or the opening of another call. Of two with one name the later counts.
+    `</tool_call>` closes a function too.
     """
     name, opened = name_at(text, begin), _NAME.match(text, begin)
     if name is None or opened is None:

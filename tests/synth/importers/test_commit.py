@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.engine.progress import PlainProgress, progress_for
-from synth.importers import commit, unpacking
+from synth.importers import commit, decompression
 from synth.importers.attempt import attempt
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
@@ -201,9 +201,9 @@ def test_a_long_line_costs_its_own_record_only(tmp_path: Path) -> None:
 
 
 def test_a_packed_bomb_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "MAX_RATIO", 10)
+    monkeypatch.setattr(decompression, "MAX_RATIO", 10)
     source = write(tmp_path / "bomb.json.gz", gzip.compress(b"[" * 30_000_000))
-    refused = unpacking.unpacked(source, "bomb.json.gz", {}, max_bytes=1_000_000)
+    refused = decompression.unpacked(source, "bomb.json.gz", {}, max_bytes=1_000_000)
     assert getattr(refused, "reason", None) == "file_too_large"
 
 

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synth.importers.decompression import Unpacked, unpacked
 from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
-from synth.importers.unpacking import Unpacked, unpacked
 from synth.schemas.errors import ConfigError
 
 CHAT = {

@@ -3,9 +3,8 @@ from email.utils import formatdate
 
 import pytest
 
-from synth.models.backoff import Backoff, retry_after_s, wait_s, with_retries
-from synth.models.retry_budget import RetryBudget
-from synth.models.server_error import ServerError
+from synth.models.backoff import Backoff, RetryBudget, wait_s, with_retries
+from synth.models.server_error import ServerError, retry_after_s
 
 
 class Clock:

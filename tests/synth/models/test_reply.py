@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.reply import error_text, read_replies
+from synth.models.reply import read_replies
+from synth.models.server_error import error_text
 from synth.models.settings import Price
 from synth.schemas.model import Completion, ModelError
 

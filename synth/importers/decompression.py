@@ -106,15 +106,15 @@ def _fingerprint(
         while chunk := stream.read(_CHUNK):
             if size == 0 and chunk.startswith(_TAR, _TAR_AT):
                 return Rejection(name, WHOLE, "unsupported_compression", "tar: unpack it first")
+            held = _kept(held, chunk)
             while end < size + len(chunk):
-                hashed.update(chunk[: end - size])
+                cut = end - size
+                hashed.update(chunk[:cut])
                 if hashed.hexdigest() in known[end]:
                     former.append((end, hashed.hexdigest()))
-                chunk, size = _after(chunk, end - size, held), end
-                end = next(ends)
+                chunk, size, end = chunk[cut:], end, next(ends)
             hashed.update(chunk)
             size += len(chunk)
-            held = _kept(held, chunk)
             if size > limit:
                 return Rejection(
                     name,
@@ -127,12 +127,6 @@ def _fingerprint(
     return Unpacked(
         path, name, hashed.hexdigest(), size, tuple(former), None if held is None else bytes(held)
     )
-
-
-def _after(chunk: bytes, cut: int, held: bytearray | None) -> bytes:
-    if held is not None:
-        held += chunk[:cut]
-    return chunk[cut:]
 
 
 def _kept(held: bytearray | None, chunk: bytes) -> bytearray | None:
